@@ -1,4 +1,4 @@
-"""The unknowns of a release: quasi-identifiers crossed with the leaves each can reach.
+"""Cells, the unknowns: one for each quasi-identifier and each combination of leaves that it can reach.
 
 With public splits a quasi-identifier reaches one leaf per tree and is one cell. A split on a private attribute sends
 it down several branches: its cells are then its *span* (Friedman et al. 2006, Definition 5), one for every
@@ -266,10 +266,8 @@ def place_sizes(cells: Cells, counts: IntArray, check: Check = unchecked) -> tup
 
 
 def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.bool_]:
-    """Whether some quasi-identifier has cells both in a place and outside of it, shape (n_places,).
-
-    ``owner`` are those of the tree's cells in depth-first order.
-    """
+    """Whether some quasi-identifier has cells both in a place and outside of it, shape (n_places,)."""
+    # ``owner`` are those of the tree's cells in depth-first order.
     rank, places = held.rank, held.places
     low, high = np.empty(n_owners, np.int64), np.empty(n_owners, np.int64)
     low[owner[::-1]], high[owner] = rank[::-1], rank

@@ -78,12 +78,6 @@ def compile_program(
         Told again and again how far this has come.
     weighed : Weighed, optional
         The weights that people had in training, where the adversary knows them.
-
-    Raises
-    ------
-    InvalidInput
-        For knowledge that is unknown, or a marginal that neither is given nor follows from counts, or a
-        quasi-identifier that reaches no leaf.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
@@ -142,7 +136,7 @@ class Settings:
 
 
 def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, settings: Settings) -> Context:
-    """What the kinds of constraints look at."""
+    """The input of the kinds of constraints."""
     known, check = settings.known, settings.check
     sizes = place_sizes(cells, table.counts, check)
     return Context(
@@ -186,13 +180,7 @@ def regions_of(parts: Sequence[IntArray], places: Sequence[tuple[int, int] | Non
 def check_options(
     known: frozenset[str], impurity: object, rounding: object, confidence: Any, noise: object = "intervals"
 ) -> None:
-    """Refuse parameters of `compile_program` that no release makes right.
-
-    Raises
-    ------
-    InvalidInput
-        Naming each of them.
-    """
+    """Refuse parameters of `compile_program` that no release makes right."""
     problems = [
         Problem(
             ARGUMENT,
@@ -216,13 +204,7 @@ def check_options(
 
 
 def implied_marginal(release: Release) -> FloatArray:
-    """Individuals of each class that the counts of a release add up to, shape (n_classes,).
-
-    Raises
-    ------
-    InvalidInput
-        When they do not imply it: a tree's root, or all leaves of one tree, must state exact counts.
-    """
+    """Individuals of each class that the counts of a release add up to, shape (n_classes,)."""
     if not release.sampled and not release.blurred:
         for tree in release.trees:
             stating = [tree.root] if tree.root.counts is not None else list(tree.leaves)

@@ -1,4 +1,4 @@
-r"""Each impurity measure, stated once, in SymPy; everything else that needs one is derived from the statement.
+r"""Impurity measures, each defined once in SymPy; code and formulas are derived from the definition.
 
 A branch with ``W`` individuals, ``a_x`` of them of class ``x``, has the impurity ``W I = const W - sum_x phi(a_x, W)``
 (Zhu & Du 2010, section 4.2, eqs 2-4, times the number of individuals), with a convex ``phi`` per measure:
@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import sympy
 
+# The `phi` of an impurity measure.
 PHI_OF = {"gini": "gini", "entropy": "entropy", "gain_ratio": "entropy"}
-"""The `phi` of an impurity measure."""
 
 
 def symbols() -> tuple[sympy.Symbol, sympy.Symbol]:

@@ -1,4 +1,4 @@
-"""How far means and variances may be from what was printed of them."""
+"""Rounding error of printed means and variances."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from decimal import Decimal
 
 from maxent.models.release_content import Node
 
+# Significant digits of a number that was not rounded for print.
 FULL = 15
-"""Significant digits of a number that was not rounded for print."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +25,7 @@ class Printed:
     decimals: int
 
     def off(self, number: float) -> float:
-        """How far a number may be from what it was printed as."""
+        """Largest distance of a number from its printed form."""
         if self.whole:
             return 0.0
         digits, last = _digits(number)

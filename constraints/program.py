@@ -23,13 +23,11 @@ from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.text.display import leaves_in
 
+# How an inducer chooses among equally good attributes: any of them, or the first in the order of the release.
 Ties = Literal["any", "first"]
-"""How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
-
 TIES: tuple[Ties, ...] = get_args(Ties)
-
+# Cells that are looked at together, so that intermediate results stay small.
 CHUNK = 1 << 16
-"""Cells that are looked at together, so that intermediate results stay small."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,7 +144,7 @@ class Scaling:
 
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """Something that leaves state and the compiler does not read: what it is, and in how many trees and leaves.
+    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
 
     ``of`` has the number of each such tree, from 0, and how many leaves of it.
     """
@@ -230,7 +228,7 @@ class Program:
         return float((likely.draws * np.log(share)).sum())
 
     def objective(self, masses: FloatArray) -> float:
-        """What is maximised: the entropy and, where draws have a likelihood, its logarithm; nats per individual."""
+        """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""
         return self.entropy(masses) + self.log_likelihood(masses) / self.table.individuals
 
     def posterior(self, masses: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""Compile generalised records and the adversary's table into a `Program`.
+"""Compiles generalised records and the adversary's table into a `Program`.
 
 The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
 the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in
@@ -32,8 +32,8 @@ from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.places import number_places
 from maxent.models.trees.printed_rates import RateReader
 
+# Lines that are named of a contradiction; of more, the number.
 NAMED = 5
-"""Lines that are named of a contradiction; of more, the number."""
 
 
 def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Release:
@@ -134,7 +134,7 @@ def _cells(release: Release, owner: IntArray, group: IntArray) -> Cells:
 
 
 def _named(constraint: Linear, records: PublishedRecords) -> Linear:
-    """A statement with its origin called what it is."""
+    """A statement whose origin is named by its kind."""
     origin = Origin(f"rows like {records.unit}", constraint.origin.node)
     return Linear(
         constraint.kind,

@@ -1,4 +1,4 @@
-"""Violations of a program at a point: all constraints together, vectorised, in probability units.
+"""Residuals: by how much a point violates each constraint, in probability units, vectorised.
 
 Linear residuals are divided by the individuals of their region, internal ones by those of their node, so that 1e-8
 means the same everywhere. An evaluation passes once over the cells for each attribute that competes anywhere, and once
@@ -21,11 +21,10 @@ from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Program
 from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
 
+# The only measure that split information is for.
 RATIO = "gain_ratio"
-"""The only measure that split information is for."""
-
+# Rows that are looked at together, so that intermediate results stay small.
 CHUNK = 1 << 16
-"""Rows that are looked at together, so that intermediate results stay small."""
 
 
 def phi_sum(measure: str, a: FloatArray, w: FloatArray) -> FloatArray:
@@ -93,7 +92,7 @@ class LinearRows:
         )
 
     def sums(self, told: FloatArray) -> FloatArray:
-        """Left-hand sides from what the class of each entry has, shape (n_entries,), individuals."""
+        """Left-hand sides from the mass of the class of each entry, shape (n_entries,), individuals."""
         return np.bincount(self.entry, self.coef * told, len(self.constraint)).astype(np.float64)
 
     def violation(self, masses: FloatArray) -> FloatArray:

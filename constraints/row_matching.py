@@ -1,4 +1,4 @@
-"""Complete assignments of published rows to people: each row belongs to one person.
+"""Complete matchings of published rows with people: each row belongs to one person.
 
 People are counted by quasi-identifier, rows by group of equal boxes; a pair of the two can be used when the box holds
 the values. A complete assignment is a flow, and so is every fractional one: how many of a quasi-identifier have their

@@ -1,4 +1,4 @@
-"""Compile several releases about overlapping people into one program: what each of them states holds of its own people.
+"""Compiles several releases about overlapping people into one program.
 
 The unknowns are those of all trees together (`maxent.models.successive.releases`). Each release is compiled with its
 own settings, over the same cells, by a table where people who are not in it count for nobody; of these it states
@@ -75,11 +75,6 @@ def compile_several(
         Probability that all intervals of all releases hold together.
     enough, cells, check
         As for `maxent.constraints.compiler.compile_program`.
-
-    Raises
-    ------
-    InvalidInput
-        As there.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
@@ -144,7 +139,7 @@ class _Shifted(RegionBook):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _OfRelease:
-    """What one of the releases says, with the numbers that its trees have among all."""
+    """Statements of one release, with the numbers of its trees among all."""
 
     context: Context
     said: list[Linear | Internal]
@@ -163,7 +158,7 @@ def _of_release(
     settings: Settings,
     confidence: float,
 ) -> _OfRelease:
-    """What a release says of its people."""
+    """Statements of a release about its people."""
     part, first, partial = joined.parts[i], joined.first[i], joined.partial(i)
     trees = slice(first, first + len(part.trees))
     view = Cells(cells.owner, cells.leaf[:, trees], cells.trees[trees])

@@ -1,4 +1,4 @@
-"""The ledger of what a release states and no constraint is compiled from, so that no verdict passes over it."""
+"""Ledger of the statements that no constraint reads, so that no verdict ignores them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def _silent(tree: Tree, release: Release) -> tuple[BoolArray, BoolArray]:
 
 
 def _valued(tree: Tree) -> BoolArray:
-    """Whether nodes state what they add to a score."""
+    """Whether nodes state their contribution to a score."""
     if not isinstance(tree.nodes, Nodes):
         return np.array([node.value is not None for node in tree.nodes], bool)
     held = tree.nodes.columns

@@ -1,4 +1,4 @@
-"""Call a function in a process of its own, which can be ended while it computes: python -m maxent.solvers.apart.
+"""Calls a function in a child process that can be killed: python -m maxent.solvers.apart.
 
 For libraries that neither look at the clock nor let other threads of Python run, that take streams and signals of the
 whole process, or that may crash. The process reads calls from its standard input, runs them in its main thread and
@@ -29,21 +29,17 @@ from maxent.solvers.copies import WorkerLost
 from maxent.solvers.solution import Solution
 
 Tell = Callable[[Any], None]
-
+# Variables and rows of a program from which on a step of such a library may take a good part of a second.
 LARGE = 4_000
-"""Variables and rows of a program from which on a step of such a library may take a good part of a second."""
-
 _TOLD, _RETURNED, _RAISED, _UNREADABLE, _ENDED, _LATE = range(6)
-
+# Bytes of the length of a call, which stands before it.
 _LENGTH = 8
-"""Bytes of the length of a call, which stands before it."""
-
+# Signals by which others end a process; the rest, and an end without one, it brings upon itself.
 _FROM_OUTSIDE = frozenset({"SIGKILL", "SIGTERM", "SIGINT", "SIGHUP"})
-"""Signals by which others end a process; the rest, and an end without one, it brings upon itself."""
 
 
 class Crashed(WorkerLost):
-    """What computed in a process of its own ended it, by a mistake of a library; this process is none the worse."""
+    """A child process crashed in a library; this process goes on."""
 
 
 def apart(
@@ -82,7 +78,7 @@ def apart(
 
 
 def may_be_ended(program: LiftedProgram, clock: Clock) -> bool:
-    """Whether what is done with a program may take so long that the clock has to end it in the middle."""
+    """Whether a step on this program may take so long that the clock must be able to kill it."""
     return clock.runs and program.n + len(program.row_lower) + len(program.nl_const) > LARGE
 
 
@@ -107,7 +103,7 @@ def solve_apart(
 def solve_apart_if_large(
     backend: Here, program: LiftedProgram, start: FloatArray, options: Options, heard: Tell
 ) -> Solution | None:
-    """As `solve_apart` where what is solved `may_be_ended`; other programs are solved here."""
+    """`solve_apart` for programs that `may_be_ended`; other programs are solved in this process."""
     if not may_be_ended(program, options.clock):
         return backend.solve_here(program, start, options, heard)
     return solve_apart(backend, program, start, options, heard)
@@ -120,7 +116,7 @@ def _solve_there(
 
 
 def _surroundings() -> tuple[str, str, str | None]:
-    """What a process finds modules and executables by: those of our modules, whatever the folder we are in."""
+    """Module path, folder and PATH of this process, for a child that loads the same modules."""
     here = os.getcwd()
     return os.pathsep.join(path or here for path in sys.path), here, os.environ.get("PATH")
 
@@ -142,7 +138,7 @@ class _Process:
         _ALL.add(self)
 
     def call(self, call: bytes, clock: Clock, heard: Tell) -> tuple[int, Any]:
-        """How a call ended, and with what; the thread that waits for it has ended, too, unless it is `_LATE`."""
+        """How a call ended, and its result; unless `_LATE`, the thread that waits for it has ended."""
         messages: SimpleQueue[tuple[int, Any]] = SimpleQueue()
         self._reader = threading.Thread(target=self._talk, args=(call, messages), daemon=True)
         self._reader.start()
@@ -181,7 +177,7 @@ class _Process:
         return alive and self.surroundings == _surroundings()
 
     def lost(self) -> WorkerLost:
-        """What to say of its end."""
+        """The error that describes its end."""
         code = self._process.returncode
         try:
             how = signal.Signals(-code).name
@@ -200,7 +196,7 @@ class _Process:
                 os.killpg(self._process.pid, signal.SIGKILL)
 
     def end(self) -> None:
-        """End it, and what it leaves behind."""
+        """End it, and remove its temporary files."""
         self.kill()
         self._process.wait()
         remove_dead()  # the temporary folders that it had no time to remove
@@ -217,7 +213,6 @@ class _Process:
 
 
 _ALL: set[_Process] = set()
-
 _IDLE: list[_Process] = []
 
 

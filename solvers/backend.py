@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.program import Program
 from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Solution
 
+# Variables up to which a program counts as small: it gets more starting points and fewer iterations each.
 FEW = 400
-"""Variables up to which a program counts as small: it gets more starting points and fewer iterations each."""
-
+# Variables up to which an answer is made exact that is not of a convex program, which takes 0.1 s there.
 EXACT = 1000
-"""Variables up to which an answer is made exact that is not of a convex program, which takes 0.1 s there."""
 
 
 class Workers(Protocol):
@@ -53,7 +53,11 @@ class Options:
 
     def iterations_for(self, program: LiftedProgram) -> int:
         """The iteration limit of one solve of a program."""
-        return self.max_iterations or (500 if program.n <= FEW else 1500)
+        return self.iterations(program.n)
+
+    def iterations(self, variables: int) -> int:
+        """The iteration limit of one solve with so many variables."""
+        return self.max_iterations or (500 if variables <= FEW else 1500)
 
 
 @runtime_checkable
@@ -110,4 +114,17 @@ class Stacks(Backend, Protocol):
         Entropies nearer than ``near`` of a program, nats times individuals, are those of the same optimum: a program
         whose best one came twice needs no further starts.
         """
+        ...
+
+
+@runtime_checkable
+class Whole(Backend, Protocol):
+    """A back end that solves a program as it was compiled: presolve and lifting are skipped."""
+
+    def refuses_whole(self, program: Program) -> str | None:
+        """The reason why this back end cannot solve a program, None when it can."""
+        ...
+
+    def solve_whole(self, program: Program, start: FloatArray, options: Options) -> Solution:
+        """Solve from masses, shape (n_cells, n_classes); the point has the same shape."""
         ...

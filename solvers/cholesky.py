@@ -1,4 +1,4 @@
-"""Dense systems with positive semidefinite matrices, made definite by a ridge."""
+"""Solves dense positive semidefinite systems: adds a ridge to make them definite."""
 
 from __future__ import annotations
 

@@ -1,4 +1,15 @@
-"""When to stop: a time limit, and Ctrl-C, which whatever takes long asks about."""
+"""Control of long work: when to stop, the best solution so far, and an early notice that a solve takes minutes.
+
+The threads: the main thread waits and work runs in a second one. `in_time` starts that thread (named `WORK`) if a time
+limit or a listener is there, and looks at the clock every `POLL` seconds. Work itself asks `Clock.stop` between its
+iterations, or calls `Clock.check`, which raises `OutOfTime`. Ctrl-C sets a flag of the clock, nothing else. Work that
+does not end `GRACE` seconds after the time limit is left behind: its thread goes on, and Python waits for it at its end
+(`end_left_behind`). What it has found by then is where it put it with `keep`; the one who waits made that place with
+`keeping`. Both share a context, which is copied to the thread; so do `hearing`, `foretell` and `watched`, which tell a
+listener once that a solve takes long. Libraries that hold Python's lock, or may crash, run in a process of their own
+(`maxent.solvers.apart`), which is killed; copies of this process (`maxent.solvers.copies`) hear of an interruption by a
+file, see `Clock.shared`.
+"""
 
 from __future__ import annotations
 
@@ -10,39 +21,31 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from contextvars import copy_context
+from contextvars import ContextVar, copy_context
+from dataclasses import dataclass
 from types import FrameType
 from typing import NoReturn, TypeVar
 
+from maxent.models.arrays import FloatArray
 from maxent.models.files.scratch import scratch
 from maxent.solvers.solution import Stop
 
 T = TypeVar("T")
-
+# Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.
 SOON, GRACE = 0.5, 0.75
-"""Seconds after which what is left to do for an answer is not worth it, and which work may take to end; see `in_time`.
-"""
-
+# The same for processes, which leave work of their own behind before: then they are ended; and for what has to be done
+# before there can be any answer.
 LAST = GRACE + 0.5
-"""The same for processes, which leave work of their own behind before: then they are ended; and for what has to be done
-before there can be any answer."""
-
+# Seconds that measuring an answer may take after the time limit: what takes longer begins before, `Clock.reserve`.
 FINISHING = 0.5
-"""Seconds that measuring an answer may take after the time limit: what takes longer begins before, `Clock.reserve`."""
-
+# Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first.
 ASKED_TO_END = (signal.SIGINT, signal.SIGTERM)
-"""Signals that ask a process to end: Ctrl-C, and what `kill` and batch systems send first."""
-
+# Seconds between looks at whether to wait any longer.
 POLL = 0.05
-"""Seconds between looks at whether to wait any longer."""
-
-
+# The name of threads that work while another one looks at the clock.
 WORK = "maxent-work"
-"""The name of threads that work while another one looks at the clock."""
-
+# Seconds that Python waits at its end, all in all, for work that was left behind: see `end_left_behind`.
 AT_THE_END = 10.0
-"""Seconds that Python waits at its end, all in all, for work that was left behind: see `end_left_behind`."""
-
 _LEFT_BEHIND: list[threading.Thread] = []
 
 
@@ -80,11 +83,11 @@ class Clock:
         return None
 
     def reserve(self, seconds: float) -> None:
-        """Say to stop so early that what is left to do then, which takes so long, ends `FINISHING` after the limit."""
+        """Stop earlier, so that the last ``seconds`` of work end at most `FINISHING` after the limit."""
         self._reserved = max(0.0, seconds - FINISHING)
 
     def check(self, late: float = 0.0) -> None:
-        """Give up what is going on when it is time to stop, or has been for some seconds.
+        """Raise `OutOfTime` if it is time to stop, and has been for ``late`` seconds.
 
         Raises
         ------
@@ -112,7 +115,7 @@ class Clock:
         return heard or self._flag is not None or self._deadline is not None
 
     def interrupt(self) -> None:
-        """Ask whoever solves to stop."""
+        """Ask the running work to stop."""
         if self._interrupted is None:
             self._interrupted = time.monotonic()
         if self._flag is not None:
@@ -220,7 +223,7 @@ def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | Non
 
 @atexit.register
 def end_left_behind() -> None:
-    """Wait for what was left behind, which soon gets to look at the clock, before Python is taken down around it.
+    """Wait for threads that were left behind, so that they end before Python does.
 
     A thread that comes back from a library in C++ or Rust then aborts the process, whose results are all there, and one
     inside OpenBLAS can keep it from ending at all.
@@ -232,7 +235,7 @@ def end_left_behind() -> None:
 
 
 def end_process(status: int) -> NoReturn:
-    """End this process with a status, once its output is written and what was registered for its end is done.
+    """End this process with a status, after its output is written and its exit functions have run.
 
     Python is not taken down: it would be around threads that are still at work, and one that comes back from a library
     in C++ then aborts the process. Those that were left behind are such threads, and readers of Arrow, for a moment.
@@ -245,3 +248,100 @@ def end_process(status: int) -> NoReturn:
         with suppress(AttributeError, OSError, ValueError):  # closed, or nobody reads it
             stream.flush()
     os._exit(status)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kept:
+    """A point with its multipliers, see `maxent.solvers.solution.Solution`, and by how much it misses the program."""
+
+    point: FloatArray
+    multipliers: FloatArray | None
+    missed: float
+
+
+# The best point, or none.
+SoFar = list[Kept]
+_PLACE: ContextVar[SoFar | None] = ContextVar("place", default=None)
+
+
+@contextmanager
+def keeping() -> Iterator[SoFar]:
+    """A place for the best solution that `keep` is called with meanwhile."""
+    place: SoFar = []
+    token = _PLACE.set(place)
+    try:
+        yield place
+    finally:
+        _PLACE.reset(token)
+
+
+def keep(point: FloatArray, multipliers: FloatArray | None, missed: float) -> None:
+    """Keep a point of the program that is solved, unless one that misses it less is kept already; any unit will do."""
+    place = _PLACE.get()
+    if place is not None and not (place and place[0].missed < missed):
+        place[:] = [Kept(point, multipliers, missed)]
+
+
+# Seconds that are worth a word.
+LONG = 60.0
+# Seconds after which what nobody foretold is worth one.
+PATIENCE = 20.0
+
+
+@dataclass(slots=True)
+class _Listener:
+    hear: Callable[[str], None]
+    told: bool = False
+
+
+_LISTENER: ContextVar[_Listener | None] = ContextVar("listener", default=None)
+
+
+@contextmanager
+def hearing(hear: Callable[[str], None]) -> Iterator[None]:
+    """Call a function once if a solve takes long meanwhile."""
+    token = _LISTENER.set(_Listener(hear))
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+def foretell(seconds: float, what: str, shorter: str, clock: Clock) -> None:
+    """Say that solving will take so many seconds, if that is long and the clock will not end it soon.
+
+    ``what`` there is to solve, and what would be ``shorter``, are words without a capital.
+    """
+    if seconds < LONG:
+        return
+    minutes = round(seconds / 60)
+    time = "a minute" if minutes == 1 else f"{minutes} minutes" if minutes < 100 else f"{minutes / 60:.0f} hours"
+    _tell(f"solving will take about {time}: {what}; {shorter}", clock)
+
+
+@contextmanager
+def watched(doing: str, what: Callable[[], str], shorter: str, clock: Clock) -> Iterator[None]:
+    """Tell the listener once if the work takes long; ``what`` then says how far it is."""
+    if _LISTENER.get() is None:
+        yield
+        return
+
+    def late() -> None:
+        _tell(f"{doing} has taken {PATIENCE:.0f} s, and may take minutes: {what()}; {shorter}", clock)
+
+    timer = threading.Timer(PATIENCE, copy_context().run, (late,))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _tell(text: str, clock: Clock) -> None:
+    """Let the listener hear a text, unless it heard one, or the clock ends the work soon."""
+    listener, left = _LISTENER.get(), clock.left()
+    if listener is None or listener.told or (left is not None and left < LONG):
+        return
+    listener.told = True
+    listener.hear(text)

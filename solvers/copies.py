@@ -1,4 +1,4 @@
-"""Copies of this process, made by forking, and what processes are told that work for another one.
+"""Forked workers: copies of this process that make calls.
 
 Light to import: whoever wants copies early, or many, has not to wait for solvers.
 """
@@ -14,7 +14,7 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping
+from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from multiprocessing.connection import Connection
@@ -56,7 +56,7 @@ def can_fork() -> bool:
 def started(
     number: int, work: Callable[[Connection], None], beside: Collection[Connection] = ()
 ) -> dict[Connection, BaseProcess]:
-    """So many copies of this process, by our end of their pipes; each does its work with the other end, and ends.
+    """Forks ``number`` workers; returns the parent's end of each pipe with its worker.
 
     ``beside`` are the pipes to copies that there are already.
     """
@@ -74,7 +74,7 @@ def started(
 
 
 def received(pipe: Connection) -> Any:
-    """What a copy sends next.
+    """The next message of a copy.
 
     Raises
     ------
@@ -187,10 +187,8 @@ class Copies:
 
 
 def _next(turn: Synchronized[int], calls: int, patience: float | None = None) -> int | None:
-    """The number of the next call that nobody has begun, None where there is none.
-
-    A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
-    """
+    """The number of the next call that nobody has begun, None where there is none."""
+    # A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
     lock = turn.get_lock()
     if not lock.acquire(True, patience):
         return None
@@ -205,16 +203,25 @@ def _next(turn: Synchronized[int], calls: int, patience: float | None = None) ->
 def _answering(turn: Synchronized[int], pipe: Connection) -> None:
     """Make calls that another process has: a function with a list of arguments, and again."""
     while True:
-        function, calls = pipe.recv()
-        while (number := _next(turn, len(calls))) is not None:
-            i, arguments = calls[number]
-            found, failed = None, None
-            try:
-                found = function(*arguments)
-            except Exception as error:
-                failed = error
-            pipe.send((i, found, failed))
-        pipe.send(None)
+        make_calls(turn, *pipe.recv(), pipe)
+
+
+def make_calls(
+    turn: Synchronized[int],
+    function: Callable[..., Any],
+    calls: Sequence[tuple[int, tuple[Any, ...]]],
+    pipe: Connection,
+) -> None:
+    """In a copy: make calls that no other one has begun; send number, result and error of each, and None at the end."""
+    while (number := _next(turn, len(calls))) is not None:
+        i, arguments = calls[number]
+        found, failed = None, None
+        try:
+            found = function(*arguments)
+        except Exception as error:
+            failed = error
+        pipe.send((i, found, failed))
+    pipe.send(None)
 
 
 def serve(parent: int) -> None:
@@ -249,7 +256,7 @@ def deaf() -> Iterator[None]:
 
 
 def kill(executor: Any) -> None:
-    """End joblib's processes at once, with whatever they are doing.
+    """Kill the processes of joblib at once.
 
     Its own thread has dropped all calls by then, and fails at the next one that it finds in the queue: we empty that.
     """

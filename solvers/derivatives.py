@@ -1,4 +1,4 @@
-"""Values and derivatives of a `LiftedProgram`, vectorised: what Ipopt gets from ``ipopt:own``.
+"""Values and derivatives of a `LiftedProgram`, vectorised: used by ``ipopt:own``.
 
 The method names are those of cyipopt's callback object. Rows are ordered: linear rows, then nonlinear rows.
 """

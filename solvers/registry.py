@@ -3,8 +3,8 @@
 A name is that of an entry point in the group ``maxent.backends``, such as ``newton``, or that and an argument for it
 after a colon, such as ``pyomo:ipopt``. Beside what `Backend` asks for, a class may have, for those who choose:
 ``solves``, one line on the programs it takes; ``version()``, the versions of what it uses; ``available()``, a static
-method with the arguments that would work here. Where there is no instance without an argument, ``version`` is a static
-method, too.
+method with the arguments that would work here; ``reference``, True for one that is used only where it is named. Where
+there is no instance without an argument, ``version`` is a static method, too.
 """
 
 from __future__ import annotations
@@ -22,10 +22,8 @@ if TYPE_CHECKING:
     from maxent.solvers.backend import Backend
 
 GROUP = "maxent.backends"
-
+# The default back end, which is there whatever is installed.
 AUTO = "auto"
-"""The default back end, which is there whatever is installed."""
-
 Factory = Callable[..., Any]
 
 
@@ -80,11 +78,14 @@ def describe_backends() -> tuple[Description, ...]:
 
 
 def usable_backends() -> tuple[str, ...]:
-    """Names that `load_backend` takes here as they are: in place of a back end that needs a NAME, those it finds."""
+    """Names that `load_backend` takes here as they are: in place of a back end that needs a NAME, those it finds.
+
+    References, which others are tested against, are left out: they prove nothing, and have to be named.
+    """
     names: list[str] = []
     for found in describe_backends():
-        if found.installed:
-            make = _factory(found.name)
+        make = _factory(found.name) if found.installed else None
+        if make is not None and not getattr(make, "reference", False):
             names += [found.name] if _takes(make) else [f"{found.name}:{choice}" for choice in _choices(make)]
     return tuple(names)
 
@@ -119,13 +120,7 @@ def _takes(make: Factory, *arguments: str) -> bool:
 
 
 def _choices(make: Factory) -> tuple[str, ...]:
-    """Arguments of a factory that would work here, if it can tell, by a static method ``available``.
-
-    Raises
-    ------
-    MissingExtra
-        From that method, when there are none, with how to get one.
-    """
+    """Arguments of a factory that would work here, if it can tell, by a static method ``available``."""
     available = getattr(make, "available", None)
     return tuple(available()) if available is not None else ()
 

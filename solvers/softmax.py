@@ -1,4 +1,4 @@
-"""Softmax within groups, in whatever way their entries are stored."""
+"""Softmax within groups, for several storage orders."""
 
 from __future__ import annotations
 

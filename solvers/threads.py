@@ -8,17 +8,14 @@ from contextlib import contextmanager
 from functools import cache
 from typing import Any
 
+# What libraries of linear algebra read their number of threads from, as they are loaded.
 _THREADS = ("OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "OMP_NUM_THREADS")
-"""What libraries of linear algebra read their number of threads from, as they are loaded."""
-
+# The variable from which the GNU C library reads, when a process starts, how many bytes it keeps for later.
 KEEPING = "MALLOC_TRIM_THRESHOLD_"
-"""The variable from which the GNU C library reads, when a process starts, how many bytes it keeps for later."""
-
+# Parameters of ``mallopt``: bytes that are kept, and those from which an array is mapped by itself.
 _TRIM, _MAP = -1, -3
-"""Parameters of ``mallopt``: bytes that are kept, and those from which an array is mapped by itself."""
-
+# Bytes for these two, and for the second one otherwise, as the library has it.
 _KEPT, _MAPPED, _MAPPED_BEFORE = 1 << 30, 1 << 25, 1 << 17
-"""Bytes for these two, and for the second one otherwise, as the library has it."""
 
 
 def cores() -> int:
@@ -72,7 +69,7 @@ def _library() -> Any:
 
 @contextmanager
 def memory_kept() -> Iterator[None]:
-    """Keep memory for what follows, and give it back at the end, where the C library gives it back at once.
+    """Keep freed memory for the next arrays, and release it at the end, where the C library would release it at once.
 
     Dask has it do so in workers. Every array of more than 128 KB is then mapped anew, and cleared by the system page by
     page, which takes longer than much that is done with it.

@@ -10,8 +10,8 @@ import numpy as np
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program import Linear
 
+# Shares that are known this well are stated as equalities.
 EXACTLY = 1e-12
-"""Shares that are known this well are stated as equalities."""
 
 
 def class_rates(context: Context) -> Iterator[Linear]:

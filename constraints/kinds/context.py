@@ -1,4 +1,4 @@
-"""The input of every kind of constraint, and the interface of a kind."""
+"""Input of every kind of constraint (`Context`), and the interface of a kind (`Kind`)."""
 
 from __future__ import annotations
 
@@ -19,9 +19,8 @@ from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.printed_rates import RateReader
 
+# How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`.
 Noise = Literal["intervals", "likelihood"]
-"""How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`."""
-
 NOISES: tuple[Noise, ...] = get_args(Noise)
 
 

@@ -1,4 +1,4 @@
-"""Counts: the records of each class in a node, or what sampling, suppression and rounding leave of them."""
+"""Counts: the records of each class in a node, exact or as intervals after sampling, suppression and rounding."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from maxent.models.sparse_counts import positive_counts
 
 
 def counts(context: Context) -> Iterator[Linear]:
-    """The mass of each class in a node is its count, or within what sampling, suppression and rounding leave of it."""
+    """The mass of each class in a node equals its count, or lies in the interval of a sampled or rounded count."""
     if context.release.resampled is not None:
         return  # draws are no records: see `maxent.constraints.kinds.bootstrap.resampled`
     classes, each = context.release.target.classes, np.eye(context.n_classes)

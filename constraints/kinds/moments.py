@@ -16,15 +16,14 @@ from maxent.constraints.printed_numbers import printed_moments
 from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
 
+# Relative error of a mean, and of a sum of squares, as programs compute them in double precision.
 COMPUTED = 1e-10
-"""Relative error of a mean, and of a sum of squares, as programs compute them in double precision."""
-
+# What is known this well, in units of the target's range, is stated as an equality.
 EXACTLY = 1e-8
-"""What is known this well, in units of the target's range, is stated as an equality."""
 
 
 def moments(context: Context) -> Iterator[Linear]:
-    """The people of a node have its mean and its variance, within the rounding of what was printed."""
+    """The people of a node have its mean and its variance, within the rounding of the printed numbers."""
     numbers = context.release.target.numbers
     if numbers is None or context.sampled or context.suppressed or context.release.resampled is not None:
         return  # of a sample, or of draws, these are not the population's

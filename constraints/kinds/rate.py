@@ -13,8 +13,8 @@ from maxent.models.release import Node
 from maxent.models.sparse_counts import total_count
 from maxent.models.trees.printed_rates import RateReader
 
+# Reading of rates that follow from counts: they were never printed.
 LITERALLY = RateReader()
-"""Reading of rates that follow from counts: they were never printed."""
 
 
 def stated_rate(context: Context, node: Node) -> float | None:

@@ -1,4 +1,4 @@
-"""Every kind of constraint, once: a new kind is a module with its generator and an entry here."""
+"""Registry of the kinds of constraints: a new kind is a module with its generator and an entry here."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ QI = Kind(
     r"\sum_{c \in C(q)} \sum_x m_{c,x} = w_q \quad \text{for every quasi-identifier } q",
 )
 
+# Name -> kind, in the order of reports.
 KINDS: dict[str, Kind] = {
     kind.name: kind
     for kind in (
@@ -37,7 +38,6 @@ KINDS: dict[str, Kind] = {
         facts.KIND,
     )
 }
-"""Name -> kind, in the order of reports."""
 
 
 def knowledge() -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Intervals of true counts from sampled or rounded, suppressed counts (private random trees, Waseda et al. 2025).
+"""Intervals of true counts from counts that were sampled, rounded or suppressed (Waseda et al. 2025).
 
 A published count is 0, or a Binomial(n, beta) draw that was at least the suppression threshold. The intervals are
 exact (Clopper & Pearson 1934), each at the level ``alpha`` over the number of counts, so that all hold together with
@@ -22,8 +22,8 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Release, Rounded
 from maxent.models.tables.qi_table import QITable
 
+# Share by which the tails of a distribution may be off.
 ROUNDING = 1e-9
-"""Share by which the tails of a distribution may be off."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Sizes: how many records are in a node, as it states or as the k of leaf pruning tells."""
+"""Sizes: the number of records in a node, stated by the node or implied by the k of leaf pruning."""
 
 from __future__ import annotations
 

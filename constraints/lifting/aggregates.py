@@ -1,4 +1,4 @@
-"""Aggregates: the sums of masses that impurities look at, each defined once, from smaller ones where these exist."""
+"""Aggregates: the sums of masses in the impurities. Each is defined once, from smaller aggregates if possible."""
 
 from __future__ import annotations
 
@@ -110,10 +110,8 @@ class Aggregates:
         return _Parts(block[order], first, terms, n_terms, np.add.reduceat(base, first))
 
     def _constants(self, wanted: list[Wanted], parts: _Parts, unsized: BoolArray) -> tuple[FloatArray, BoolArray]:
-        """The masses of new blocks that are known, 0 elsewhere, and which are not; shapes (n_blocks, n_classes).
-
-        Where the size of a block is a variable it needs all its masses as variables, but those of nobody.
-        """
+        """The masses of new blocks that are known, 0 elsewhere, and which are not; shapes (n_blocks, n_classes)."""
+        # Where the size of a block is a variable it needs all its masses as variables, but those of nobody.
         unknown = (parts.n_terms > 0) | (unsized[:, None] & (parts.base != 0.0))
         const = np.where(parts.n_terms > 0, 0.0, parts.base)
         for i, want in enumerate(wanted):

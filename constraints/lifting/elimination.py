@@ -1,4 +1,4 @@
-"""Aggregates out of a program: every variable as a sum of its free masses, and what follows from that.
+"""Removes the aggregates of a program: writes every variable as a sum of free masses.
 
 An aggregate is a sum of masses and of aggregates before it. So ``z = definitions z + shift``, repeated as often as
 aggregates are nested, leaves only free masses on the right.

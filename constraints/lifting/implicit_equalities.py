@@ -1,4 +1,4 @@
-"""Linear statements that leave no interior: find the inequalities that can only hold with equality.
+"""Finds inequalities that always hold with equality, so that the linear statements have no interior.
 
 Labels and counts together may admit a single value of some mass. An interior-point method needs a point where every
 inequality is strict, so such rows and bounds are turned into equations first. One linear program finds them all
@@ -18,8 +18,8 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.constraints.presolve.independent_rows import independent_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Statuses of SciPy's linear programs. Trouble includes "infeasible or unbounded", and nothing here is unbounded.
 SOLVED, INFEASIBLE, TROUBLE = 0, 2, 4
-"""Statuses of SciPy's linear programs. Trouble includes "infeasible or unbounded", and nothing here is unbounded."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,11 +63,9 @@ def restrict(program: LiftedProgram, seconds: float | None = None) -> Restricted
 def _with_most_slack(
     program: LiftedProgram, equal: IntArray, below: IntArray, above: IntArray, high: IntArray, seconds: float | None
 ) -> Any:
-    """SciPy's answer to the linear program: m, t, and s.
-
-    ``equal`` are the equations. The slack s is that of the rows ``below`` their upper side, of those ``above`` their
-    lower side, of all lower bounds and of the variables with a ``high`` one.
-    """
+    """SciPy's answer to the linear program: m, t, and s."""
+    # ``equal`` are the equations. The slack s is that of the rows ``below`` their upper side, of those ``above`` their
+    # lower side, of all lower bounds and of the variables with a ``high`` one.
     from scipy.optimize import linprog
 
     n, eye = program.n, sparse.identity(program.n, format="csr")

@@ -1,4 +1,4 @@
-"""Build the `LiftedProgram` of a part: fix what is known, drop rows that repeat others, define aggregates."""
+"""Builds the `LiftedProgram` of a part: fixes known masses, drops repeated rows, defines aggregates."""
 
 from __future__ import annotations
 

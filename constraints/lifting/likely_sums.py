@@ -1,4 +1,4 @@
-"""The sums of masses whose logarithms are in the objective: the classes of places where draws were counted."""
+"""Sums of masses that stand in logarithms of the objective: classes in places with counted draws."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Comparisons that a single point of a line satisfies: it touches 0 there, and is negative elsewhere.
+"""Split comparisons that only one point of a line satisfies: they are 0 there and negative elsewhere.
 
 Where linear rows leave one direction, a comparison with the largest value 0 leaves one point of it. Its gradient
 vanishes there, so that solvers with a tolerance end anywhere within the square root of it. So the point is found first.
@@ -13,20 +13,16 @@ from maxent.constraints.lifting.elimination import eliminate
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import INVERTIBLE, FloatArray
 
+# Free masses up to which a program is looked at.
 FEW = 12
-"""Free masses up to which a program is looked at."""
-
+# Points of a line at which comparisons are looked at, and how often again between the neighbours of the best one.
 POINTS, REFINED = 1001, 5
-"""Points of a line at which comparisons are looked at, and how often again between the neighbours of the best one."""
-
+# What a comparison that touches 0 may come out above it, as a share of its terms.
 ROUNDING = 1e-13
-"""What a comparison that touches 0 may come out above it, as a share of its terms."""
-
+# How far from the point, as a share of the line, a comparison is below minus the second, impurity units.
 APART, NEGATIVE = 1e-2, 1e-9
-"""How far from the point, as a share of the line, a comparison is below minus the second, impurity units."""
-
+# Singular values below this share of the largest one are none.
 RANK = 1e-9
-"""Singular values below this share of the largest one are none."""
 
 
 def single_point(program: LiftedProgram) -> FloatArray | None:

@@ -57,7 +57,7 @@ class _Finished(Generic[T]):
         return slice(bisect_left(self.low, low), bisect_left(self.low, high))
 
     def within(self, low: int, high: int) -> Iterator[tuple[int, int, T]]:
-        """Start, end and what is known of the nodes inside a span."""
+        """Start, end and known masses of the nodes inside a span."""
         some = self._inside(low, high)
         yield from zip(self.low[some], self.high[some], self.what[some], strict=True)
 
@@ -233,7 +233,7 @@ def _split_information(blocks: list[Block], n: float) -> float:
 
 
 def _laid_out(rows: Sequence[_Row]) -> Comparisons:
-    """Rows as arrays: a term per row, block and class whose mass is a variable; what is known goes to the constant."""
+    """Rows as arrays: a term per row, block and class with a variable mass; known masses go to the constant."""
     number: dict[Block, int] = {}
     row_of = np.repeat(np.arange(len(rows)), np.array([len(row.factors) for row in rows], np.int64))
     block_of = np.array([number.setdefault(block, len(number)) for row in rows for block, _ in row.factors], np.int64)

@@ -1,1 +1,1 @@
-"""Whole people where some or all of their attributes are unknown: what they can be like, and what is stated of them."""
+"""People with unknown attributes: their possible patterns of values, and the statements about these."""

@@ -1,4 +1,4 @@
-"""The values that a release tells apart: of each attribute the sets of values that all branches treat alike.
+"""Atoms: for each attribute, the sets of values that all branches of the release treat alike.
 
 A person's values are then one atom of each attribute. A *box* is a set of atoms of each, a bit for every atom, so that
 narrowing boxes to a branch is a single operation on the bits of all of them.
@@ -18,13 +18,11 @@ from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.release import Attribute, Branch, Release
 from maxent.models.trees.routing import Interval, interval_of
 
+# Boxes, shape (n, n_words): of each the bits of its atoms.
 Bits = npt.NDArray[np.uint64]
-"""Boxes, shape (n, n_words): of each the bits of its atoms."""
-
 WORD = 64
-
+# Cells of an attribute that nothing tests, and of numeric ones without a number.
 ANYTHING, MISSING = "*", "(missing)"
-"""Cells of an attribute that nothing tests, and of numeric ones without a number."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The patterns that people can have: one for every combination of leaves, over all trees, that is possible.
+"""Possible patterns of people: every possible combination of leaves over all trees.
 
 A pattern belongs to a class and to an *owner*, people about whom the same is known. Boxes of values go down one tree
 after the other; whatever comes to a leaf that states nobody of the class is dropped at once. So there are far fewer
@@ -17,8 +17,8 @@ from maxent.constraints.patterns.stated import TreeCounts
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import invalid
 
+# Patterns of a class beyond which a sample of the likelier ones is gone on with; the same where there is no time.
 MOST, HASTY = 150_000, 2_000
-"""Patterns of a class beyond which a sample of the likelier ones is gone on with; the same where there is no time."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,13 +95,7 @@ def patterns_of(
 
 
 def _with_everybody(patterns: Patterns, atoms: Atoms, trees: tuple[TreeCounts, ...], start: Bits) -> Patterns:
-    """The patterns, and for owners whom no leaf has room for those of their first values, which no table agrees with.
-
-    Raises
-    ------
-    InvalidInput
-        Where their values take no branch of a node.
-    """
+    """Adds a pattern of first values for owners without any possible pattern; no table agrees with it."""
     lost = np.flatnonzero(np.bincount(patterns.owner, minlength=len(start)) == 0)
     if not len(lost):
         return patterns

@@ -1,4 +1,4 @@
-"""Numbers of people that the nodes of a release state, by class and of all together, and the labels of majorities."""
+"""Numbers of people stated by the nodes of a release: by class and in total, and the labels of majorities."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from maxent.models.sparse_counts import positive_counts, total_count
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
 
+# The most people where nothing is stated. The most that a table can be made of.
 MANY, ROWS = 1 << 40, 5_000_000
-"""The most people where nothing is stated. The most that a table can be made of."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TreeCounts:
-    """What a tree states of its places (nodes, then removed leaves).
+    """Statements of a tree about its places (nodes, then removed leaves).
 
     Attributes
     ----------
@@ -61,13 +61,7 @@ class TreeCounts:
 
 
 def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
-    """What the trees of a release state.
-
-    Raises
-    ------
-    InvalidInput
-        When no node states counts or sizes of people, or they are of a sample or a bootstrap.
-    """
+    """Statements of all trees of a release."""
     if release.sampled:
         what = "a bootstrap, of which each tree has draws of its own" if release.resampled else "a sample"
         raise invalid(
@@ -82,7 +76,7 @@ def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
 
 
 def unused(release: Release) -> tuple[str, ...]:
-    """Sentences on what a release states beside numbers and labels, which tables are not held to."""
+    """Sentences about statements of a release that rebuilt tables do not use."""
     nodes = [node for tree in release.trees for node in tree.nodes]
     found = []
     if any(tree.induction.impurity is not None and tree.induction.candidates != "none" for tree in release.trees):
@@ -100,7 +94,7 @@ def _size(node: Node) -> int | None:
 
 
 def _stated(release: Release, places: Places, reader: RateReader) -> TreeCounts:
-    """What one tree states."""
+    """Statements of one tree."""
     n, classes = len(places), release.target.classes
     low, high = np.zeros((n, len(classes)), np.int64), np.full((n, len(classes)), MANY)
     least, most, labels = np.zeros(n, np.int64), np.full(n, MANY), np.full(n, -1)
@@ -146,13 +140,7 @@ def _by_rates(node: Node, n: int, classes: tuple[str, ...], reader: RateReader) 
 
 
 def individuals(trees: tuple[TreeCounts, ...], told: int | None) -> int:
-    """Individuals in the data: as told, or as some tree states.
-
-    Raises
-    ------
-    InvalidInput
-        When neither says it, or they contradict each other.
-    """
+    """Individuals in the data: as told, or as some tree states."""
     low, high = 0, MANY
     for tree in trees:
         leaves = tree.places.leaves

@@ -1,4 +1,4 @@
-"""Everything that is stated of the people as rows over the patterns: between so many and so many people have these."""
+"""All statements about the people as rows over patterns: lower and upper numbers of people."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _of_tree(book: _Rows, patterns: Patterns, t: int, counts: TreeCounts) -> Non
 
 
 def _implied(counts: TreeCounts) -> BoolArray:
-    """Whether what is stated of each inner place and class follows from leaves that state exact counts."""
+    """Whether exact counts of the leaves imply the statements of each inner place and class."""
     places = counts.places
     exact = counts.low == counts.high
     inner = np.zeros(exact.shape, bool)

@@ -8,14 +8,12 @@ from maxent.constraints.presolve.merge import EXACT
 from maxent.constraints.presolve.part_view import PartRows, PartView, add_up
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 
+# Bounds closer than this share of the quasi-identifier's individuals are one value.
 FIXED = 1e-12
-"""Bounds closer than this share of the quasi-identifier's individuals are one value."""
-
+# Masses in the rows that are looked at together, about.
 AT_A_TIME = 100_000
-"""Masses in the rows that are looked at together, about."""
-
+# Rounds of propagation; more would follow sequences of bounds that only converge.
 PASSES = 8
-"""Rounds of propagation; more would follow sequences of bounds that only converge."""
 
 
 def tighten(view: PartView, rows: PartRows) -> None:
@@ -32,7 +30,7 @@ def tighten(view: PartView, rows: PartRows) -> None:
 
 
 def _by_totals(view: PartView) -> None:
-    """Each mass of a quasi-identifier is what the others leave of its individuals."""
+    """Bounds of each mass of a quasi-identifier from its individuals and the bounds of the other masses."""
     low, high = _owner_sums(view)
     total = view.owner_weight
     spare_low, spare_high, slack = np.stack([total - low, total - high, FIXED * np.maximum(1.0, total)])[:, view.owner]
@@ -40,7 +38,7 @@ def _by_totals(view: PartView) -> None:
 
 
 def _by_classes(view: PartView, rows: PartRows) -> None:
-    """Each mass of a class in a region is what the others leave of the class's total there."""
+    """Bounds of each mass of a class in a region from the class total and the bounds of the other masses."""
     table, n_classes = rows.table, view.lower.shape[1]
     start, stop = rows.inside.indptr[rows.region], rows.inside.indptr[rows.region + 1]
     about = np.flatnonzero(stop > start)

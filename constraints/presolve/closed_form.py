@@ -1,4 +1,4 @@
-"""The answer where nothing links groups to one another: a closed form per group.
+"""Closed-form answer of groups that no constraint connects.
 
 A pooled quasi-identifier with bounds on each class's mass, and perhaps a label, has the entropy maximum
 ``m_x = clip(t, lower_x, upper_x)`` with the water level t at which the masses add up to its individuals. This covers
@@ -17,8 +17,8 @@ from maxent.constraints.presolve.statements import statement_rows
 from maxent.constraints.program import Linear, Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Groups whose closed forms are computed together: their break points are sorted, which takes memory.
 AT_ONCE = 65_536
-"""Groups whose closed forms are computed together: their break points are sorted, which takes memory."""
 
 
 def solve_leafwise(
@@ -61,10 +61,8 @@ def solve_leafwise(
 def _alone(
     program: Program, merged: Merged, constraints: list[Linear], several: BoolArray
 ) -> tuple[IntArray, BoolArray]:
-    """The one group that each constraint is about, -1 where there are more; and which groups are linked by one.
-
-    A constraint that ``several`` marks bounds a sum over classes: the closed form cannot take it in.
-    """
+    """The one group that each constraint is about, -1 where there are more; and which groups are linked by one."""
+    # A constraint that ``several`` marks bounds a sum over classes: the closed form cannot take it in.
     trees = placed(program.cells, merged.cell)
     places = [program.regions.places[c.region] for c in constraints]
     at = np.array([i for i, place in enumerate(places) if place is not None], np.int64)

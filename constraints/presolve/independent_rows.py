@@ -1,4 +1,4 @@
-"""Rows that equations imply: an interior-point method wants independent equations, and inequalities with slack."""
+"""Finds rows that equations imply: interior-point methods need independent equations and inequalities with slack."""
 
 from __future__ import annotations
 
@@ -9,14 +9,12 @@ from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Rows up to which a dense factorisation is quick; where more are left for it, all of them are kept.
 MOST = 600
-"""Rows up to which a dense factorisation is quick; where more are left for it, all of them are kept."""
-
+# Rounds of elimination; each looks at all rows that are left.
 ROUNDS = 30
-"""Rounds of elimination; each looks at all rows that are left."""
-
+# Share of a row, and of its right side, that is rounding.
 DEPENDENT = 1e-9
-"""Share of a row, and of its right side, that is rounding."""
 
 
 def independent_rows(
@@ -73,7 +71,7 @@ def independent_rows(
 
 
 def _clean(matrix: sparse.csr_matrix) -> sparse.csr_matrix:
-    """Sort and add up the entries of a matrix, and leave out what is rounding, in place."""
+    """Sort and add up the entries of a matrix, and drop rounding errors, in place."""
     matrix.sum_duplicates()
     matrix.data[np.abs(matrix.data) <= DEPENDENT] = 0.0
     matrix.eliminate_zeros()
@@ -86,11 +84,9 @@ def _row_of(matrix: sparse.csr_matrix) -> IntArray:
 
 
 def _factors(matrix: sparse.csr_matrix, own: BoolArray, asked: BoolArray) -> sparse.csr_matrix:
-    """Coefficients of the equations in each row that is asked about, shape (n_rows, n_rows).
-
-    ``own`` marks the entries of equations in variables that no other equation has. Over these, a row that the equations
-    imply is a multiple of the equation; a row that is not one is no longer asked about.
-    """
+    """Coefficients of the equations in each row that is asked about, shape (n_rows, n_rows)."""
+    # ``own`` marks the entries of equations in variables that no other equation has. Over these, a row that the
+    # equations imply is a multiple of the equation; a row that is not one is no longer asked about.
     row, column, n = _row_of(matrix), matrix.indices, matrix.shape[0]
     equation, coef = np.full(matrix.shape[1], -1, np.int64), np.ones(matrix.shape[1])
     equation[column[own]], coef[column[own]] = row[own], matrix.data[own]
@@ -116,10 +112,9 @@ def _agrees(value: FloatArray, lower: FloatArray, upper: FloatArray) -> BoolArra
 
 
 def _implied(rows: FloatArray, right: FloatArray) -> tuple[IntArray, FloatArray]:
-    """Mask of the rows that the equations imply, the first rows with these right sides, and the implied values.
-
-    Of the equations themselves, as many count as implied as the others imply; a QR factorisation with pivoting chooses.
-    """
+    """Mask of the rows that the equations imply, the first rows with these right sides, and the implied values."""
+    # Of the equations themselves, as many count as implied as the others imply; a QR factorisation with pivoting
+    # chooses.
     from scipy.linalg import qr, solve_triangular
 
     n = len(right)

@@ -1,4 +1,4 @@
-"""Reversible simplifications of a program: redundant statements, merged quasi-identifiers, independent parts.
+"""Reversible presolve: drops redundant statements, merges quasi-identifiers, finds independent parts.
 
 All are exact, also where the program is not convex: averaging inside a merged group keeps every sum that an active
 constraint looks at, and raises the entropy.
@@ -21,8 +21,8 @@ from maxent.constraints.program import Linear, Program
 from maxent.constraints.residuals import InternalRows, LinearRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
 
+# Individuals by which two statements may differ and still agree.
 EXACT = 1e-9
-"""Individuals by which two statements may differ and still agree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

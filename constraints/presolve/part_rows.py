@@ -1,4 +1,4 @@
-"""The linear rows of a part over its free masses, without what bounds or other rows already say."""
+"""Linear rows of a part over its free masses, without rows that bounds or other rows imply."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _entries(
 
 
 def _bounds(view: PartView, statements: PartRows, known: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Bounds of totals and statements; what the fixed masses contribute is taken off."""
+    """Bounds of totals and statements, less the contribution of the fixed masses."""
     table = statements.table
     held = table.coef * np.asarray(statements.inside @ known)[statements.over, table.klass]
     totals = view.owner_weight - add_up(view.owner, known.sum(axis=1), len(view.owner_weight))

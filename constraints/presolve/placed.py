@@ -1,4 +1,4 @@
-"""Places of groups of cells in the trees: groups below a place are neighbours in the order of the tree's leaves.
+"""Intervals of groups in the order of the leaves: groups below one place of a tree are neighbours.
 
 A place is then a slice of an order, so that sets of groups need not be written out to be linked, counted or compared.
 """

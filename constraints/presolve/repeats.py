@@ -1,4 +1,4 @@
-"""Statements of a part that its other statements about the same individuals repeat."""
+"""Finds statements of a part that repeat other statements about the same individuals."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Signatures of cells: equal for cells that no statement distinguishes, which may be pooled."""
+"""Signatures of cells: cells with equal signatures occur in the same statements and can be merged."""
 
 from __future__ import annotations
 
@@ -12,11 +12,10 @@ from maxent.constraints.program import Program
 from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 
+# Distinctions of comparisons: the codes that they name, by (column, form), see `Internal`.
 Looks = dict[tuple[int, str], IntArray]
-"""Distinctions of comparisons: the codes that they name, by (column, form), see `Internal`."""
-
+# Labels up to which signature and label still fit into one integer, with room for 10^7 signatures.
 WIDE = 2**38
-"""Labels up to which signature and label still fit into one integer, with room for 10^7 signatures."""
 
 
 class Signatures:
@@ -52,7 +51,7 @@ class Signatures:
 def tell_apart(
     program: Program, rows: InternalRows, active: IntArray, signatures: Signatures, check: Callable[[], None]
 ) -> None:
-    """Refine signatures by what the active internal rows look at."""
+    """Refine signatures by the blocks of the active internal rows."""
     for t, held in enumerate(program.cells.trees):
         nodes = _active_nodes(program, rows, active, t)
         for cells, looks in _innermost(held, nodes) if nodes else ():
@@ -79,10 +78,8 @@ def by_constraint(rows: InternalRows, active: IntArray) -> Iterator[tuple[int, I
 
 
 def _innermost(held: TreeCells, nodes: dict[int, Looks]) -> Iterator[tuple[IntArray, Looks]]:
-    """The cells of which each node is the innermost, and what that node and those above it look at.
-
-    Every cell comes once at most, however deep the tree.
-    """
+    """The cells of which each node is the innermost, and what that node and those above it look at."""
+    # Every cell comes once at most, however deep the tree.
     places = np.array(sorted(nodes, key=lambda place: (held.start[place] - held.stop[place], held.places.first[place])))
     inner = np.full(len(held.order), -1, np.int64)
     seen: list[Looks] = []

@@ -1,4 +1,4 @@
-"""The rows of several linear constraints as arrays, so that all are looked at together."""
+"""Rows of several linear constraints as arrays, for vectorised code."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Exchangeable classes: which permutations lead from an optimum to another one, and the mean of these optima."""
+"""Exchangeable classes: permutations that map one optimum to another, and the mean of these optima."""

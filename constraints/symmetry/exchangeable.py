@@ -1,4 +1,4 @@
-"""Classes that statements treat alike, so that swapping them maps what meets the statements to what meets them too.
+"""Finds exchangeable classes: swapping them maps every feasible point to a feasible point.
 
 The measures of splits are symmetric functions of the classes, so that comparisons of splits treat all classes alike.
 """
@@ -45,7 +45,7 @@ class _Hashed:
 
 
 class Exchangeable:
-    """Which classes sets of linear constraints of a program treat alike; what they state is read once for all sets."""
+    """Classes that sets of linear constraints treat alike; the constraints are read once for all sets."""
 
     def __init__(self, program: Program) -> None:
         constraints = program.linear
@@ -114,10 +114,8 @@ class Exchangeable:
         return out
 
     def _settled(self, linear: IntArray, table: StatementRows) -> tuple[IntArray, FloatArray]:
-        """Regions whose statements leave a single total to every class, and these totals, shape (n_settled, n_classes).
-
-        A label with the smallest rate that it can have says, for one, that all classes are equally many.
-        """
+        """Regions with a single possible total for every class, and these totals, shape (n_settled, n_classes)."""
+        # A label with the smallest rate that it can have says, for one, that all classes are equally many.
         n = self._program.n_classes
         if not len(linear) or not self._program.single:
             return np.empty(0, np.int64), np.empty((0, n))

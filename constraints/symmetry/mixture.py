@@ -1,4 +1,4 @@
-"""The mean of the optima that permutations of exchangeable classes lead to from one of them.
+"""Mean of the optima that follow from one optimum by permuting exchangeable classes.
 
 A piece of the program that binding comparisons hold together permutes the classes that its statements treat alike: this
 keeps the entropy, and all that the piece states. A comparison further up that does not bind sees only sums over pieces,
@@ -24,17 +24,14 @@ from maxent.constraints.symmetry.permuted import Permuted, few_rows
 from maxent.constraints.symmetry.pieces import Pieces, several
 from maxent.models.arrays import FloatArray, IntArray
 
+# Slack, in impurity units, up to which a comparison binds.
 BINDING = 1e-6
-"""Slack, in impurity units, up to which a comparison binds."""
-
+# Probabilities nearer than this are the same: swapping their classes leads to no other optimum.
 ALIKE = 1e-6
-"""Probabilities nearer than this are the same: swapping their classes leads to no other optimum."""
-
+# Arrangements of pieces that are tried one by one; where there are more, draws show what must be joined.
 ARRANGEMENTS = 256
-"""Arrangements of pieces that are tried one by one; where there are more, draws show what must be joined."""
-
+# Permutations that are drawn to see whether comparisons hold.
 DRAWS = 32
-"""Permutations that are drawn to see whether comparisons hold."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +166,7 @@ def _alike(columns: FloatArray) -> IntArray:
 
 
 def _arrangements(number: IntArray) -> int:
-    """In how many orders numbers can be, of which some may be equal."""
+    """Number of distinct orders of numbers, some of which may be equal."""
     return factorial(len(number)) // prod(factorial(n) for n in np.bincount(number).tolist())
 
 

@@ -1,4 +1,4 @@
-"""Comparisons of splits that permuting classes below them may break, by a bound over all permutations.
+"""Bounds the split comparisons over all permutations of classes, to find those that a permutation may break.
 
 Pieces of the program permute their exchangeable classes, each on its own. The sum of ``phi`` over the branches of the
 chosen split is convex and symmetric, so that it is least at the mean over all permutations. That of another split is

@@ -1,4 +1,4 @@
-"""Comparisons of splits after permutations of pieces, from sums over what each piece has where they look."""
+"""Slack of the split constraints after permuting classes, from sums stored per piece."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def few_rows(program: Program, constraints: IntArray) -> InternalRows:
 
 
 class Permuted:
-    """Rows of internal constraints after permutations of pieces, which are many: what is summed is summed once."""
+    """Rows of internal constraints after many permutations of pieces; sums are computed once."""
 
     def __init__(self, rows: InternalRows, pieces: Pieces, masses: FloatArray) -> None:
         self._rows, self._pieces, self._masses = rows, pieces, masses

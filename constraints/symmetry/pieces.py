@@ -1,4 +1,4 @@
-"""Sets of cells that permute their exchangeable classes, each set on its own."""
+"""Pieces: sets of cells whose exchangeable classes are permuted separately."""
 
 from __future__ import annotations
 

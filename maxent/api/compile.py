@@ -18,8 +18,7 @@ from maxent.models.release import Impurity
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.printed_rates import Rounding
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time
-from maxent.solvers.forecast import watched
+from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 

@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.api.adversary.explain import place_name
+from maxent.api.adversary.explain import place_name, says
 from maxent.constraints.lifting.lift import LiftedPart, lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
-from maxent.constraints.program import Program
+from maxent.constraints.program import Internal, Linear, Program
 from maxent.constraints.residuals import InternalRows, LinearRows
+from maxent.constraints.textbook import refusal, textbook_model
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.output import write_atomically, write_text
 from maxent.models.text.printable import printable
 
@@ -31,7 +35,9 @@ def lifted_program(program: Program) -> LiftedPart:
     return lift(program, merged, whole, rows, totals)
 
 
-def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell: Callable[[str], None]) -> None:
+def export_program(
+    program: Program, *, pyomo: str | None, nl: str | None, tell: Callable[[str], None], textbook: bool = False
+) -> None:
     """Write the program as the text of a Pyomo model, as an ``.nl`` file, or both.
 
     Parameters
@@ -41,20 +47,31 @@ def export_program(program: Program, *, pyomo: str | None, nl: str | None, tell:
         variables and rows in the Pyomo model.
     tell : callable
         Told when the program is so large that it will take long.
+    textbook : bool
+        The constraints as the paper prints them, see `maxent.constraints.textbook`, in place of the lifted program.
 
     Raises
     ------
     InvalidInput
-        When a file cannot be written; it is then as it was.
+        When a file cannot be written; it is then as it was. Also where a release states what the paper has not.
     """
     from maxent.solvers.backends.pyomo_model import build_model
 
-    part = lifted_program(program)
-    if part.program.n > LARGE:
-        tell(f"the program has {part.program.n} variables: writing it may take long")
-    model = build_model(part.program)
+    part = None if textbook else lifted_program(program)
+    variables = program.weight.size * program.n_classes if part is None else part.program.n
+    if variables > LARGE:
+        tell(f"the program has {variables} variables: writing it may take long")
+    if part is None:
+        reason = refusal(program)
+        if reason is not None:
+            raise invalid("options", ARGUMENT, "textbook", "a release of which the paper has all statements", reason)
+    model, key = (
+        (textbook_model(program), _textbook_key(program))
+        if part is None
+        else (build_model(part.program), _key(program, part))
+    )
     if pyomo is not None:
-        write_atomically(pyomo, lambda path: _write(path, lambda file: _write_pyomo(program, part, model, file)))
+        write_atomically(pyomo, lambda path: _write(path, lambda file: _write_pyomo(key, model, file)))
     if nl is not None:
         names: dict[str, str] = {}
         write_atomically(nl, lambda path: _write(path, lambda file: names.update(_write_nl(model, file))))
@@ -72,8 +89,8 @@ def _write(path: str, fill: Callable[[TextIO], None]) -> None:
         fill(file)
 
 
-def _write_pyomo(program: Program, part: LiftedPart, model: Any, file: TextIO) -> None:
-    file.writelines(f"# {printable(line)}\n" for line in _key(program, part))
+def _write_pyomo(key: Iterable[str], model: Any, file: TextIO) -> None:
+    file.writelines(f"# {printable(line)}\n" for line in key)
     file.write("\n")
     model.pprint(ostream=_Unpadded(file))
 
@@ -102,16 +119,37 @@ def _write_nl(model: Any, file: TextIO) -> dict[str, str]:
     }
 
 
+def _named(program: Program, cell: int, klass: int) -> str:
+    """The class, quasi-identifier and leaves that a mass is of."""
+    cells = program.cells
+    where = "; ".join(str(place_name(program, t, int(place))) for t, place in enumerate(cells.leaf[cell]))
+    quasi_identifier = program.table.describe(int(cells.owner[cell]))
+    return f"{program.release.target.name}={program.release.target.classes[klass]} | {quasi_identifier} ({where})"
+
+
+def _textbook_key(program: Program) -> Iterator[str]:
+    """The meaning of the indices of a model as the paper prints it."""
+    yield "The maximum-entropy program of a release as Zhu & Du (2010) print it; see maxent explain --textbook."
+    yield "Maximise the entropy, nats per individual, of the probabilities of the classes given quasi-identifiers."
+    yield ""
+    for cell, klass in np.ndindex(len(program.cells), program.n_classes):
+        yield f"p[{cell},{klass}]: {_named(program, cell, klass)}"
+    yield ""
+    for index, line in enumerate(program.table.describe(q) for q in range(len(program.table))):
+        yield f"qi[{index + 1}]: {line}"
+    number = Counter[str]()
+    constraints: list[Linear | Internal] = [*program.linear, *program.internal]
+    for constraint in constraints:
+        name = constraint.kind if isinstance(constraint, Linear) else "internal"
+        for _ in range(constraint.rows):
+            number[name] += 1
+            yield f"{name}[{number[name]}]: {constraint.origin}, {says(program, constraint)}"
+
+
 def _key(program: Program, part: LiftedPart) -> Iterator[str]:
     """The meaning of the indices of a model."""
-    classes, cells = program.release.target.classes, program.cells
     lifted = part.program
-
-    def named(cell: int, klass: int) -> str:
-        where = "; ".join(str(place_name(program, t, int(place))) for t, place in enumerate(cells.leaf[cell]))
-        quasi_identifier = program.table.describe(int(cells.owner[cell]))
-        return f"{program.release.target.name}={classes[klass]} | {quasi_identifier} ({where})"
-
+    named = partial(_named, program)
     yield "The maximum-entropy program of a release, in individuals; see maxent explain."
     known = part.known[part.known > 0]
     of_known = program.weight[np.nonzero(part.known)[0]]

@@ -1,4 +1,4 @@
-"""The default back end: for each part the one that suits it, by what its program is.
+"""Default back end: chooses a back end for each part by the form of its program.
 
 Closed forms are taken before any back end is asked. Convex programs and large ones go to our own solver, which is exact
 on the former, needs no linear system of the latter's size, and loads nothing. For others it depends on the equations.
@@ -23,12 +23,11 @@ from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.newton_ import Kept, NewtonBackend
 from maxent.solvers.solution import Solution, Stop
 
+# Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
+# several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere.
 PRIVATE, SEVERAL = 1_000, 3_000
-"""Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
-several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere."""
-
+# Newton steps from where Ipopt gave up; where more are needed, they rarely lead anywhere.
 STEPS = 40
-"""Newton steps from where Ipopt gave up; where more are needed, they rarely lead anywhere."""
 
 
 class AutoBackend:

@@ -1,4 +1,4 @@
-"""CVXPY: a convex program as one conic program, any other by the convex-concave procedure, answers made exact.
+"""CVXPY: a conic program if convex, else the convex-concave procedure; answers are made exact.
 
 While conic solvers order and factorise what is large, no other thread of Python runs: that is done in a process.
 """
@@ -22,24 +22,18 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
 DEFAULT = "CLARABEL"
-
+# Solvers with exponential cones, also the names of their packages; others that CVXPY finds may do as well.
 KNOWN = ("clarabel", "scs", "mosek", "ecos")
-"""Solvers with exponential cones, also the names of their packages; others that CVXPY finds may do as well."""
-
+# Variables up to which a program is taken; one that is not convex is solved many times over.
 LARGEST, LARGEST_NOT_CONVEX = 200_000, 20_000
-"""Variables up to which a program is taken; one that is not convex is solved many times over."""
-
+# Relative accuracy asked of a conic solver, and the iterations that a first-order one may take for it.
 ACCURACY, FIRST_ORDER = 1e-8, 20_000
-"""Relative accuracy asked of a conic solver, and the iterations that a first-order one may take for it."""
-
+# Share of the entropy that a step gains when it pays to try to polish; how much less for another try.
 CLOSE, CLOSER = 1e-3, 0.1
-"""Share of the entropy that a step gains when it pays to try to polish; how much less for another try."""
-
+# Share of the entropy that the last step of the convex-concave procedure gains.
 STILL = 1e-9
-"""Share of the entropy that the last step of the convex-concave procedure gains."""
-
+# Share of the entropy by which a conic solver's answers, not quite feasible, can look better than they are.
 ROUNDING = 1e-6
-"""Share of the entropy by which a conic solver's answers, not quite feasible, can look better than they are."""
 
 
 class CvxpyBackend:
@@ -154,7 +148,7 @@ class CvxpyBackend:
 
 
 def _measured(program: LiftedProgram, point: FloatArray, stop: Stop, iterations: int, options: Options) -> Solution:
-    """A point moved onto the constraints where it is off, and what it is worth."""
+    """A point projected onto the constraints, and its value."""
     own = Derivatives(program)
     if own.violation(point) > 0.01 * options.tolerance:
         point = restore(program, point, options.tolerance, options.clock)
@@ -183,13 +177,7 @@ def _settings(solver: str, program: LiftedProgram, options: Options) -> dict[str
 
 
 def _find(name: str) -> str:
-    """CVXPY's name of a solver with exponential cones.
-
-    Raises
-    ------
-    MissingExtra
-        When there is none of that name here.
-    """
+    """CVXPY's name of a solver with exponential cones."""
     from maxent.solvers.conic.rows import cvxpy_module
 
     solver = name.upper()

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.program import Program
+from maxent.constraints.residuals import Evaluator
+from maxent.constraints.textbook import refusal, textbook_model
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.packages import installed, need
-from maxent.solvers.backend import Options
+from maxent.solvers.backend import FEW, Options
 from maxent.solvers.backends.ipopt_run import Callbacks, Multipliers, run
 from maxent.solvers.clock import OutOfTime
 from maxent.solvers.conic.kkt import Active
@@ -16,15 +21,12 @@ from maxent.solvers.conic.polish import polish
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
+# Stands after the colon for the derivatives of our own.
 OWN = "own"
-"""Stands after the colon for the derivatives of our own."""
-
+# Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve.
 FLOOR = 1e-5
-"""Lower bound on aggregates inside the chosen split's logarithms, as a share of the branch, in the first solve."""
-
+# Variables up to which it pays to polish; and entropy, nats per individual, that it may cost.
 POLISHED, SAME = 20_000, 1e-9
-"""Variables up to which it pays to polish; and entropy, nats per individual, that it may cost."""
-
 _STOPS = {
     0: Stop.CONVERGED,
     1: Stop.CONVERGED,  # acceptable level: what it is worth is measured, not believed
@@ -117,10 +119,8 @@ def _best(own: Derivatives, points: list[FloatArray], tolerance: float) -> Float
 
 
 def _polished(own: Derivatives, point: FloatArray, multipliers: Multipliers, options: Options) -> FloatArray | None:
-    """The optimum next to a feasible point at which Ipopt gave up, None when there is none.
-
-    Where masses have to vanish, or rows depend on each other, it often stops with the optimum at hand.
-    """
+    """The optimum next to a feasible point at which Ipopt gave up, None when there is none."""
+    # Where masses have to vanish, or rows depend on each other, it often stops with the optimum at hand.
     program, found = own.program, multipliers
     if program.n > POLISHED or own.violation(point) > options.tolerance:
         return None
@@ -143,3 +143,85 @@ def _floor(program: LiftedProgram) -> FloatArray:
             mine = (terms.coef > 0) & (terms.size_var < 0)
             np.maximum.at(floor, terms.var[mine], FLOOR * terms.size[mine])
     return np.minimum(floor, 0.5 * program.upper)
+
+
+@dataclass(frozen=True, slots=True)
+class _Rows:
+    """Bounds of the rows of a Pyomo model, each of shape (n_rows,)."""
+
+    lower: FloatArray
+    upper: FloatArray
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.lower)
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bounds of all rows."""
+        return self.lower, self.upper
+
+
+class TextbookBackend:
+    """Ipopt on the constraints as the paper prints them (`maxent.constraints.textbook`): a reference for the others.
+
+    Raises
+    ------
+    MissingExtra
+        When cyipopt or Pyomo is not installed.
+    """
+
+    name = "textbook"
+    reference = True
+    solves = "small programs of labels, rates, Gini and entropy, as the paper prints them: nothing presolved"
+
+    def __init__(self) -> None:
+        need("cyipopt", "backend 'textbook' needs cyipopt")
+        need("pyomo", "backend 'textbook' needs Pyomo")
+
+    version = IpoptBackend.version
+
+    def refuses(self, program: LiftedProgram) -> str | None:
+        """No lifted program is solved."""
+        return "it solves programs as they were compiled, not the lifted program of a part"
+
+    def solve(self, program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
+        """No lifted program is solved."""
+        return Solution(None, Stop.NUMERICAL, np.inf, 0, str(self.refuses(program)), self.name)
+
+    def refuses_whole(self, program: Program) -> str | None:
+        """The refusal that names statements beyond the paper's constraints, None where there are none."""
+        return refusal(program)
+
+    def solve_whole(self, program: Program, start: FloatArray, options: Options) -> Solution:
+        """The best of several starts, which is one where no splits are compared; see `Whole`."""
+        from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
+
+        model = textbook_model(program)
+        rows = [*model.qi.values(), *model.label.values(), *model.rate.values(), *model.internal.values()]
+        ends = np.array([(row.lb, row.ub) for row in rows], np.float64)  # None is no bound: NaN
+        # An interior is where a logarithm can be: what must vanish is left a tenth of the tolerance.
+        room = np.where(np.arange(len(rows)) < len(model.qi), 0.0, 0.1 * options.tolerance)
+        lower, upper = np.nan_to_num(ends[:, 0], nan=-np.inf) - room, np.nan_to_num(ends[:, 1], nan=np.inf) + room
+        bounds = _Rows(lower, upper)
+        expressions = [-model.entropy.expr, *(row.body for row in rows)]
+        callbacks = PyomoDerivatives.of_model(list(model.p.values()), expressions, options.clock.check)
+        weight, rng, evaluator = program.weight[:, None], np.random.default_rng(options.seed), Evaluator(program)
+        several = options.starts or (5 if start.size <= FEW else 1) if program.internal else 1
+        found: list[Solution] = []
+        for number in range(several):
+            begin = start / weight
+            if number or program.internal:  # where all classes are alike, no comparison of splits has a slope
+                begin = begin * rng.uniform(0.5, 1.5, begin.shape)
+            ran = run(
+                callbacks, bounds, np.zeros(start.size), np.ones(start.size), begin.ravel(), options, monotone=True
+            )
+            masses = np.clip(ran.point, 0.0, 1.0).reshape(start.shape) * weight
+            missed, stop = evaluator.max_violation(masses), ran.stopped or _STOPS.get(ran.status, Stop.NUMERICAL)
+            found.append(Solution(masses, stop, missed, ran.iterations, f"status {ran.status}", self.name))
+            if ran.stopped is not None:
+                break
+        solved = [each for each in found if each.violation <= options.tolerance]
+        if not solved:
+            return min(found, key=lambda each: each.violation)
+        converged = [each for each in solved if each.stop is Stop.CONVERGED] or solved
+        return max(converged, key=lambda each: program.entropy(np.asarray(each.point)))

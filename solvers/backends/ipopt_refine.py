@@ -1,4 +1,4 @@
-"""Bring the answer of a solver that stops at tolerances of its own to ours, within the optimum that it found."""
+"""Refines the answer of a solver with wide tolerances to ours, near the same optimum, with Ipopt."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
 
+# Share of the individuals by which the answer may move; further off lies another optimum.
 NEAR = 1e-2
-"""Share of the individuals by which the answer may move; further off lies another optimum."""
 
 
 def refined(program: LiftedProgram, point: FloatArray, options: Options) -> FloatArray:

@@ -1,4 +1,4 @@
-"""One run of Ipopt through cyipopt, which lets nobody else run while it factorises: large ones go to a process."""
+"""One run of Ipopt through cyipopt; large programs run in a process of their own, as Ipopt blocks Python."""
 
 from __future__ import annotations
 
@@ -12,11 +12,18 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.apart import LARGE, Tell, apart
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
-from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
 
+# The status of a run that was ended; Ipopt itself has others.
 NO_TIME = -100
-"""The status of a run that was ended; Ipopt itself has others."""
+
+
+class Rows(Protocol):
+    """The rows of a program, as `run` looks at them."""
+
+    @property
+    def n_rows(self) -> int: ...
+    def bounds(self) -> tuple[FloatArray, FloatArray]: ...
 
 
 class Callbacks(Protocol):
@@ -57,7 +64,7 @@ class Run:
 
 def run(
     callbacks: Callbacks,
-    own: Derivatives,
+    own: Rows,
     lower: FloatArray,
     upper: FloatArray,
     start: FloatArray,
@@ -81,7 +88,7 @@ def run(
         "constr_viol_tol": 0.1 * options.tolerance,
         "acceptable_tol": 1e-6,
         "acceptable_constr_viol_tol": 0.1 * options.tolerance,
-        "max_iter": options.iterations_for(own.program),
+        "max_iter": options.iterations(len(lower)),
     }
     if fine:
         settings |= {"mu_strategy": "monotone", "mu_init": 1e-9, "compl_inf_tol": 1e-15, "dual_inf_tol": 1e-6}

@@ -25,11 +25,10 @@ if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
     from maxent.solvers.newton.quadratic_model import Problem
 
+# How often masses that comparisons force to be 0 are looked for; a face can be one of a face.
 FACES = 3
-"""How often masses that comparisons force to be 0 are looked for; a face can be one of a face."""
-
+# Individuals, per individual that an equation is about, by which no masses meet it.
 IMPOSSIBLE = 1e-6
-"""Individuals, per individual that an equation is about, by which no masses meet it."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""Any solver that Pyomo can drive and the user has: ``pyomo:ipopt``, ``pyomo:knitroampl``, ``pyomo:baron``, ...
+"""Other solvers through Pyomo: ``pyomo:ipopt``, ``pyomo:knitroampl``, ``pyomo:baron``, ...
 
 Most are executables on PATH that speak AMPL's ``.nl`` and ``.sol`` formats, a few are Python packages.
 """
@@ -30,8 +30,8 @@ from maxent.solvers.backends.ipopt_refine import refined
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
+# Seconds of the shortest time limit; some solvers take 0 for none.
 SHORTEST = 0.01
-"""Seconds of the shortest time limit; some solvers take 0 for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +51,7 @@ class Known:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
 
+# By Pyomo's names, which are those of executables for AMPL where it has no interface of the name.
 KNOWN = {
     # Masses that may fall a little below 0 have no logarithm.
     "ipopt": Known("ipopt", time="max_cpu_time", iterations="max_iter", settings={"bound_relax_factor": 0.0}),
@@ -75,11 +76,9 @@ KNOWN = {
         "gurobipy", package=True, globally=True, settings={"FeasibilityTol": 1e-9, "MIPGap": 1e-6}
     ),
 }
-"""By Pyomo's names, which are those of executables for AMPL where it has no interface of the name."""
 
+# Solvers to which Pyomo's interfaces (``highs``, ``appsi_highs``, ``gurobi_direct``, ...) pass no logarithms.
 LINEAR = frozenset({"cbc", "cplex", "cuopt", "glpk", "gurobi", "highs", "mosek", "xpress"})
-"""Solvers to which Pyomo's interfaces (``highs``, ``appsi_highs``, ``gurobi_direct``, ...) pass no logarithms."""
-
 _STOPS = {
     "optimal": Stop.CONVERGED,
     "locallyOptimal": Stop.CONVERGED,
@@ -174,7 +173,7 @@ class PyomoBackend:
         return Solution(point, stop, violation, 0, message, self.name)
 
     def _run(self, model: Any, program: LiftedProgram, options: Options) -> tuple[bool, Stop, str]:
-        """Solve a model: whether its variables have new values, why the solver stopped, and what it says."""
+        """Solve a model; returns whether there is a new point, the reason to stop, and the solver's message."""
         from pyomo.common.errors import ApplicationError
         from pyomo.common.tempfiles import TempfileManager
         from pyomo.environ import SolverFactory
@@ -210,11 +209,9 @@ class PyomoBackend:
 
 
 def _lets_others_run(solver: Any) -> None:
-    """Have PySCIPOpt release Python's lock while it solves.
-
-    Pyomo reads what SCIP writes in another thread, and SCIP waits where a pipe is full. Not all of it can be kept
-    quiet: its LP solver says on standard error what tolerances it cannot have, again and again.
-    """
+    """Have PySCIPOpt release Python's lock while it solves."""
+    # Pyomo reads what SCIP writes in another thread, and SCIP waits where a pipe is full. Not all of it can be kept
+    # quiet: its LP solver says on standard error what tolerances it cannot have, again and again.
     create = solver._create_solver_model
 
     def created(*arguments: Any) -> tuple[Any, ...]:
@@ -270,13 +267,13 @@ def _wanted(solver: str) -> str:
 
 
 _LOCK = threading.Lock()
+# Who keeps Pyomo quiet now: threads that do may overlap, and its logger must be given back by the last of them.
 _SILENT: list[Any] = []
-"""Who keeps Pyomo quiet now: threads that do may overlap, and its logger must be given back by the last of them."""
 
 
 @contextmanager
 def _quiet() -> Iterator[None]:
-    """Keep Pyomo from logging what it does not find: errors say so."""
+    """Silence Pyomo's log while it looks for solvers: our errors say the same."""
     from pyomo.common.log import LoggingIntercept
 
     with _LOCK:

@@ -1,4 +1,4 @@
-"""The callbacks of cyipopt for the Pyomo model of a program: Pyomo differentiates its own expressions.
+"""Derivatives of a Pyomo model for cyipopt, by symbolic differentiation.
 
 Pyomo's interface to cyipopt needs the ASL library, which no wheel ships. So Pyomo's symbolic differentiation states
 every first and second derivative, and Python's compiler makes functions of them.
@@ -7,7 +7,7 @@ every first and second derivative, and Python's compiler makes functions of them
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,8 +16,8 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backends.pyomo_model import build_model
 
+# Stands for 0, which has no logarithm; second derivatives divide by its fourth power, which must not underflow.
 LEAST = 1e-60
-"""Stands for 0, which has no logarithm; second derivatives divide by its fourth power, which must not underflow."""
 
 
 def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
@@ -36,9 +36,23 @@ class PyomoDerivatives:
     def __init__(self, program: LiftedProgram, check: Callable[[], None] = lambda: None) -> None:
         model = build_model(program)
         rows = [*model.linear.values(), *model.internal.values()]
-        column = {id(v): at for at, v in enumerate((*model.mass.values(), *model.aggregate.values()))}
+        variables = [*model.mass.values(), *model.aggregate.values()]
+        self._differentiate(variables, [model.negative_entropy.expr, *(row.body for row in rows)], check)
+
+    @classmethod
+    def of_model(
+        cls, variables: Sequence[Any], expressions: Sequence[Any], check: Callable[[], None]
+    ) -> PyomoDerivatives:
+        """Derivatives of any model: the expressions are the objective to be made small, then the body of each row."""
+        made = cls.__new__(cls)
+        made._differentiate(variables, expressions, check)
+        return made
+
+    def _differentiate(self, variables: Sequence[Any], expressions: Sequence[Any], check: Callable[[], None]) -> None:
+        """State every first and second derivative of the objective and the rows."""
+        column = {id(variable): at for at, variable in enumerate(variables)}
         values, slopes, curvatures = (_Entries(column) for _ in range(3))
-        for owner, body in enumerate([model.negative_entropy.expr, *(row.body for row in rows)]):
+        for owner, body in enumerate(expressions):
             check()
             for term in _terms(body):
                 values.add(term, owner)
@@ -47,7 +61,7 @@ class PyomoDerivatives:
                     for beside, curvature in _derivatives(slope):
                         if column[id(by)] >= column[id(beside)]:
                             curvatures.add(curvature, owner, by, beside)
-        self._n, self._n_rows = program.n, len(rows)
+        self._n, self._n_rows = len(variables), len(expressions) - 1
         self._value, (self._value_of,) = values.compiled(1)
         self._slope, (self._slope_of, self._slope_by) = slopes.compiled(2)
         self._curvature, (self._curvature_of, *self._curvature_by) = curvatures.compiled(3)

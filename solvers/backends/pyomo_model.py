@@ -1,4 +1,4 @@
-"""A `LiftedProgram` as a Pyomo model: the form that can be read and exported, and that `ipopt` solves."""
+"""Builds the Pyomo model of a `LiftedProgram`: it can be read, exported, and solved by `ipopt`."""
 
 from __future__ import annotations
 

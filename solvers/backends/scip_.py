@@ -27,27 +27,18 @@ from maxent.solvers.clock import GRACE, SOON, Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
+# Variables up to which a program is taken: branch and bound takes exponential time in the worst case.
 MOST = 200
-"""Variables up to which a program is taken: branch and bound takes exponential time in the worst case."""
-
+# Largest violation of a constraint that SCIP accepts (individuals, impurity units); smaller ones strain its LP solver.
+# The answer is `refined`.
 FEASIBLE = 1e-7
-"""Largest violation of a constraint that SCIP accepts (individuals, impurity units); smaller ones strain its LP solver.
-
-The answer is `refined`.
-"""
-
+# Gap at which SCIP stops, nats per individual.
 GAP = 1e-7
-"""Gap at which SCIP stops, nats per individual."""
-
+# Seconds for the best point on the way, where SCIP did not end in time.
 LITTLE = 0.5 * (GRACE - SOON)
-"""Seconds for the best point on the way, where SCIP did not end in time."""
-
+# Individuals that a branch of unknown size has at least, for the logarithm of its size. Emptier branches are excluded
+# with it, which changes no constraint by more than SCIP's own tolerance.
 SMALLEST = 1e-9
-"""Individuals that a branch of unknown size has at least, for the logarithm of its size.
-
-Emptier branches are excluded with it, which changes no constraint by more than SCIP's own tolerance.
-"""
-
 _STOPS = {
     "optimal": Stop.CONVERGED,
     "gaplimit": Stop.CONVERGED,

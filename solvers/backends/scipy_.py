@@ -1,4 +1,4 @@
-"""SciPy's general solvers for small programs: the reference that other back ends are tested against.
+"""General solvers of SciPy for small programs: a reference for tests of other back ends.
 
 Everything linear is made exact first: what inequalities fix is fixed, and the equations are eliminated, ``z = origin +
 basis y``, so that what is left has inequalities only, and every iterate meets the equations to machine precision.
@@ -24,30 +24,22 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 
 METHODS = ("trust-constr", "slsqp")
-
+# Variables up to which a program counts as small: all matrices are dense.
 MOST = 200
-"""Variables up to which a program counts as small: all matrices are dense."""
-
+# Complementarity (nats) at which an inequality is met exactly; one that is only just met keeps its root's distance.
 BARRIER = 1e-13
-"""Complementarity (nats) at which an inequality is met exactly; one that is only just met keeps its root's distance."""
-
+# Largest derivative of the Lagrangian at an optimum, nats per individual.
 OPTIMAL = 1e-8
-"""Largest derivative of the Lagrangian at an optimum, nats per individual."""
-
+# Slack (individuals, impurity units) up to which an inequality counts as met with equality.
 ACTIVE = 1e-8
-"""Slack (individuals, impurity units) up to which an inequality counts as met with equality."""
-
+# Largest multiplier that is believed, nats per individual; where a row's gradient vanishes, any would do.
 STEEPEST = 1e3
-"""Largest multiplier that is believed, nats per individual; where a row's gradient vanishes, any would do."""
-
+# SLSQP's status.
 ITERATIONS_USED_UP = 9
-"""SLSQP's status."""
-
+# Share of a sum that is rounding.
 ROUNDING = 1e-9
-"""Share of a sum that is rounding."""
-
+# Share of the slack at an interior point that the starting point keeps.
 INSIDE = 0.1
-"""Share of the slack at an interior point that the starting point keeps."""
 
 
 class ScipyBackend:

@@ -1,4 +1,4 @@
-"""Classes that a program treats alike, as one: all that a concave bound needs of them.
+"""Merges exchangeable classes into one: enough for a concave bound.
 
 Where swapping two classes maps a program onto itself, a concave Lagrangian that is as symmetric has its maximum where
 both have the same masses. With M the sum of k such masses m, each M / k,

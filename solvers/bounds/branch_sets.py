@@ -1,4 +1,4 @@
-"""The branches of the chosen splits of one tree as sets of groups, and what is known of the masses in them."""
+"""Branches of the chosen splits of a tree as sets of groups, with known masses."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Sets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Known:
-    """What statements say of one class in one set of groups: amounts, sets and classes; no two overlap.
+    """Stated numbers of one class in one set of groups: amounts, sets and classes, without overlap.
 
     ``number`` (n_groups, n_classes) is the statement about a mass, -1 where there is none.
     """
@@ -118,7 +118,7 @@ def branch_sets(program: LiftedProgram, elimination: Elimination, times: FloatAr
 
 
 def known(program: LiftedProgram, elimination: Elimination) -> Known:
-    """What statements say of one class in one set of groups."""
+    """Stated numbers of one class in one set of groups."""
     n_groups, n_classes = int(program.group.max()) + 1, int(program.klass.max()) + 1
     stated = np.array([origin is not None for origin in program.origins], bool)
     equations = np.flatnonzero(stated & (program.row_lower == program.row_upper))

@@ -1,4 +1,4 @@
-"""Proof from multipliers: an upper bound of the entropy by the tangent of a concave Lagrangian.
+"""Upper bound of the entropy from multipliers: the tangent of a concave Lagrangian.
 
 For feasible masses m, with multipliers that price every row on the side where it holds,
 
@@ -22,27 +22,21 @@ from maxent.solvers.bounds.problem import Problem
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.newton import minimise
 
+# Individuals, per individual, with which equations are met where the Lagrangian's tangent touches it.
 MET = 1e-12
-"""Individuals, per individual, with which equations are met where the Lagrangian's tangent touches it."""
-
+# Newton steps towards such masses, at most.
 CLOSER = 30
-"""Newton steps towards such masses, at most."""
-
+# Masses at which tangents are looked at: those found, and from there on where the Lagrangian is larger; by how much
+# that brings one nearer at most.
 TOUCHED, FURTHER = 2, 3.0
-"""Masses at which tangents are looked at: those found, and from there on where the Lagrangian is larger; by how much
-that brings one nearer at most."""
-
+# Nats that an individual by which an equation is missed is taken to cost, per nat of the largest multiplier.
 STEEP = 10.0
-"""Nats that an individual by which an equation is missed is taken to cost, per nat of the largest multiplier."""
-
+# Share of its owner's total that a mass has at least there.
 SMALLEST = 1e-14
-"""Share of its owner's total that a mass has at least there."""
-
+# By how much the largest eigenvalue of what rows bend may be larger than it came out.
 ROUNDING = 1e-12
-"""By how much the largest eigenvalue of what rows bend may be larger than it came out."""
-
+# Rounding that is allowed for, as a share of the numbers that a bound is the sum of.
 ALLOWED = 1e-13
-"""Rounding that is allowed for, as a share of the numbers that a bound is the sum of."""
 
 
 def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> Proof:
@@ -65,10 +59,8 @@ def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> P
 def _by_tangent(
     priced: Priced, found: Iterate, lam: FloatArray, weight: FloatArray, clock: Clock
 ) -> tuple[Proof, FloatArray]:
-    """What the tangent proves at masses that meet the equations, the nearest to weights in relative entropy.
-
-    And other weights, with which the Lagrangian is larger: its maximum, but for how its rows bend.
-    """
+    """Bound by the tangent at the feasible masses that are nearest to the weights in relative entropy."""
+    # And other weights, with which the Lagrangian is larger: its maximum, but for how its rows bend.
     problem, linear, n = priced.problem, priced.relaxed.linear, len(priced.at)
     masses = problem.weight > 0
     towards = replace(linear, weight=weight)

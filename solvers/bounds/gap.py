@@ -1,4 +1,4 @@
-"""Most entropy that an answer can lack, whether its program is convex or not."""
+"""Optimality gap: an upper bound on the entropy that an answer lacks, convex or not."""
 
 from __future__ import annotations
 
@@ -14,21 +14,17 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 
+# Error of the optimum of a small relaxation, and of a larger one, nats per individual.
 FINE, COARSE = 1e-7, 3e-5
-"""Error of the optimum of a small relaxation, and of a larger one, nats per individual."""
-
+# Error that will do, as a share of the gap.
 SHARE = 0.1
-"""Error that will do, as a share of the gap."""
-
+# Relaxations of a small program, each with lines that touch at the optimum of the one before, too, and the gaps with
+# which none follows, nats per individual: up to the second, and above the third, which another hardly ever closes.
 ROUNDS, NEAR, FAR = 3, 5e-7, 1e-4
-"""Relaxations of a small program, each with lines that touch at the optimum of the one before, too, and the gaps with
-which none follows, nats per individual: up to the second, and above the third, which another hardly ever closes."""
-
+# What an answer that is proved without a bound lacks at most, nats per individual.
 PROVED = 1e-8
-"""What an answer that is proved without a bound lacks at most, nats per individual."""
-
+# Where lines touch: on the way from an answer to the optimum without comparisons.
 BETWEEN = (0.15, 0.5, 0.95)
-"""Where lines touch: on the way from an answer to the optimum without comparisons."""
 
 
 def gap(

@@ -1,4 +1,4 @@
-"""A primal-dual interior point method for the relaxations of `maxent.solvers.bounds`.
+"""Primal-dual interior-point method for the relaxations of `maxent.solvers.bounds`.
 
 Minimise ``sum m ln(m / weight) + cost'x`` under ``equal x = value``, bounds, and rows ``sum of terms + rows x + const
 >= 0``. The terms may bend the wrong way, as long as the Lagrangian is convex at all multipliers that are feasible in
@@ -23,29 +23,23 @@ from maxent.solvers.bounds.problem import Problem
 from maxent.solvers.bounds.systems import Pattern, Systems
 from maxent.solvers.clock import Clock
 
+# Share of the way to a bound that a step may go, and again where such steps lead nowhere: prices that leave a
+# Lagrangian nearly flat make long ones useless. The third is of the way to where a matrix is singular.
 BOLD, CAREFUL, WITHIN = 0.995, 0.9, 0.9
-"""Share of the way to a bound that a step may go, and again where such steps lead nowhere: prices that leave a
-Lagrangian nearly flat make long ones useless. The third is of the way to where a matrix is singular."""
-
+# What steps are multiplied by until they are short enough, and how short they become.
 SHORTER, LEAST = 0.9, 1e-6
-"""What steps are multiplied by until they are short enough, and how short they become."""
-
+# What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
+# between the first and the third; at least the second where equations are off by more than the fourth times that mean.
 LEAST_CENTRED, BEHIND, MOST_CENTRED, TOWARDS = 0.02, 0.5, 0.9, 1e5
-"""What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,
-between the first and the third; at least the second where equations are off by more than the fourth times that mean."""
-
+# What multipliers may prove more than the best ones, as a share of what the objective is then below ``-enough``.
 PROVED = 0.02
-"""What multipliers may prove more than the best ones, as a share of what the objective is then below ``-enough``."""
-
+# The least mean of products of slacks and multipliers that is aimed at, as a share of what the tolerance needs.
 LEAST_PRODUCT = 0.1
-"""The least mean of products of slacks and multipliers that is aimed at, as a share of what the tolerance needs."""
-
+# Bold Newton steps at most, and careful ones.
 STEPS, MORE = 25, 60
-"""Bold Newton steps at most, and careful ones."""
-
+# Added to the Hessian's diagonal, and taken from that of the equations, which may repeat each other: the latter as a
+# share of what the equation's variables add up to.
 RIDGE, DUAL_RIDGE = 1e-10, 1e-11
-"""Added to the Hessian's diagonal, and taken from that of the equations, which may repeat each other: the latter as a
-share of what the equation's variables add up to."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -261,13 +255,13 @@ class _Newton:
         self._solved = systems.factored(np.concatenate(values))
 
     def error(self) -> float:
-        """About what the Lagrangian is off the optimum, nats; masses are at least 0 without a multiplier, too."""
+        """Estimated distance of the Lagrangian from its optimum, nats."""
         at, problem = self.at, self.problem
         off = problem.lowered(at.x, self.pull + np.where(self._natural, at.below, 0.0)) + self._products()
         return off + float(at.lam.max(initial=0.0)) * float(np.abs(self.miss_rows).sum())
 
     def apart(self) -> float:
-        """About what the multipliers' Lagrangian has a larger maximum than that of the best ones, nats."""
+        """Estimated excess of the dual bound over the best one, nats."""
         return self._products() + float(self.at.lam @ np.abs(self.miss_rows))
 
     @cached_property

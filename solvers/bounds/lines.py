@@ -1,4 +1,4 @@
-r"""Lines above entropy and index of coincidence: how much of both the shares of a set can have.
+r"""Linear upper bounds of entropy and index of coincidence over the possible shares of a set.
 
 For shares s over classes, ``f(s) = sum_x (steep s_x^2 - s_x ln s_x + tilt_x s_x)`` has at most one class above
 ``1 / (2 steep)`` at a maximum, as else a change between two such classes raises it. All others maximise a concave
@@ -16,25 +16,20 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 
+# Least share of a class, in relation to the mean, where a line touches.
 SMALLEST = 1e-5
-"""Least share of a class, in relation to the mean, where a line touches."""
-
+# Of a curve: the largest price, the prices looked at, closer together near 0; and Newton steps to its shares.
 FARTHEST, POINTS, NEWTON = 40.0, 80, 2
-"""Of a curve: the largest price, the prices looked at, closer together near 0; and Newton steps to its shares."""
-
+# What these steps begin with: Taylor coefficients of 1 / w in t, where ``w - ln w = 1 + t^2 / 2`` and w < 1.
 SERIES = (1.0, 1.0, 2 / 3, 13 / 36, 23 / 135, 313 / 4320)
-"""What these steps begin with: Taylor coefficients of 1 / w in t, where ``w - ln w = 1 + t^2 / 2`` and w < 1."""
-
+# The steepest line, as a share of one where the touching point is a maximum; how many others are tried; what f may
+# exceed its value there by, nats per individual.
 BELOW, TRIES, CLOSE = 0.98, 6, 1e-9
-"""The steepest line, as a share of one where the touching point is a maximum; how many others are tried; what f may
-exceed its value there by, nats per individual."""
-
+# The slope that is tried, as a share of where the last two say that the line would touch elsewhere; how far it is from
+# the ends of the range at least, as a share of that.
 STEEP, AWAY = 0.99, 0.05
-"""The slope that is tried, as a share of where the last two say that the line would touch elsewhere; how far it is from
-the ends of the range at least, as a share of that."""
-
+# Lines that are found together: as many as a processor's cache holds.
 TOGETHER = 16
-"""Lines that are found together: as many as a processor's cache holds."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -108,10 +103,8 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
 
 
 def _lines(share: FloatArray, times: FloatArray, steep: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The tilts and highest values of lines with slopes, and how much higher these are than where they should touch.
-
-    ``share`` and ``times``, shape (n_lines, n_classes), of which those without ``times`` are none.
-    """
+    """The tilts and highest values of lines with slopes, and how much higher these are than where they should touch."""
+    # ``share`` and ``times``, shape (n_lines, n_classes), of which those without ``times`` are none.
     price = FARTHEST * np.linspace(0.0, 1.0, POINTS) ** 2
     tilt = np.log(share) - 2.0 * steep[:, None] * share
     # With w = 2 steep s: ln w - w is 1 + below less than its maximum, -1.
@@ -147,11 +140,10 @@ def _lines(share: FloatArray, times: FloatArray, steep: FloatArray) -> tuple[Flo
 def _highest(
     large: FloatArray, others: FloatArray, price: FloatArray, steep: FloatArray, tilt: FloatArray
 ) -> FloatArray:
-    """The highest that f can be where a class has more than ``1 / (2 steep)``, at least what it comes near to.
-
-    ``large`` are shares of the class at each price, and ``others`` what all others then have, concave in it with the
-    slopes ``1 - price``. Between two prices they are below both tangents, and the class, convex there, below its chord.
-    """
+    """The highest that f can be where a class has more than ``1 / (2 steep)``, at least what it comes near to."""
+    # ``large`` are shares of the class at each price, and ``others`` what all others then have, concave in it with the
+    # slopes ``1 - price``. Between two prices they are below both tangents, and the class, convex there, below its
+    # chord.
     low, high = np.maximum(large[:, :-1], 0.5 / steep), large[:, 1:]
     first, second = 1.0 - price[:-1], 1.0 - price[1:]
     from_low = others[:, :-1] + first * (low - large[:, :-1])

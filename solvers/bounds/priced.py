@@ -1,4 +1,4 @@
-r"""Convex bound of a program that is not convex, where the entropy is more curved than the comparisons.
+r"""Convex upper bound of a nonconvex program, where the entropy is more curved than the comparisons.
 
 A comparison of a node's chosen split T with a candidate U reads, for each measure and in individuals,
 
@@ -44,19 +44,17 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
 
+# Share of the room between its bounds that a mass keeps to each of them at the start.
 ROOM = 1e-6
-"""Share of the room between its bounds that a mass keeps to each of them at the start."""
-
+# Individuals, per individual, with which the start meets the equations: with 1e-6 some small optima are not proved.
 MET = 1e-10
-"""Individuals, per individual, with which the start meets the equations: with 1e-6 some small optima are not proved."""
-
+# Share of the entropy of a set that a line replaces where it is kept.
 COUNTS = 1e-4
-"""Share of the entropy of a set that a line replaces where it is kept."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """The convex program, its start, and what its rows and columns are in the program that it bounds.
+    """The convex program, its start, and the rows and columns of the original program.
 
     The first ``len(at)`` columns are the variables ``at``, the others slacks. ``stated`` are the equations that are
     neither totals nor definitions.

@@ -1,4 +1,4 @@
-r"""Prices at which nodes may miss their comparisons: those that keep the Lagrangian concave.
+r"""Prices (multipliers) of missed comparisons for which the Lagrangian stays concave.
 
 There is one price for each node, see `maxent.solvers.bounds.priced`. For Gini there is more. The masses of a branch b
 that rates leave open add up to E_b, S_bx in class x. Let the sets a be what branches are made of, disjoint, and d_a
@@ -31,11 +31,10 @@ from maxent.solvers.bounds.branch_sets import Known, Sets, branch_sets, containe
 from maxent.solvers.bounds.lines import Line, touching
 from maxent.solvers.bounds.problem import Bent, Curves
 
+# Open individuals of a set, per individual, that count as some.
 ALIVE = 1e-9
-"""Open individuals of a set, per individual, that count as some."""
-
+# How far apart the shares of a set are where a line more is worth it, nats per individual of the program.
 APART = 5e-5
-"""How far apart the shares of a set are where a line more is worth it, nats per individual of the program."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -129,7 +128,7 @@ def _by_leaf(
     near: tuple[FloatArray, ...],
     kept: tuple[Lined, ...] | None,
 ) -> Prices | None:
-    """What the sets that branches are made of can bend, where there is a single tree, and Gini."""
+    """Curvature of the sets of the branches, for a single tree with Gini."""
     owners, groups = len(np.unique(program.owner)), len(np.unique(program.group))
     if owners != groups or any(terms.phi != "gini" for terms in program.terms):
         return None
@@ -219,19 +218,17 @@ def _lines(
 
 
 def _apart(share: FloatArray, other: FloatArray, times: FloatArray) -> float:
-    """How far apart shares are, nats: the second order of what the entropy of their mean is above that of both."""
+    """Distance of shares, nats: second order of the entropy of their mean minus their mean entropy."""
     return float(times @ ((share - other) ** 2 / np.maximum(share + other, TINY)))
 
 
 def _gains(
     program: LiftedProgram, elimination: Elimination, sets: Sets, said: Known, alive: IntArray
 ) -> tuple[FloatArray, FloatArray]:
-    """How comparisons bend by the changes d of the open masses of the sets ``alive``: gains d'd - (together d)^2.
-
-    Shapes (n_rows, n_sets) and (n_rows, n_alive). The other split bends them back by no less than its branches together
-    do, which change by what the chosen one's do: where each open mass is in as many of its branches as all others of
-    that set.
-    """
+    """How comparisons bend by the changes d of the open masses of the sets ``alive``: gains d'd - (together d)^2."""
+    # Shapes (n_rows, n_sets) and (n_rows, n_alive). The other split bends them back by no less than its branches
+    # together do, which change by what the chosen one's do: where each open mass is in as many of its branches as all
+    # others of that set.
     n_rows, n_alive, n_known = len(program.nl_const), len(alive), len(said.amount)
     gains, together = np.zeros((n_rows, len(sets.size))), np.zeros((n_rows, n_alive))
     gains[sets.chosen.row, sets.number] = sets.chosen.weight / sets.chosen.size

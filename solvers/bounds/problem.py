@@ -1,4 +1,4 @@
-"""What `maxent.solvers.bounds.interior_point` solves: an entropy under rows of curves, and how much these may bend."""
+"""Input of `maxent.solvers.bounds.interior_point`: entropy, rows of curves, and their allowed curvature."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Bent:
 
     @cached_property
     def _weights(self) -> tuple[Any, Any]:
-        """The weights, and their transposed, as what multiplies fastest."""
+        """The weights and their transpose, in the format with the fastest products."""
         return fast(self.weight), fast(self.weight.T.tocsr())
 
     def total(self, multipliers: FloatArray) -> FloatArray:
@@ -105,12 +105,12 @@ class Problem:
         return found
 
     def pulled(self, y: FloatArray) -> FloatArray:
-        """What multipliers of the equations pull with, shape (n,)."""
+        """Gradient of the equations times their multipliers, shape (n,)."""
         found: FloatArray = self._equal[1] @ y
         return found
 
     def paid(self, multipliers: FloatArray) -> FloatArray:
-        """What multipliers of the rows ask of each variable, shape (n,)."""
+        """Gradient of the rows times their multipliers, shape (n,)."""
         found: FloatArray = self._rows[1] @ multipliers
         return found
 
@@ -154,7 +154,7 @@ class Problem:
         return out
 
     def lowered(self, x: FloatArray, gradient: FloatArray) -> float:
-        """What a function can be lower than at x, at most, by the gap of Frank and Wolfe where it is convex."""
+        """Frank-Wolfe gap: the most by which a convex function can be lower than at x."""
         by_mass, rest = np.split(gradient, [len(self.owner)])
         m, others = np.split(x, [len(self.owner)])
         least = np.full(len(self.total), np.inf)

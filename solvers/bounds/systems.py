@@ -1,4 +1,4 @@
-"""Newton systems of an interior point method: symmetric, indefinite, all of one pattern.
+"""Newton systems of an interior-point method: symmetric, indefinite, with one sparsity pattern.
 
 Unknowns that meet each other nowhere are eliminated first, by their own pivots; what is left is a third of the system.
 """
@@ -20,15 +20,12 @@ SPARSELY: dict[str, Any] = {
     "panel_size": 5,
     "options": {"SymmetricMode": True},
 }
+# How systems are factored: with pivots from the diagonal, or, small ones where that is not accurate, with others.
 STABLY: dict[str, Any] = {"permc_spec": "COLAMD", "diag_pivot_thresh": 0.1}
-"""How systems are factored: with pivots from the diagonal, or, small ones where that is not accurate, with others."""
-
+# Rows of a system that would take too long to factor stably.
 LARGE = 4000
-"""Rows of a system that would take too long to factor stably."""
-
+# Steps of iterative refinement, and the share of the right side up to which a system counts as solved.
 REFINEMENTS, REFINED = 4, 1e-8
-"""Steps of iterative refinement, and the share of the right side up to which a system counts as solved."""
-
 Solve = Callable[[FloatArray], FloatArray | None]
 
 
@@ -153,7 +150,7 @@ class _Condensed:
     beside: FloatArray
 
     def solved(self, right: FloatArray, solve: Callable[[FloatArray], FloatArray]) -> FloatArray:
-        """The solution of the system, by that of what is left."""
+        """Solution of the whole system from that of the reduced system."""
         places = self.places
         row, of = places.beside_row, places.beside_of
         alone = right[places.alone]

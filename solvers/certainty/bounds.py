@@ -10,13 +10,11 @@ import numpy.typing as npt
 from maxent.constraints.program import Program
 from maxent.models.arrays import BoolArray, FloatArray
 
+# Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
+# bound was rounded outward by end there.
 WHOLE = 1e-6
-"""Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that
-a bound was rounded outward by end there."""
-
+# Individuals by which a lower bound exceeds an upper one where statements contradict each other.
 BROKEN = 1e-3
-"""Individuals by which a lower bound exceeds an upper one where statements contradict each other."""
-
 LevelNumbers = npt.NDArray[np.int8]
 
 
@@ -56,7 +54,7 @@ class Bounds:
         return bool((self.low > self.high + BROKEN).any())
 
     def narrowed(self, low: FloatArray, high: FloatArray) -> Bounds:
-        """These bounds where they are tighter, others elsewhere; what misses a whole number by `WHOLE` is that."""
+        """The tighter of two bounds; numbers within `WHOLE` of an integer are rounded to it."""
         low, high = whole(low), whole(high)
         return replace(self, low=np.maximum(self.low, low), high=np.minimum(self.high, high))
 
@@ -70,7 +68,7 @@ class Bounds:
 
 
 def whole(values: FloatArray) -> FloatArray:
-    """Numbers of people: what misses a whole number by at most `WHOLE` is that number."""
+    """Numbers of people: rounded if within `WHOLE` of an integer."""
     near = np.rint(values)
     with np.errstate(invalid="ignore"):  # of infinite bounds
         close = np.abs(values - near) <= WHOLE
@@ -79,7 +77,7 @@ def whole(values: FloatArray) -> FloatArray:
 
 
 def unbounded(program: Program) -> Bounds:
-    """What holds without any statement: nobody is less than nobody, or more than all with the quasi-identifier."""
+    """Trivial bounds: at least 0 people, at most all with the quasi-identifier."""
     shape = len(program.table), program.n_classes
     high = np.repeat(program.table.counts.astype(np.float64)[:, None], program.n_classes, axis=1)
     by = np.zeros(shape, np.int8)

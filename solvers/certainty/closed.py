@@ -1,4 +1,4 @@
-r"""Closed forms: what the totals of single regions leave to each quasi-identifier (Frechet's bounds).
+r"""Closed-form bounds for each quasi-identifier from the totals of single regions (Frechet bounds).
 
 A region holds n people, w of them with a quasi-identifier, and between L and U of them are of a class. Then of those w
 at least ``max(0, w - (n - L))`` and at most ``min(w, U)`` are of that class. For one tree whose splits are public that
@@ -23,12 +23,10 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.clock import Clock
 
+# Rounds of passing intervals on, at most: none more would be wrong, only less tight.
 ROUNDS = 8
-"""Rounds of passing intervals on, at most: none more would be wrong, only less tight."""
-
+# Error of a statement with numbers that are not whole, as a share of its people: they were computed, or printed.
 STATED = 1e-8
-"""Error of a statement with numbers that are not whole, as a share of its people: they were computed, or printed."""
-
 EPSILON = float(np.finfo(np.float64).eps)
 
 
@@ -78,7 +76,7 @@ def is_exact(constraint: Linear) -> bool:
 
 
 def left_by_others(program: Program, bounds: Bounds, times: IntArray | None = None) -> tuple[FloatArray, FloatArray]:
-    """What the other classes leave of the individuals of each quasi-identifier; ``times`` as for `tighten`."""
+    """Bounds of a class from the bounds of the other classes of its quasi-identifier; ``times`` as for `tighten`."""
     people = program.table.counts if times is None else program.table.counts // times
     low, high, counts = bounds.low, bounds.high, people.astype(np.float64)[:, None]
     return _of_total(low, high, counts, counts)
@@ -178,7 +176,7 @@ class ClassTotals:
         self.low, self.high = np.maximum(self.low, whole(low)), np.minimum(self.high, whole(high))
 
     def _by_rows(self) -> tuple[FloatArray, FloatArray]:
-        """What each statement leaves to each of its classes."""
+        """Bounds of each class in a statement from the bounds of its other classes."""
         low, high = np.full(self.low.shape, -np.inf), np.full(self.low.shape, np.inf)
         table, entry = self._table, self._entry
         region = self._region[entry]
@@ -221,7 +219,7 @@ class _Ahead:
     def narrow(
         self, low: FloatArray, high: FloatArray, size_low: FloatArray, size_high: FloatArray
     ) -> tuple[FloatArray, FloatArray]:
-        """What labels and the sizes of regions leave of the intervals of classes."""
+        """Intervals of classes, tightened by labels and the sizes of regions."""
         least, most = np.full(low.shape, -np.inf), np.full(high.shape, np.inf)
         at, label, other = self.region, self.label, self.other
         # The label and another class share what the rest leave.

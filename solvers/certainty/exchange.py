@@ -1,4 +1,4 @@
-"""Who is certain at no level of proof: an upper bound from the truth, without a solver.
+"""Upper bound on the number of certain people: found by exchanges in the true table, without a solver.
 
 Two people in the same leaves of all trees change places with their classes. No count of any leaf changes; everything
 else that is compiled, comparisons of splits above all, is evaluated again. If it holds, the exchanged data agree with
@@ -18,14 +18,12 @@ from maxent.models.arrays import BoolArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.comparisons import TIED
 
+# Probability by which a linear statement may be missed: the error of computing it.
 MET = 1e-9
-"""Probability by which a linear statement may be missed: the error of computing it."""
-
+# Rounds of other partners in which nobody was cleared, after which no more are tried.
 TRIES = 4
-"""Rounds of other partners in which nobody was cleared, after which no more are tried."""
-
+# Two quasi-identifiers, and the classes of the people of each who change places.
 Pair = tuple[int, int, int, int]
-"""Two quasi-identifiers, and the classes of the people of each who change places."""
 
 
 def perhaps_certain(

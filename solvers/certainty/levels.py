@@ -1,4 +1,4 @@
-"""The levels of proof, the cheapest first: each asks only what those before it have left open."""
+"""Levels of proof, cheapest first: each level works on questions that earlier levels left open."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.clock import Clock
 
+# Program, bounds, questions, clock -> tighter bounds: only for the pairs in ``questions``, a mask of shape
+# (n_quasi_identifiers, n_classes), only by what is proved, and only until the clock stops it.
 Tighten = Callable[[Program, Bounds, BoolArray, Clock], Bounds]
-"""Program, bounds, questions, clock -> tighter bounds: only for the pairs in ``questions``, a mask of shape
-(n_quasi_identifiers, n_classes), only by what is proved, and only until the clock stops it."""
 
 
 class Level(NamedTuple):
@@ -49,13 +49,13 @@ def _integer(program: Program, bounds: Bounds, questions: BoolArray, clock: Cloc
     return tighten(program, bounds, questions, clock)
 
 
+# All levels, in the order in which they are asked.
 LEVELS: tuple[Level, ...] = (
     Level("closed", _closed),
     Level("linear", _linear),
     Level("convex", _convex),
     Level("integer", _integer, "ortools"),
 )
-"""All levels, in the order in which they are asked."""
 
 
 def level_names() -> tuple[str, ...]:

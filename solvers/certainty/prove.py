@@ -1,4 +1,4 @@
-"""Bounds level by level, in the time that there is."""
+"""Proves bounds level by level, within the time limit."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from maxent.solvers.certainty.levels import LEVELS
 from maxent.solvers.clock import Clock
 from maxent.solvers.solution import Stop
 
+# ``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it was not,
+# and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything.
 Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
-"""``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it
-was not, and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""The convex-concave procedure: solve with tangents in place of what is not convex, go on from there.
+"""Convex-concave procedure: replaces nonconvex terms by tangents, solves, and repeats.
 
 All points of the procedure meet the nonlinear rows once one does, and their entropies increase. While none does, the
 rows have a slack whose price grows (Lipp & Boyd, "Variations and extension of the convex-concave procedure",
@@ -14,14 +14,12 @@ import numpy as np
 from maxent.models.arrays import FloatArray
 from maxent.solvers.conic.model import Answer, ConicModel
 
+# Nats that an individual of slack costs, step by step while there is some.
 PRICES = (1.0, 10.0, 100.0, 1e3, 1e4)
-"""Nats that an individual of slack costs, step by step while there is some."""
-
+# Individuals of slack in a sum of impurities that are the solver's rounding.
 NO_SLACK = 1e-6
-"""Individuals of slack in a sum of impurities that are the solver's rounding."""
-
+# At the highest price, slack has to shrink to this share in every step, else there is no way to a feasible point.
 FEWER = 0.99
-"""At the highest price, slack has to shrink to this share in every step, else there is no way to a feasible point."""
 
 
 def convex_concave(

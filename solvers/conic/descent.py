@@ -1,4 +1,4 @@
-"""Down to an optimum from near it, along what is active, where Newton's method on the optimality conditions fails.
+"""Descends to an optimum along the active constraints, where Newton's method on the KKT conditions fails.
 
 Where classes are exchangeable optima lie in shallow valleys: from one to the next the entropy changes by 1e-8 nats per
 individual, and its curvature is below the proximal term of `maxent.solvers.conic.polish`, or negative. Here the
@@ -20,32 +20,24 @@ from maxent.solvers.conic.kkt import Active, Matrix, OptimalityConditions
 from maxent.solvers.newton.block_form import form_of
 
 STEPS = 60
-
+# Singular values of the active rows, as a share of the largest, that count as 0.
 RANK = 1e-9
-"""Singular values of the active rows, as a share of the largest, that count as 0."""
-
+# Curvature, per unit of the metric of the masses, in whose direction nothing is gained.
 FLAT = 1e-9
-"""Curvature, per unit of the metric of the masses, in whose direction nothing is gained."""
-
+# Largest change of a mass in one step, as a share of it; what a step that does not go down is multiplied with, and how
+# often.
 LARGEST, SHORTER, TIMES = 0.3, 0.4, 12
-"""Largest change of a mass in one step, as a share of it; what a step that does not go down is multiplied with, and
-how often."""
-
+# Change of the objective, as a share of it, that rounding hides: further steps are taken while the slope falls.
 ROUNDING = 1e-13
-"""Change of the objective, as a share of it, that rounding hides: further steps are taken while the slope falls."""
-
+# The share of the last slope that a step has to leave at most, to go on.
 FALLEN = 0.5
-"""The share of the last slope that a step has to leave at most, to go on."""
-
+# Length of a step from where the slope vanishes but the curvature is negative, in the metric of the masses, per root of
+# an individual.
 KICK = 1e-3
-"""Length of a step from where the slope vanishes but the curvature is negative, in the metric of the masses, per root
-of an individual."""
-
+# Steps back to the active rows after each one along them.
 RESTORED = 4
-"""Steps back to the active rows after each one along them."""
-
+# What is active at a point.
 Guess = Callable[[FloatArray], Active]
-"""What is active at a point."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -122,7 +114,7 @@ class _Slide:
         return None
 
     def value(self, point: FloatArray, frame: _Frame) -> float:
-        """The objective, with what the rows that are still missed will cost."""
+        """The objective plus the expected cost of rows that are still violated."""
         return self.own.objective(point) + float(frame.y @ (self.own.constraints(point)[frame.rows] - frame.aim))
 
     def frame(self, point: FloatArray) -> _Frame:

@@ -14,26 +14,19 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import Derivatives
 
+# Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met.
 WRONG = 1e-7
-"""Multipliers of the wrong sign up to this (nats per individual) are rounding, or of rows that are only just met."""
-
+# Proximal terms: optima that are not alone and active rows that depend on each other make the equations singular.
 NEAR, NEAR_DUAL = 1e-5, 1e-12
-"""Proximal terms: optima that are not alone and active rows that depend on each other make the equations singular."""
-
+# The largest share of the way to 0 that one step may go.
 FAR = 0.9
-"""The largest share of the way to 0 that one step may go."""
-
+# Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with.
 DENSE = 50_000
-"""Entries of a program's Jacobian up to which matrices are dense: sparse ones cost more to begin with."""
-
+# A dense array, or a sparse matrix in rows.
 Matrix = Any
-"""A dense array, or a sparse matrix in rows."""
-
+# Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there. Where the entropy
+# of a chosen split is best at 0, Newton's method would run away from that.
 CLOSEST, VANISHING = 1e-12, 1e-6
-"""Shares of what a variable could be: how close to 0 it comes, and below which a mass starts there.
-
-Where the entropy of a chosen split is best at 0, Newton's method would run away from that.
-"""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -111,7 +104,7 @@ class OptimalityConditions:
         return of_z, of_y
 
     def correct(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray, tolerance: float) -> bool:
-        """Change what is active where the answer contradicts it; whether there was any need to."""
+        """Correct the active set where the answer contradicts it; returns whether anything changed."""
         return self.add_violated(z, side, bound, 0.1 * tolerance) or self.drop_wrong(z, y, side, bound)
 
     def drop_wrong(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray) -> bool:
@@ -212,7 +205,7 @@ def _solve(
 def _dense_system(
     hessian: FloatArray, unit: FloatArray
 ) -> tuple[FloatArray, Callable[[FloatArray], FloatArray]] | None:
-    """The matrix of the optimality conditions and what solves it, None where it is singular."""
+    """The KKT matrix and its factorisation, None where it is singular."""
     from scipy.linalg.lapack import dgetrf, dgetrs
 
     matrix = np.block([[hessian, unit.T], [unit, -NEAR_DUAL * np.eye(len(unit))]])

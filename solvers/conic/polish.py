@@ -1,4 +1,4 @@
-"""Make an approximate answer exact: Newton's method on the optimality conditions, once it is known what is active.
+"""Makes an approximate answer exact: Newton's method on the optimality conditions for a guess of the active rows.
 
 Conic and first-order solvers stop at a relative accuracy that is too coarse for statements about thousands of
 individuals. What they do tell is which inequalities hold with equality; given these, the conditions are equations
@@ -14,14 +14,12 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.conic.kkt import Active, OptimalityConditions
 
+# How often the guess of what is active may be corrected.
 ROUNDS = 12
-"""How often the guess of what is active may be corrected."""
-
+# Newton steps for one such guess.
 STEPS = 20
-"""Newton steps for one such guess."""
-
+# Steps shorter than this (individuals, and as a share of larger variables) have all but settled.
 STILL = 1e-9
-"""Steps shorter than this (individuals, and as a share of larger variables) have all but settled."""
 
 
 def polish(
@@ -70,7 +68,7 @@ def restore(program: LiftedProgram, point: FloatArray, tolerance: float, clock: 
 def _settle(
     conditions: OptimalityConditions, z: FloatArray, active: Active, clock: Clock
 ) -> tuple[FloatArray, FloatArray] | None:
-    """The point and multipliers that meet the conditions with what is active, None when the steps do not settle."""
+    """The point and multipliers for a fixed active set, None if Newton's method does not converge."""
     program, side, bound = conditions.program, active.side, active.bound
     z = np.where(bound < 0, conditions.inside(program.lower), np.where(bound > 0, program.upper, conditions.inside(z)))
     y = np.where(side == 0, 0.0, active.multipliers)

@@ -1,4 +1,4 @@
-"""`polish` for many small programs at once: Newton steps on the conditions of their union, one sparse system for all.
+"""`polish` for many small programs at once: one sparse Newton system for all of them.
 
 Each program has its own share of a step, and its own guess of what is active; it leaves the union when it is exact.
 """
@@ -19,9 +19,8 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.stacked.union import union_of
 
 V = TypeVar("V", FloatArray, IntArray)
-
+# Share of the programs that is left when the others are taken out.
 SMALLER = 0.75
-"""Share of the programs that is left when the others are taken out."""
 
 
 def polish_many(
@@ -109,7 +108,7 @@ class _Run:
         return True
 
     def correct(self, tolerance: float) -> tuple[BoolArray, BoolArray]:
-        """Programs that are exact, and those that have to go on, some of them with another guess of what is active."""
+        """Masks of the exact programs and of the others; some of these get another guess of the active set."""
         conditions, ready, n = self.conditions, self.ready, len(self.number)
         if not ready.any():
             self.going &= self.steps < STEPS

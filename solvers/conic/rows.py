@@ -1,4 +1,4 @@
-"""The rows of a program in shares, for CVXPY: linear ones, cones, and tangents; see `maxent.solvers.conic.model`."""
+"""Rows of a program for CVXPY, in shares: linear rows, cones, and tangents; see `maxent.solvers.conic.model`."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from maxent.constraints.impurity_numpy import PHI
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms, tangents
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Tangents touch phi at shares of the branch no smaller than this: an entropy has none at 0.
 TOUCH = 1e-9
-"""Tangents touch phi at shares of the branch no smaller than this: an entropy has none at 0."""
 
 
 def cvxpy_module() -> Any:

@@ -1,4 +1,4 @@
-r"""Factors of the Hessian's diagonal blocks: what makes conjugate gradients quick where statements overlap.
+r"""Block-diagonal preconditioner of the Hessian, for conjugate gradients with overlapping statements.
 
 Rows that share masses, directly or by way of others, are one block: with counts of several trees, the rows of one
 class. The Hessian ``C J C'`` couples blocks by the owners' totals alone, ``J = diag(m) - sum_o m_o m_o' / t_o``. Left
@@ -22,30 +22,22 @@ from scipy import sparse
 from maxent.constraints.components import components
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 
+# Added to the diagonal of the Hessian, as a share of it: rows may repeat each other.
 RIDGE = 1e-12
-"""Added to the diagonal of the Hessian, as a share of it: rows may repeat each other."""
-
+# Times that, the first with which a block can be factored.
 FIRMER = (1.0, 1e2, 1e4, 1e6)
-"""Times that, the first with which a block can be factored."""
-
+# The same for a matrix that has its ridge already.
 UNCHANGED = (0.0, *FIRMER)
-"""The same for a matrix that has its ridge already."""
-
+# Share of its block's largest diagonal entry that a row has at least.
 VANISHED = 1e-12
-"""Share of its block's largest diagonal entry that a row has at least."""
-
+# Rows up to which a block is factored by rows however few masses it has.
 SMALL = 2_000
-"""Rows up to which a block is factored by rows however few masses it has."""
-
+# Rows, or masses if these are fewer, from which on a block is replaced by its diagonal: 1.2 GB.
 LARGEST = 12_000
-"""Rows, or masses if these are fewer, from which on a block is replaced by its diagonal: 1.2 GB."""
-
+# Masses whose columns are dense at a time.
 CHUNK = 4_096
-"""Masses whose columns are dense at a time."""
-
+# Share of entries that are not 0 from which on dense products are quicker.
 FILLED = 0.07
-"""Share of entries that are not 0 from which on dense products are quicker."""
-
 Solve = Callable[[FloatArray], FloatArray]
 
 

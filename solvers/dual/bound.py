@@ -1,4 +1,4 @@
-"""An upper bound on the entropy of a program, proved from the program alone: what an answer is worth, by weak duality.
+"""Upper bound on the entropy of a program by weak duality: the value of an answer is proved from the program.
 
 The program is relaxed until its maximum has a closed dual (`maxent.solvers.dual.newton`), whose value at any
 multipliers
@@ -22,31 +22,25 @@ from scipy import sparse
 
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, keep
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.most_likely import most_likely
 from maxent.solvers.dual.newton import minimise, multipliers_at
 from maxent.solvers.dual.relaxation import Relaxation, likely, relax
-from maxent.solvers.so_far import keep
 
+# How often violated rows get further tangents, at most.
 ROUNDS = 20
-"""How often violated rows get further tangents, at most."""
-
+# Newton steps, at most: with tangents, and without, after which masses have to vanish.
 STEPS, ENOUGH = 200, 60
-"""Newton steps, at most: with tangents, and without, after which masses have to vanish."""
-
+# Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none.
 CLOSED = 1e-13
-"""Violation (impurity units), residual and decrease of the bound (nats), all per individual, that count as none."""
-
+# Residual, individuals, with which very many counts that overlap are met.
 MET = 5e-9
-"""Residual, individuals, with which very many counts that overlap are met."""
-
+# Share of its owner's total that a mass has at least where tangents are taken.
 FLOOR = 1e-10
-"""Share of its owner's total that a mass has at least where tangents are taken."""
-
+# Slack, as a share of the row's size, up to which a point is taken to be at a row.
 TIGHT = 1e-6
-"""Slack, as a share of the row's size, up to which a point is taken to be at a row."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -73,7 +73,7 @@ class LikelyEntropy:
         return self.linear.rounding(y) + float(8 * np.finfo(float).eps * np.abs(self._phi(y)).sum())
 
     def objective(self, masses: FloatArray) -> float:
-        """What is maximised, nats."""
+        """The objective, which is maximised, nats."""
         sums = (self.linear.matrix @ masses + self.shift)[self.drawn]
         return self.linear.entropy(masses) + float(self.draws[self.drawn] @ np.log(np.maximum(sums, TINY)))
 

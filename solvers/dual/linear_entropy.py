@@ -1,4 +1,4 @@
-r"""The linear entropy problem and its dual: a bound of the maximum entropy that needs no trust in any solver.
+r"""Linear entropy problem and its dual: the dual bounds the maximum entropy, whatever solver found the point.
 
 The problem: masses ``m >= 0`` (individuals), those of owner ``o`` adding up to ``t_o``, and linear rows;
 
@@ -33,17 +33,14 @@ from scipy import sparse
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.softmax import Exponentials, exponentials
 
+# Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0.
 DENSE_PRODUCT, FILLED = 200_000, 20
-"""Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0."""
-
+# Rows in a step up to which the Hessian is factored as a dense matrix.
 DENSE_FACTOR = 1500
-"""Rows in a step up to which the Hessian is factored as a dense matrix."""
-
+# Rows of each mass, on average, from which on sums with coefficients other than 1 count as overlapping.
 OFTEN = 8
-"""Rows of each mass, on average, from which on sums with coefficients other than 1 count as overlapping."""
-
+# The same where sparse factors would be full; beyond, the system is solved nearly, by conjugate gradients.
 OVERLAPPING_FACTOR = 3500
-"""The same where sparse factors would be full; beyond, the system is solved nearly, by conjugate gradients."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -243,7 +240,7 @@ class LinearEntropy:
 
     @cached_property
     def _positive_total(self) -> FloatArray:
-        """The totals, with 1 for 0: such owners contribute 0 whatever stands in their place."""
+        """The totals, with 1 in place of 0: such owners contribute 0 in any case."""
         return np.where(self._total > 0, self._total, 1.0)
 
     @cached_property

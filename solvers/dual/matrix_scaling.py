@@ -1,4 +1,4 @@
-r"""Maximum entropy where only the classes of each leaf are counted: matrix scaling.
+r"""Matrix scaling: maximum entropy where only class counts of leaves are stated.
 
 Let ``n_b`` be the individuals of leaf b and ``s_bx`` the share of them that are of class x. The masses of the cells
 
@@ -33,12 +33,10 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.threads import one_thread
 
+# Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that.
 SWEEPS, FEW = 200, 3
-"""Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that."""
-
+# Individuals by which the sum of a column may miss what it has to be.
 CLOSE = 1e-10
-"""Individuals by which the sum of a column may miss what it has to be."""
-
 NAME = "scaling"
 
 

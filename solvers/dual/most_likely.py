@@ -1,4 +1,4 @@
-r"""The largest entropy and likelihood: Newton's method on the masses, and an augmented Lagrangian for the rows.
+r"""Maximises entropy plus log-likelihood: Newton's method on the masses, augmented Lagrangian for the rows.
 
 The masses stay a softmax of scores for each owner, so that totals are exact. With ``v`` a change of logarithms,
 centred by owner, and ``h_r = d_r / a_r^2`` the curvature of the likelihood, Newton's system is
@@ -23,48 +23,37 @@ from scipy import sparse
 from maxent.models.arrays import INVERTIBLE, TINY, FloatArray, IntArray
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock
+from maxent.solvers.dual.conjugate_gradients import Conjugate, cg
 from maxent.solvers.dual.likely_rows import LikelyEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, minimise
 
+# Newton steps for the same multipliers, products in each, and shorter steps to try.
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30
-"""Newton steps for the same multipliers, products in each, and shorter steps to try."""
-
+# How often multipliers are changed; steps onto the rows afterwards, and how many of them onto all with a price.
 OUTER, MOVES, PRICED = 30, 60, 8
-"""How often multipliers are changed; steps onto the rows afterwards, and how many of them onto all with a price."""
-
+# Shares of the right side that are left by conjugate gradients, at least and at most.
 ACCURACY = (1e-3, 0.1)
-"""Shares of the right side that are left by conjugate gradients, at least and at most."""
-
+# How much the logarithm of a mass may rise and fall in a step.
 RISE, FALL = 5.0, 50.0
-"""How much the logarithm of a mass may rise and fall in a step."""
-
+# Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left.
 FIRM, FIRMER, SLOW = 10.0, 4.0, 0.25
-"""Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left."""
-
+# Newton steps, at most, for the multipliers of rows that an answer is at an end of.
 PRICING = 60
-"""Newton steps, at most, for the multipliers of rows that an answer is at an end of."""
-
+# Individuals that rows may miss before the masses are moved onto them, and afterwards.
 NEAR, MET = 1e-3, 1e-11
-"""Individuals that rows may miss before the masses are moved onto them, and afterwards."""
-
+# Gap, nats per individual, with which an answer to a small problem, and to another, is left as it is.
 CLOSE = (1e-14, 9e-7)
-"""Gap, nats per individual, with which an answer to a small problem, and to another, is left as it is."""
-
+# Norm of the gradient with which Newton's method is at its end, by the root of the individuals, and by how much rows
+# were missed before, if that is more.
 STILL, STILLER = 1e-10, 1e-3
-"""Norm of the gradient with which Newton's method is at its end, by the root of the individuals, and by how much rows
-were missed before, if that is more."""
-
+# Share of the gap that is left by a change of multipliers that is not worth another, once it is that small.
 LITTLE, FAR = 0.85, 1e-5
-"""Share of the gap that is left by a change of multipliers that is not worth another, once it is that small."""
-
+# Times the last change of multipliers that they are changed by further, at most.
 FURTHEST = 1024.0
-"""Times the last change of multipliers that they are changed by further, at most."""
-
+# Masses up to which the optimum is found as exactly as rounding allows.
 SMALL = 5_000
-"""Masses up to which the optimum is found as exactly as rounding allows."""
-
+# Draws of each class, by those of its leaf, that everybody is taken to have beside those of the trees at the start.
 MIXED = 1e-2
-"""Draws of each class, by those of its leaf, that everybody is taken to have beside those of the trees at the start."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -145,13 +134,11 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
 def _priced(
     problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock
 ) -> tuple[FloatArray, FloatArray]:
-    """Multipliers near the optimum, at masses that lie on the rows that have a price, and what of them are prices.
-
-    Where rows leave a mass next to nothing, prices are large, and the Lagrangian's approach them slowly. Here all rows
-    have the multipliers that the likelihood gives them at these sums. What the ends of the rows with a price need
-    beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with the
-    masses that the other multipliers make for weights.
-    """
+    """Multipliers near the optimum, at masses that lie on the rows that have a price, and what of them are prices."""
+    # Where rows leave a mass next to nothing, prices are large, and the Lagrangian's approach them slowly. Here all
+    # rows have the multipliers that the likelihood gives them at these sums. What the ends of the rows with a price
+    # need beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with
+    # the masses that the other multipliers make for weights.
     linear, (low, high) = problem.linear, problem.ends
     held = np.flatnonzero(price)
     sums = linear.matrix @ masses
@@ -213,19 +200,13 @@ def _newton(
 ) -> FloatArray:
     """Solve Newton's system nearly, by conjugate gradients in the inner product of the masses."""
     linear, matrix, transposed = problem.linear, problem.linear.matrix, problem.transposed
-    change, left = np.zeros(len(masses)), right
-    direction, size = left, float(masses @ left**2)
-    wanted = float(np.clip(np.sqrt(size / max(1.0, float(masses.sum()))), *ACCURACY)) ** 2 * size
-    for _ in range(PRODUCTS):
-        if size <= wanted or clock.stop() is not None:
-            break
-        product = direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
-        along = size / float(masses @ (direction * product))
-        change = change + along * direction
-        left = left - along * product
-        before, size = size, float(masses @ left**2)
-        direction = left + size / before * direction
-    return change
+
+    def product(direction: FloatArray) -> FloatArray:
+        return direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
+
+    system = Conjugate(product, right, dot=lambda a, b: float(masses @ (a * b)))
+    accuracy = float(np.clip(np.sqrt(system.size / max(1.0, float(masses.sum()))), *ACCURACY))
+    return cg(system, accuracy, PRODUCTS, lambda: clock.stop() is not None)
 
 
 def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:

@@ -17,36 +17,26 @@ from maxent.solvers.cholesky import cholesky, cholesky_in_place
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 
+# Added to the Hessian's diagonal, as shares of ``sum_i C_ri^2 m_i``, the first that lets it be factored. Rows may
+# repeat each other, or the owners' totals, and rounding may make them contradict each other by a little.
 RIDGES = (1e-12, 1e-10, 1e-8, 1e-6, 1e-4)
-"""Added to the Hessian's diagonal, as shares of ``sum_i C_ri^2 m_i``, the first that lets it be factored.
-
-Rows may repeat each other, or the owners' totals, and rounding may make them contradict each other by a little.
-"""
-
+# The same where the Hessian is sparse: that factorisation does not tell.
 SPARSE_RIDGE = 1e-11
-"""The same where the Hessian is sparse: that factorisation does not tell."""
-
+# Rows whose masses are less than this share of another row's count as having that share.
 VANISHED = 1e-16
-"""Rows whose masses are less than this share of another row's count as having that share."""
-
+# Largest change of a log-odds in one step: a softmax that far from here has nothing to do with the Hessian here.
 LONGEST = 25.0
-"""Largest change of a log-odds in one step: a softmax that far from here has nothing to do with the Hessian here."""
-
+# Share of the decrease that the gradient promises which a step has to achieve.
 ARMIJO = 1e-4
-"""Share of the decrease that the gradient promises which a step has to achieve."""
-
+# Shorter steps to try before giving up.
 HALVINGS = 60
-"""Shorter steps to try before giving up."""
-
+# How the softness changes after steps shorter than `SHORT` and after whole ones, and between which limits.
 SOFTER, HARDER, SOFTEST, HARDEST, SHORT = 100.0, 0.1, 0.1, 1e-13, 0.25
-"""How the softness changes after steps shorter than `SHORT` and after whole ones, and between which limits."""
-
+# Rows up to which a system that may be solved nearly is factored all the same: products of sparse rows and a dense
+# factor take less time than conjugate gradients.
 DIRECT = 2_500
-"""Rows up to which a system that may be solved nearly is factored all the same: products of sparse rows and a dense
-factor take less time than conjugate gradients."""
-
+# Multipliers closer than this to 0, and on their way there, do not take part in Newton's system.
 NEAR = 1e-3
-"""Multipliers closer than this to 0, and on their way there, do not take part in Newton's system."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -149,7 +139,7 @@ def multipliers_at(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Place:
-    """Multipliers with what a step from there needs.
+    """Multipliers with the data for a step.
 
     ``gradient`` is that towards the ``side`` (-1, 1) of the kink on which a row moves; 0 for rows that stay at 0. The
     side is 0 for equations, which have no kink.
@@ -183,10 +173,8 @@ def _allowed(problem: LinearEntropy, y: FloatArray) -> FloatArray:
 
 
 def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None) -> FloatArray:
-    """Newton's direction in the rows that move freely, straight to the kink for those about to reach it.
-
-    Rows at their kink that the direction would take across it stay there, and the others' direction is found anew.
-    """
+    """Newton's direction in the rows that move freely, straight to the kink for those about to reach it."""
+    # Rows at their kink that the direction would take across it stay there, and the others' direction is found anew.
     masses = now.masses if softness is None else problem.softened(now.masses, softness)
     binding = (now.side * now.gradient > 0) & (np.abs(now.y) <= min(NEAR, now.residual))
     direction = np.where(binding, -now.y, 0.0)
@@ -203,10 +191,8 @@ def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: floa
 
 
 def _search(problem: LinearEntropy, now: _Place, direction: FloatArray, *, longer: bool) -> float:
-    """Backtrack along the direction, projected to the sides of the kinks; 0 when nothing improves.
-
-    With ``longer``, the length is doubled as long as that improves further.
-    """
+    """Backtrack along the direction, projected to the sides of the kinks; 0 when nothing improves."""
+    # With ``longer``, the length is doubled as long as that improves further.
 
     def decrease(length: float) -> tuple[float, float]:
         change = _projected(now, length * direction) - now.y

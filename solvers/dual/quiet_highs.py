@@ -1,4 +1,4 @@
-"""HiGHS without a word on standard output, where results of commands go."""
+"""Loads HiGHS without its messages on standard output."""
 
 from __future__ import annotations
 

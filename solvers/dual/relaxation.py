@@ -20,12 +20,10 @@ from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.solvers.dual.likely_rows import LikelyEntropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
+# Share of its size that an aggregate has at least in a tangent, so that the slope of a logarithm is finite.
 FLOOR = 1e-10
-"""Share of its size that an aggregate has at least in a tangent, so that the slope of a logarithm is finite."""
-
-
+# Times as much as it can be that a sum with a logarithm may be: its multiplier does not get there.
 FAR = 4.0
-"""Times as much as it can be that a sum with a logarithm may be: its multiplier does not get there."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -160,7 +158,7 @@ def _people(linear: LinearEntropy, matrix: sparse.csr_matrix) -> tuple[FloatArra
 
 
 def _support(matrix: sparse.csr_matrix, row: int) -> tuple[bytes, bytes]:
-    """What makes a row the same as another: its columns, increasing, and coefficients."""
+    """Key of equal rows: the columns, increasing, and the coefficients."""
     start, stop = matrix.indptr[row : row + 2]
     columns, values = matrix.indices[start:stop], matrix.data[start:stop]
     order = np.argsort(columns, kind="stable")

@@ -1,4 +1,4 @@
-"""The outer loop: multipliers and penalties of the augmented Lagrangian, looser first, then tighter.
+"""Outer loop of the augmented Lagrangian: updates multipliers and penalties, with ever tighter tolerances.
 
 Each round minimises the augmented Lagrangian with Newton steps until the natural gradient is small, then takes the
 constraints' pull as their multipliers and raises the penalties of those that do not come closer to being met (or to
@@ -22,33 +22,27 @@ from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
 from maxent.solvers.newton.split_gains import Comparisons
 from maxent.solvers.newton.trust_region import Path, downhill
 
+# The first round's bound on the natural gradient, nats per individual; a tenth in each that follows.
 FIRST = 0.1
-"""The first round's bound on the natural gradient, nats per individual; a tenth in each that follows."""
-
+# First and largest penalty of a constraint, per individual that it is about.
 PENALTY, MOST = 100.0, 1e7
-"""First and largest penalty of a constraint, per individual that it is about."""
-
 ROUNDS, STEPS = 40, 25
+# Rounds without progress after which the point is jolted.
 STALLED = 4
-"""Rounds without progress after which the point is jolted."""
-
+# Change of the entropy, nats per individual; rounds in a row without more, after which a feasible point is kept.
 STILL, SETTLED = 1e-9, 3
-"""Change of the entropy, nats per individual; rounds in a row without more, after which a feasible point is kept."""
-
+# Times that the rounds begin again, from other sides.
 JOLTS = 4
-"""Times that the rounds begin again, from other sides."""
-
+# Of a jolt: the change of a favoured class's scores in a branch, and of all scores at random; how much larger the first
+# penalties are, lest the entropy pulls the branches back before the comparisons hold them.
 SIDE, NOISE, FIRMER = 3.0, 0.02, 10.0
-"""Of a jolt: the change of a favoured class's scores in a branch, and of all scores at random; how much larger the
-first penalties are, lest the entropy pulls the branches back before the comparisons hold them."""
-
+# Searches for a way down from a saddle, per round.
 LOOKS = 2
-"""Searches for a way down from a saddle, per round."""
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """When to stop: natural gradient and violation; how fast penalties grow, and what counts as coming closer."""
+    """Tolerances of gradient and violation, growth of penalties, and the decrease that counts as progress."""
 
     gradient: float
     violation: float
@@ -56,14 +50,12 @@ class Accuracy:
     closer: float
 
 
+# For large parts: the projection onto the constraints does the rest, at no cost in entropy.
 LOOSE = {"gini": Accuracy(1e-5, 1e-6, 10.0, 0.1), "entropy": Accuracy(1e-4, 1e-5, 3.0, 0.25)}
-"""For large parts: the projection onto the constraints does the rest, at no cost in entropy."""
-
+# For small parts. At the optimum of an entropy probabilities may vanish: more accuracy would chase them.
 CLOSE = {"gini": Accuracy(1e-6, 1e-7, 10.0, 0.1), "entropy": Accuracy(1e-5, 1e-6, 3.0, 0.25)}
-"""For small parts. At the optimum of an entropy probabilities may vanish: more accuracy would chase them."""
-
+# For convex parts, whose optimum is to be proven.
 FINE = Accuracy(1e-9, 1e-10, 10.0, 0.1)
-"""For convex parts, whose optimum is to be proven."""
 
 
 @dataclass(slots=True)

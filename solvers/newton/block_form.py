@@ -1,4 +1,4 @@
-"""A lifted program with the aggregates taken out again: dense over groups x classes, sums as sparse products.
+"""Program without aggregates: dense arrays over groups and classes, sums as sparse products.
 
 The masses are an array of shape (n_groups, n_classes), 0 where a mass is fixed (its share is in the constants). Groups
 of one quasi-identifier are neighbours. A *block* is a set of groups: ``A = incidence @ m + const`` are its masses per
@@ -19,8 +19,8 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.backend import FEW
 
+# Entries up to which a matrix is multiplied densely: a sparse product costs more to begin with.
 DENSE = 20_000
-"""Entries up to which a matrix is multiplied densely: a sparse product costs more to begin with."""
 
 
 def fast(matrix: sparse.csr_matrix) -> Any:
@@ -186,10 +186,8 @@ def _expressed(
 
 
 def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) -> tuple[Rows, Rows]:
-    """Statements as equations and as rows ``>= value``, bounds of single masses among the latter.
-
-    ``whole`` are the individuals of each mass's quasi-identifier, in the order of ``m.ravel()``.
-    """
+    """Statements as equations and as rows ``>= value``, bounds of single masses among the latter."""
+    # ``whole`` are the individuals of each mass's quasi-identifier, in the order of ``m.ravel()``.
     said = np.flatnonzero([origin is not None for origin in program.origins])
     rows = program.matrix[said]
     matrix, moved = sparse.csr_matrix(rows @ variables.over), rows @ variables.const
@@ -214,7 +212,7 @@ def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) ->
 
 
 def _people(matrix: sparse.csr_matrix, whole: FloatArray) -> FloatArray:
-    """Individuals behind each row, those of its masses' quasi-identifiers: a scale for what it misses."""
+    """Individuals of the quasi-identifiers in each row: the scale of its residual."""
     touched = sparse.csr_matrix((whole[matrix.indices], matrix.indices, matrix.indptr), shape=matrix.shape)
     people: FloatArray = np.maximum(np.asarray(touched.sum(axis=1)).ravel(), 1.0)
     return people
@@ -270,12 +268,10 @@ class _Piece:
 
 
 def _gather(terms: Terms, variables: _Variables, free: BoolArray) -> _Piece:
-    """The blocks of some terms: those that the program names, and others for terms that these do not fit.
-
-    The terms of a named block are the classes of one set of groups, so that one sum over these groups gives all of
-    them. But where statements fix part of the sum for one class alone, that term is a sum over fewer groups than the
-    block's other terms, and becomes a block of its own.
-    """
+    """The blocks of some terms: those that the program names, and others for terms that these do not fit."""
+    # The terms of a named block are the classes of one set of groups, so that one sum over these groups gives all of
+    # them. But where statements fix part of the sum for one class alone, that term is a sum over fewer groups than the
+    # block's other terms, and becomes a block of its own.
     _, named = np.unique(terms.block, return_inverse=True)
     klass, groups = variables.klass[terms.var], variables.groups[terms.var]
     n_terms, n_named = len(named), int(named.max()) + 1

@@ -1,4 +1,4 @@
-"""Masses that comparisons leave no choice but 0.
+"""Finds masses that the comparisons force to 0.
 
 A comparison whose largest value is 0 holds only on a face of what the linear rows leave, where some masses vanish, as
 where two splits of a few people tie at best. An entropy falls from there as ``x ln x`` does. So masses whose scores are
@@ -18,11 +18,10 @@ from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.derivatives import Derivatives
 
+# The largest violation of a point that is taken to be near a face, impurity units.
 NEARLY = 1e-4
-"""The largest violation of a point that is taken to be near a face, impurity units."""
-
+# Share of its quasi-identifier's people below which a mass nearly vanishes.
 VANISHING = 1e-5
-"""Share of its quasi-identifier's people below which a mass nearly vanishes."""
 
 
 def with_forced_zeros(

@@ -1,4 +1,4 @@
-"""From a point that nearly meets the constraints to one that meets them, by the shortest way in the metric.
+"""Projects a nearly feasible point to a feasible one, by the shortest step in the metric.
 
 ``d = C' (C J C')^+ max(0, target - c)`` over the violated and the nearly active constraints: one or two steps take a
 violation of 1e-6 to 1e-13, at a cost in entropy that is of the violation's own size. Of few constraints the matrix is
@@ -11,19 +11,16 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.clock import SOON, Clock
+from maxent.solvers.dual.conjugate_gradients import Conjugate, cg
 from maxent.solvers.newton.quadratic_model import Problem, State
 
+# How far inside a constraint to aim, per individual that it is about.
 INSIDE = 1e-11
-"""How far inside a constraint to aim, per individual that it is about."""
-
 STEPS = 25
-
+# Constraints up to which their matrix is decomposed, which takes a fraction of a second.
 DECOMPOSED = 800
-"""Constraints up to which their matrix is decomposed, which takes a fraction of a second."""
-
+# Of conjugate gradients: products with the matrix at most, and the share of the right side that may be left.
 PRODUCTS, CLOSE = 500, 1e-6
-"""Of conjugate gradients: products with the matrix at most, and the share of the right side that may be left."""
-
 RAISES = 5
 
 
@@ -62,18 +59,8 @@ def _decomposed(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) 
 def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """The same by conjugate gradients, nearly, or as far as there is time."""
     scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), TINY))
-    weights, left = np.zeros(len(c)), wanted * scale
-    direction, now = left.copy(), float(left @ left)
-    enough = CLOSE**2 * now
-    for _ in range(PRODUCTS):
-        if now <= enough or clock.late() > SOON:
-            break
-        product = scale * (c @ (m * ((scale * direction) @ c)))
-        length = now / max(float(direction @ product), TINY)
-        weights, left = weights + length * direction, left - length * product
-        before, now = now, float(left @ left)
-        direction = left + now / before * direction
-    scaled: FloatArray = scale * weights
+    system = Conjugate(lambda direction: scale * (c @ (m * ((scale * direction) @ c))), wanted * scale)
+    scaled: FloatArray = scale * cg(system, CLOSE, PRODUCTS, lambda: clock.late() > SOON)
     return scaled
 
 

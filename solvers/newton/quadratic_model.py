@@ -24,8 +24,8 @@ from maxent.solvers.newton.block_form import Form, fast
 from maxent.solvers.newton.softmax_manifold import Manifold, Masses
 from maxent.solvers.newton.split_gains import Comparisons, Slopes, Sums
 
+# Entries up to which gradients of linear rows are kept as a dense array.
 DENSE = 300_000
-"""Entries up to which gradients of linear rows are kept as a dense array."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -50,7 +50,7 @@ class Penalty:
     rho: FloatArray
 
     def active(self, c: FloatArray) -> FloatArray:
-        """``a``: what the constraints pull with, non-negative."""
+        """``a``: the multipliers of the augmented Lagrangian, non-negative."""
         return np.maximum(0.0, self.mu - self.rho * c)
 
     def value(self, state: State) -> float:

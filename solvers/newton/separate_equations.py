@@ -1,4 +1,4 @@
-"""Linear equations of which no two look at the same quasi-identifier, as those of the rates of a tree.
+"""Linear equations with disjoint quasi-identifiers, such as the rates of one tree.
 
 Each is met by a multiplier of its own, and each is centred on its own: all together cost no more than a pass over the
 masses. Where an equation looks at one mass of a quasi-identifier, whose probability is p, the multiplier lam makes that
@@ -17,18 +17,15 @@ from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.newton.block_form import Form, fast
 
+# Individuals, relative to the equation's size, up to which equations are met.
 ACCURACY = 1e-11
-"""Individuals, relative to the equation's size, up to which equations are met."""
-
+# Logarithm of the smallest probability: below, its reciprocal would overflow.
 SMALLEST = -600.0
-"""Logarithm of the smallest probability: below, its reciprocal would overflow."""
-
+# Multipliers are between minus and plus the first; the longest step of one, and steps at most.
 WIDEST, FARTHEST, STEPS = 1e3, 20.0, 100
-"""Multipliers are between minus and plus the first; the longest step of one, and steps at most."""
-
 Centre = Callable[[FloatArray], FloatArray]
+# What equations miss at some multipliers, and the derivatives of that by the multipliers.
 At = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
-"""What equations miss at some multipliers, and the derivatives of that by the multipliers."""
 
 
 class SeparateEquations:

@@ -1,4 +1,4 @@
-"""From scores to masses: softmax per quasi-identifier, with the linear equations met exactly.
+"""Maps scores to masses: softmax per quasi-identifier, with the linear equations met exactly.
 
 ``m = total * softmax(theta + equal' lam)`` over the masses of a quasi-identifier; the multipliers lam are the minimum
 of the convex function ``sum_q total_q logsumexp(theta + equal' lam) - lam . value``, whose gradient is ``equal m -
@@ -25,11 +25,10 @@ from maxent.solvers.newton.block_form import Form, fast
 from maxent.solvers.newton.separate_equations import ACCURACY, SMALLEST, Centre, SeparateEquations
 from maxent.solvers.softmax import exponentials
 
+# Factors of the ridge on the equations' system, the first that makes it definite.
 LARGER = 100.0 ** np.arange(1, 9)
-"""Factors of the ridge on the equations' system, the first that makes it definite."""
-
+# Steps that may bring coupled equations no closer, before they count as impossible to meet.
 PATIENCE = 6
-"""Steps that may bring coupled equations no closer, before they count as impossible to meet."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Values and derivatives of the internal constraints in the masses: phi of blocks, by the statements in SymPy.
+"""Values and derivatives of the internal constraints as functions of the masses.
 
 With the masses ``A = incidence @ m + const`` of the blocks, constraint k is
 

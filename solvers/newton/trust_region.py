@@ -1,4 +1,4 @@
-"""Steps of Newton's method: conjugate gradients within a trust region (Steihaug 1983), and a look for saddles."""
+"""Trust-region steps by conjugate gradients (Steihaug 1983), and directions of negative curvature."""
 
 from __future__ import annotations
 
@@ -8,16 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
+from maxent.solvers.dual.conjugate_gradients import Conjugate
 from maxent.solvers.newton.quadratic_model import Model
 
 CG_STEPS = 80
 LOOK_STEPS = 12
-
+# Numbers in all directions of a path up to which it is kept, in case its step is too long; four such arrays are.
 KEPT = 3_000_000
-"""Numbers in all directions of a path up to which it is kept, in case its step is too long; four such arrays are."""
-
+# Curvature, as a share of the identity's, below which a direction leads away from a saddle.
 NEGATIVE = -1e-3
-"""Curvature, as a share of the identity's, below which a direction leads away from a saddle."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,51 +87,38 @@ class Path:
 def _legs(model: Model) -> Iterator[_Leg]:
     """The legs of the path, the last one without direction; one along which the model only falls has no end."""
     model.prepare()
-    r = model.gradient
-    d, hd = np.zeros_like(r), np.zeros_like(r)
-    residual = -r
-    z = model.precondition(residual)
-    q = z
-    rz = model.dot(residual, z)
-    enough = min(0.1, model.norm**0.5) * np.sqrt(max(rz, 0.0))
-    dd, qd, qq = 0.0, 0.0, rz
+    system = Conjugate(model.hessian, -model.gradient, model.precondition, model.dot)
+    d, hd = np.zeros_like(model.gradient), np.zeros_like(model.gradient)
+    enough = min(0.1, model.norm**0.5) * np.sqrt(max(system.size, 0.0))
+    dd, qd, qq = 0.0, 0.0, system.size
     for _ in range(CG_STEPS):
         if model.problem.clock.stop() is not None:
             break
-        hq = model.hessian(q)
-        curvature = model.dot(q, hq)
-        alpha = rz / curvature if curvature > 1e-10 * qq else np.inf
-        yield _Leg(d, hd, dd, q, hq, qd, qq, alpha)
-        d, hd, residual = d + alpha * q, hd + alpha * hq, residual - alpha * hq
+        q, alpha = system.direction, system.size / system.curvature if system.look() > 1e-10 * qq else np.inf
+        yield _Leg(d, hd, dd, q, system.product, qd, qq, alpha)
+        d, hd = d + alpha * q, hd + alpha * system.product
         dd += 2 * alpha * qd + alpha * alpha * qq
-        z = model.precondition(residual)
-        new = model.dot(residual, z)
-        if np.sqrt(max(new, 0.0)) <= enough:
+        beta = system.go()
+        if np.sqrt(max(system.size, 0.0)) <= enough:
             break
-        beta = new / rz
-        q = z + beta * q
-        qd, qq, rz = beta * (qd + alpha * qq), new + beta * beta * qq, new
+        qd, qq = beta * (qd + alpha * qq), system.size + beta * beta * qq
     yield _Leg(d, hd, dd)
 
 
 def downhill(model: Model, rng: np.random.Generator) -> FloatArray | None:
     """A direction of negative curvature, of unit length, None when a few steps from a random one meet none."""
     model.prepare()
-    residual = model.centre(rng.standard_normal(model.gradient.shape))
-    q = z = model.precondition(residual)
-    rz = model.dot(residual, z)
+    start = model.centre(rng.standard_normal(model.gradient.shape))
+    system = Conjugate(model.hessian, start, model.precondition, model.dot)
     for _ in range(LOOK_STEPS):
         if model.problem.clock.stop() is not None:
             return None
-        hq = model.hessian(q)
-        curvature, size = model.dot(q, hq), model.dot(q, q)
+        q, curvature = system.direction, system.look()
+        size = model.dot(q, q)
         if curvature < NEGATIVE * size:
             unit: FloatArray = q / np.sqrt(size)
             return unit
         if curvature <= 0:
             return None
-        residual = residual - (rz / curvature) * hq
-        z = model.precondition(residual)
-        new = model.dot(residual, z)
-        q, rz = z + (new / rz) * q, new
+        system.go()
     return None

@@ -1,4 +1,4 @@
-"""The answer of a part: what solving it came to or, where its statements contradict each other, the nearest to them."""
+"""Answer of a part: its solution or, if its statements contradict each other, the nearest point to them."""
 
 from __future__ import annotations
 

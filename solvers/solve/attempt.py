@@ -1,4 +1,4 @@
-"""Solve one part as it is: starting points, retries, implicit equalities, and what the answer is worth."""
+"""Solves one part as it is: starting points, retries, implicit equalities, and the optimality gap."""
 
 from __future__ import annotations
 
@@ -25,28 +25,21 @@ from maxent.solvers.solve.checked import Solver
 if TYPE_CHECKING:
     from maxent.solvers.solve.slack import Loose
 
+# Starts of a small part that is not convex; fewer where the best answer comes twice, or the first is proved.
 MANY_STARTS = 5
-"""Starts of a small part that is not convex; fewer where the best answer comes twice, or the first is proved."""
-
+# Entropies nearer than this, nats per individual, are of one and the same optimum.
 AGAIN = 1e-7
-"""Entropies nearer than this, nats per individual, are of one and the same optimum."""
-
+# Further starting points when none was solved; one for large parts.
 RETRIES = 4
-"""Further starting points when none was solved; one for large parts."""
-
+# Starts that lead nowhere before it is looked into whether internal constraints can be met together.
 LOST = 2
-"""Starts that lead nowhere before it is looked into whether internal constraints can be met together."""
-
+# How far the optimum may lie above an answer, nats per individual: an answer nearer than the first is the optimum; a
+# convex program whose answer is further off than the second was not solved, whatever the back end says.
 PROVED, DOUBTED = 1e-6, 1e-4
-"""How far the optimum may lie above an answer, nats per individual: an answer nearer than the first is the optimum; a
-convex program whose answer is further off than the second was not solved, whatever the back end says."""
-
+# Share of the tolerance with which a convex program is solved again when its first answer is not the optimum.
 TIGHTER = 1e-2
-"""Share of the tolerance with which a convex program is solved again when its first answer is not the optimum."""
-
+# Stands for the back end of a part whose statements leave a single answer.
 PRESOLVE = "presolve"
-"""Stands for the back end of a part whose statements leave a single answer."""
-
 _CLOCK = (Stop.TIME_LIMIT, Stop.INTERRUPTED)
 
 
@@ -210,7 +203,7 @@ def _search(
     begin: int = 0,
     lost: int = 1,
 ) -> Attempt:
-    """The best feasible solution over several starts, and what it is worth; ends when the first ``lost`` find none."""
+    """The best feasible solution over several starts, with its gap; stops when the first ``lost`` starts find none."""
     small = program.n <= FEW
     single = program.convex or getattr(backend, "finds_global", False)
     wanted = 1 if single else options.starts or (MANY_STARTS if small else 1)
@@ -275,7 +268,7 @@ def _search(
 
 
 def _proved(program: LiftedProgram, solution: Solution, options: Options) -> Attempt:
-    """A solution as the exact optimum next to it, with what that can lack."""
+    """The exact optimum near a solution, with its gap."""
     from maxent.solvers.solve.finish import finished
 
     exact = finished(program, solution, options)
@@ -331,10 +324,8 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
 
 
 def _gap(program: LiftedProgram, solution: Solution, options: Options, least: float = 0.0) -> float:
-    """Most entropy that a solution can lack to the optimum, nats times individuals, and at ``least`` so much.
-
-    One that was stopped on the way, and misses rows, can have more entropy than the optimum.
-    """
+    """Most entropy that a solution can lack to the optimum, nats times individuals, and at ``least`` so much."""
+    # One that was stopped on the way, and misses rows, can have more entropy than the optimum.
     assert solution.point is not None
     return gap_of(program, solution.point, options, solution.multipliers, least)
 

@@ -1,4 +1,4 @@
-"""The mean of the optima that exchangeable classes make of one."""
+"""Mean of the optima that are equal up to exchangeable classes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Answers of back ends, checked: the point is repaired, and its violation is computed here, not believed."""
+"""Checks answers of back ends: repairs the point, and computes its violation anew."""
 
 from __future__ import annotations
 
@@ -14,26 +14,22 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.apart import may_be_ended
 from maxent.solvers.backend import Backend, Keeps, Options
-from maxent.solvers.clock import in_time
+from maxent.solvers.clock import in_time, keeping, watched
 from maxent.solvers.copies import WorkerLost
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.forecast import watched
-from maxent.solvers.so_far import keeping
 from maxent.solvers.solution import Solution, Stop
 
+# Share of its quasi-identifier's people below which a mass hardly moves with its score.
 EDGE = 1e-5
-"""Share of its quasi-identifier's people below which a mass hardly moves with its score."""
-
+# How far from such an answer to other masses a solve begins again.
 INSIDE = 0.2
-"""How far from such an answer to other masses a solve begins again."""
-
+# Nats per individual by which an answer is better than another.
 MORE = 1e-7
-"""Nats per individual by which an answer is better than another."""
 
 
 @dataclass(slots=True)
 class Solver:
-    """A back end at work on a program over the variables of ``part``; what it keeps for further starts is kept here."""
+    """A back end that works on a program of a ``part``, with its state for further starts."""
 
     backend: Backend
     part: LiftedPart
@@ -109,7 +105,7 @@ class Solver:
         return again if more > MORE * float(program.total.sum()) else found
 
     def _watched(self, options: Options) -> AbstractContextManager[None]:
-        """What says that a large program takes long, whatever solves it."""
+        """Early notice for a large program."""
         program = self.program
         if not may_be_ended(program, options.clock):
             return nullcontext()
@@ -117,7 +113,7 @@ class Solver:
         return watched("solving", lambda: what, self._shorter(), options.clock)
 
     def _shorter(self) -> str:
-        """What would take less time."""
+        """Advice on how to make the problem smaller."""
         origins = filter(None, (*self.program.origins, *self.program.nl_origins))
         several = any(origin.tree is not None for origin in origins)
         ways = ["fewer trees or private attributes"] if several else []

@@ -1,4 +1,4 @@
-"""Calls that the workers of an existing Dask cluster make: one at a time in each process, each on its own data.
+"""Calls made by the workers of a Dask cluster, one at a time in each process.
 
 Everything is pickled here, and not by Dask, whose arrays cannot always be written to. A call whose worker is lost is
 made again by another one; Dask gives up on those that took several workers with them.
@@ -27,21 +27,18 @@ from maxent.models.packages import need
 from maxent.models.tables.frame import shorten
 from maxent.solvers.threads import memory_kept, one_thread
 
+# Seconds to wait for what the scheduler says, and for its first worker; and between looks at whether to give up.
 CONNECT, POLL = 10.0, 0.2
-"""Seconds to wait for what the scheduler says, and for its first worker; and between looks at whether to give up."""
-
 Key = TypeVar("Key")
+# A function of an installed module, and its arguments.
 Call = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function of an installed module, and its arguments."""
-
+# What the processes of a new cluster on this machine share.
 LOADED = ("distributed", "distributed.nanny", "pyarrow.compute", "pyarrow.parquet", "scipy.linalg")
-"""What the processes of a new cluster on this machine share."""
-
 _ONE = threading.Lock()
 
 
 class ClusterLost(MaxentError, RuntimeError):
-    """A cluster that cannot be reached, or cannot do what it is for."""
+    """A cluster that cannot be reached, or cannot make calls."""
 
 
 class SchedulerLost(ClusterLost):
@@ -117,7 +114,7 @@ def _own_words() -> Iterator[None]:
 
 
 def _answer(call: bytes, places: tuple[int, ...], *shared: bytes) -> bytes:
-    """Make a call, in a worker, whose threads take turns: solvers, and what limits threads, work for the process."""
+    """Make a call in a worker; its threads take turns, as solvers and thread limits are per process."""
     function, arguments = pickle.loads(call)
     for place, data in zip(places, shared, strict=True):
         arguments[place] = data
@@ -163,7 +160,7 @@ def _is_address(text: object) -> bool:
 
 @contextmanager
 def _sharing() -> Iterator[None]:
-    """Have processes that Dask starts be copies of one that has loaded what they need, which takes each a second."""
+    """Fork Dask's processes from one that has loaded the packages: saves a second for each."""
     if sys.platform != "linux":
         yield
         return
@@ -199,14 +196,12 @@ def _started(workers: int) -> Iterator[str]:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse what is no address of a scheduler, and no ``local:N``; None is no cluster.
+    """Refuse anything but an address of a scheduler, ``local:N``, or None for no cluster.
 
     Raises
     ------
     MissingExtra
         When distributed is not installed.
-    InvalidInput
-        When it is no address.
     """
     if address is None:
         return
@@ -217,7 +212,7 @@ def check_address(address: str | None) -> None:
 
 
 def _shown(address: object) -> object:
-    """An address, or what was given for one, without what may be a name and a password: anything before the host."""
+    """An address without possible names and passwords: everything before the host is removed."""
     if not isinstance(address, str):
         return address
     start, mark, rest = address.rpartition("://")
@@ -235,7 +230,7 @@ def running(address: str | None) -> Iterator[str | None]:
 
     Raises
     ------
-    MissingExtra, InvalidInput, ClusterLost
+    MissingExtra, ClusterLost
         As `connected`, of ``local:N``.
     """
     if address is None or not (local := _local(address)):
@@ -247,11 +242,9 @@ def running(address: str | None) -> Iterator[str | None]:
 
 
 def _in_time(connect: Callable[[], Any], address: str, seconds: float) -> Any:
-    """A client that is connected, or an error after so many seconds: who says nothing is no scheduler.
-
-    Distributed's own limit is about the connection, not about what is said afterwards. The thread that still waits is
-    left behind.
-    """
+    """A client that is connected, or an error after so many seconds: who says nothing is no scheduler."""
+    # Distributed's own limit is about the connection, not about what is said afterwards. The thread that still waits is
+    # left behind.
     found: list[Any] = []
     wrong: list[Exception] = []
 
@@ -282,8 +275,6 @@ def connected(address: str, limit: float | None = None) -> Iterator[Cluster]:
     ------
     MissingExtra
         When distributed is not installed.
-    InvalidInput
-        When it is no address.
     ClusterLost
         When there is no such scheduler, it has no worker, workers do not have this version of maxent, or do not start.
     """

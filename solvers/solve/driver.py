@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -19,9 +19,9 @@ from maxent.constraints.presolve.merge import Merged, Part, Totals, everything_a
 from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import LAST, SOON, OutOfTime
-from maxent.solvers.solution import Stop
+from maxent.solvers.backend import Backend, Options, Whole
+from maxent.solvers.clock import LAST, SOON, OutOfTime, in_time
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve.answer import PartAnswer, answer_part, unanswered
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.fitted_cells import nearer
@@ -30,10 +30,8 @@ from maxent.solvers.solve.spread.parts import attempt_parts, bounded_parts
 from maxent.solvers.threads import one_thread
 
 Progress = Callable[[str, int, int], None]
-
+# Internal rows violated by more than this share of the tolerance are activated.
 ACTIVATE = 0.1
-"""Internal rows violated by more than this share of the tolerance are activated."""
-
 MAX_ROUNDS = 50
 
 
@@ -82,7 +80,7 @@ class _Run:
     meanwhile: Callable[[Outcome], object] = lambda outcome: None
 
     def note(self, answer: PartAnswer) -> None:
-        """Count what an answer took, and whether the clock ended it."""
+        """Count the iterations of an answer, and note whether the clock ended it."""
         self.iterations += answer.iterations
         self.stopped = self.stopped or answer.stopped
 
@@ -114,6 +112,8 @@ def solve_program(
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
     run = _Run(program, backend, options, progress, evaluator, stopped=stopped, meanwhile=meanwhile)
     uniform = ready.uniform
+    if isinstance(backend, Whole):
+        return _solve_as_compiled(run, backend, uniform)
     if options.presolve and program.likelihood is None and ready.violation <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     solve = _solve_lazily if options.presolve else _solve_whole
@@ -154,6 +154,30 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
         active=np.empty(0, np.int64),
         backends={name: number for name, number in by.items() if number},
     )
+
+
+def _solve_as_compiled(run: _Run, backend: Whole, uniform: FloatArray) -> Outcome:
+    """The answer of a back end that takes the program as it is; nothing bounds its entropy."""
+    program, options = run.program, run.options
+    reason = backend.refuses_whole(program)
+    answer, masses = PartAnswer(None, False, False, (), 0, np.inf, backend.name, None), uniform
+    if reason is not None:
+        answer = replace(answer, trouble=(f"{backend.name} refuses: {reason}",))
+    else:
+        try:
+            found = in_time(options.clock, lambda: backend.solve_whole(program, uniform, options))
+        except OutOfTime as error:
+            found = Solution(None, error.why, np.inf, 0)
+        early = options.clock.stop()
+        if found is not None and found.point is not None:
+            masses = found.point
+        if found is None or early is not None:
+            answer = replace(answer, stopped=early)
+        elif found.stop is not Stop.CONVERGED or found.violation > options.tolerance:
+            answer = replace(answer, trouble=(f"no optimum found ({backend.name}: {found.message})",))
+        answer = replace(answer, convex=not program.internal, iterations=0 if found is None else found.iterations)
+    run.note(answer)
+    return _outcome(run, masses, [answer], np.arange(run.evaluator.internal.n_rows), 1, np.inf)
 
 
 def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
@@ -225,15 +249,8 @@ def _solve_round(
     active: IntArray,
     totals: tuple[Totals, ...],
 ) -> tuple[FloatArray, list[PartAnswer]]:
-    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again.
-
-    Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
-
-    Raises
-    ------
-    OutOfTime
-        When the clock says so before the parts are known.
-    """
+    """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again."""
+    # Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
     program, rows = run.program, run.evaluator.internal
     # Before there is any answer, the closed forms are worth a moment.
     check = partial(run.options.clock.check, SOON if last is None else 0.0)
@@ -315,7 +332,7 @@ def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
 def _outcome(
     run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
-    """The answer as it is, and what it is worth; ``bound`` is that of the answer without internal constraints."""
+    """The outcome with status and gap; ``bound`` is the bound of the answer without internal constraints."""
     bound = min(bound, _bound(run, masses, answers))
     if run.stopped is not None:
         masses = nearer(

@@ -1,4 +1,4 @@
-"""The optimum next to the answer of a solver, exactly: the same point, whichever solver came near it."""
+"""Computes the exact optimum near the answer of a solver, so that all solvers give the same point."""
 
 from __future__ import annotations
 
@@ -19,15 +19,13 @@ from maxent.solvers.conic.polish_many import polish_many
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution
 
+# Distance from a bound, individuals or impurity units, within which a row may hold with equality.
 TOUCHED = 1e-4
-"""Distance from a bound, individuals or impurity units, within which a row may hold with equality."""
-
+# Entropy, nats per individual, that the exact point may lack: by more, it is another optimum.
 SAME = 1e-7
-"""Entropy, nats per individual, that the exact point may lack: by more, it is another optimum."""
-
+# Where statements hold with no room, some masses cannot reach the floor: what it is then multiplied with, and down to
+# which share of it.
 LOWER, LOWEST = 0.1, 1e-3
-"""Where statements hold with no room, some masses cannot reach the floor: what it is then multiplied with, and down to
-which share of it."""
 
 
 def finished(program: LiftedProgram, found: Solution, options: Options) -> Solution:
@@ -81,10 +79,7 @@ def _polished(program: LiftedProgram, point: FloatArray, options: Options) -> Fl
 
 
 def _as_good(program: LiftedProgram, exact: FloatArray | None, near: FloatArray, options: Options) -> FloatArray | None:
-    """The exact point; where there is none, or it is another optimum than the one that it was to be near, what is down.
-
-    None where there is nothing either.
-    """
+    """The exact point if it is the same optimum as ``near``, else the best point by descent, None without one."""
     own = Derivatives(program)
     worst = own.objective(near) + SAME * float(program.total.sum())
     if exact is not None and own.objective(exact) <= worst:

@@ -1,4 +1,4 @@
-"""What to answer when time is up before anything met the statements: proportional fitting of the cells themselves.
+"""Answer when time is up before any point is feasible: proportional fitting of the cells.
 
 It needs neither presolve nor a back end, and its first rounds take about as long as evaluating the statements: each sum
 of masses in turn is scaled into its interval, the sums of a depth of a tree together, and afterwards everybody back to
@@ -20,17 +20,14 @@ from maxent.constraints.residuals import Evaluator
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
 from maxent.solvers.solve.pieces import uniform_answer
 
+# Rounds of fitting every sum once, at most, and those of each start that are worth being a little late.
 ROUNDS, FEW = 100, 3
-"""Rounds of fitting every sum once, at most, and those of each start that are worth being a little late."""
-
+# Processor seconds that these few rounds may take in all.
 QUICK = 0.75
-"""Processor seconds that these few rounds may take in all."""
-
+# Change of a factor that is none.
 CLOSE = 1e-9
-"""Change of a factor that is none."""
-
+# Sets of facts that overlap, at most; those in none are not fitted.
 SETS = 3
-"""Sets of facts that overlap, at most; those in none are not fitted."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Start and rounds of a solve, whatever solves the parts: each step in time, or not at all."""
+"""Splits the program into independent parts, within the time limit."""
 
 from __future__ import annotations
 
@@ -18,12 +18,10 @@ from maxent.solvers.clock import GRACE, Clock, OutOfTime, in_time
 from maxent.solvers.solution import Stop
 
 T = TypeVar("T")
-
+# What makes a part the same as one of an earlier round.
 Key = tuple[bytes, bytes, int]
-"""What makes a part the same as one of an earlier round."""
-
+# How many times as long as evaluating a point measuring an answer takes at most, see `prepare`.
 MEASURING = 3.0
-"""How many times as long as evaluating a point measuring an answer takes at most, see `prepare`."""
 
 
 def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:

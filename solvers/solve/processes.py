@@ -1,4 +1,4 @@
-"""Calls made one after the other or in several processes, with the same result bit for bit."""
+"""Makes calls here or in several processes, with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -12,25 +12,31 @@ from dataclasses import replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import LAST, POLL, Clock
-from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, processes_for, received, serve, started
+from maxent.solvers.copies import (
+    WorkerLost,
+    can_fork,
+    deaf,
+    ended,
+    kill,
+    make_calls,
+    processes_for,
+    received,
+    serve,
+    started,
+)
 from maxent.solvers.solution import Stop
 from maxent.solvers.threads import cores, one_thread
 
-if TYPE_CHECKING:
-    from multiprocessing.sharedctypes import Synchronized
-
 X = TypeVar("X")
 Y = TypeVar("Y")
-
 Calls = Mapping[int, Callable[[], Y]]
-
+# Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
+# processes that are taken then, at most.
 WORTH, MOST = 5_000, 8
-"""Unknowns of parts beside the largest one from which several processes pay, about a fifth of a second; and the
-processes that are taken then, at most."""
 
 
 def each(
@@ -66,10 +72,8 @@ def asked(options: Options, sizes: Sequence[int]) -> int:
 
 
 def _that_pay(sizes: Sequence[int]) -> int:
-    """How many processes take less time than one, where nobody said how many.
-
-    Only copies are there at once; one of several processes of a study makes none: it watches the one it works for.
-    """
+    """How many processes take less time than one, where nobody said how many."""
+    # Only copies are there at once; one of several processes of a study makes none: it watches the one it works for.
     shared = sum(sizes) - max(sizes, default=0)
     return min(cores(), MOST) if shared >= WORTH and can_fork() else 1
 
@@ -135,15 +139,15 @@ def forked(
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
     busy = more is not None
-    workers = started(max(1, min(jobs - busy, len(calls))), partial(_answer, list(calls.items()), turn))
+    workers = started(max(1, min(jobs - busy, len(calls))), partial(make_calls, turn, _made, _as_arguments(calls)))
     running = set(workers)
     try:
         meanwhile()
-        left = list(more().items()) if more is not None else []
+        left = _as_arguments(more()) if more is not None else []
 
         def join(number: int) -> None:
             """Copies that make the calls that are left."""
-            new = started(min(number, len(left) - later.value), partial(_answer, left, later), beside=workers)
+            new = started(min(number, len(left) - later.value), partial(make_calls, later, _made, left), beside=workers)
             workers.update(new)
             running.update(new)
 
@@ -166,7 +170,7 @@ def forked(
 
 
 def load_for_solving() -> None:
-    """Load here, once, what every copy would load by itself to solve parts."""
+    """Import modules once, before forking, that every copy needs to solve parts."""
     import maxent.solvers.newton.augmented_lagrangian
     import maxent.solvers.newton.projection
     import maxent.solvers.newton.stacked.together
@@ -174,7 +178,7 @@ def load_for_solving() -> None:
 
 
 def load_for_bounds() -> None:
-    """Load here, once, what every copy would load by itself for the bounds of parts that are not convex."""
+    """Import modules once, before forking, that every copy needs for bounds of nonconvex parts."""
     import maxent.solvers.bounds.alike
     import maxent.solvers.bounds.boxes.search
     import maxent.solvers.bounds.certificate
@@ -182,25 +186,20 @@ def load_for_bounds() -> None:
     import maxent.solvers.bounds.gap  # noqa: F401
 
 
-def _answer(calls: Sequence[tuple[int, Callable[[], Y]]], turn: Synchronized[int], pipe: Connection) -> None:
-    """Make calls, each that no other copy has begun, until there are no more."""
-    while True:
-        with turn:
-            number, turn.value = turn.value, turn.value + 1
-        if number >= len(calls):
-            break
-        i, call = calls[number]
-        answer: tuple[int, Y | None, Exception | None]
-        try:
-            answer = i, call(), None
-        except Exception as error:
-            answer = i, None, error
-        pipe.send(answer)
-    pipe.send(None)
+def _as_arguments(calls: Calls[Y]) -> list[tuple[int, tuple[Callable[[], Y]]]]:
+    """Calls as arguments of `_made`."""
+    return [(i, (call,)) for i, call in calls.items()]
+
+
+def _made(call: Callable[[], Y]) -> Y:
+    return call()
 
 
 def pickled(
-    calls: Calls[Y], jobs: int, give_up: Callable[[], bool] = lambda: False
+    calls: Calls[Y],
+    jobs: int,
+    give_up: Callable[[], bool] = lambda: False,
+    meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
     """As `forked`, in processes of joblib's, which are started anew, and pickle the calls."""
     from joblib.externals.loky import get_reusable_executor
@@ -211,6 +210,7 @@ def pickled(
         with deaf():
             for i, call in calls.items():
                 running[executor.submit(_alone, call)] = i
+        meanwhile()
         while running and not give_up():
             done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:

@@ -1,4 +1,4 @@
-"""Statements that contradict each other: find the smallest weighted slack that reconciles them.
+"""Finds the smallest weighted slack that reconciles contradictory statements.
 
 Linear statements first, as a linear program; then the internal ones, as the same nonlinear program with a slack
 variable in every row and a penalty on it. The totals of quasi-identifiers and the definitions never give way.
@@ -24,14 +24,12 @@ from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solve import starts
 
+# Individuals (linear rows) or impurity units (internal rows) below which a slack is rounding.
 NO_SLACK = 1e-7
-"""Individuals (linear rows) or impurity units (internal rows) below which a slack is rounding."""
-
+# Further starts of small programs while slack is left.
 RETRIES = 4
-"""Further starts of small programs while slack is left."""
-
+# Nats that an individual of slack costs; multipliers of the internal rows stay near 1.
 PENALTY = 100.0
-"""Nats that an individual of slack costs; multipliers of the internal rows stay near 1."""
 
 
 def relax_linear(program: LiftedProgram, clock: Clock) -> LiftedProgram | None:

@@ -1,4 +1,4 @@
-"""Starting points of a part: random departures from an answer, as pure functions with a generator.
+"""Starting points of a part: random changes of an answer.
 
 The closed form is no start for a part that is not convex: it is symmetric in the classes, and can be a saddle. All
 starts keep the total of every group; other linear statements they miss by a little.
@@ -11,8 +11,8 @@ import numpy as np
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.models.arrays import FloatArray, IntArray
 
+# Standard deviations (of a split: the size) of the changes to the masses' logarithms.
 NOISE, WIDER, TILT, SPLIT = 0.1, 0.3, 0.3, 0.5
-"""Standard deviations (of a split: the size) of the changes to the masses' logarithms."""
 
 
 def start(number: int, part: LiftedPart, masses: FloatArray, rng: np.random.Generator) -> FloatArray:

@@ -1,1 +1,1 @@
-"""Whole tables of people whose attributes are unknown: one that agrees with everything, and what of it is proved."""
+"""Tables of people with unknown attributes: one consistent table, and facts that hold in all of them."""

@@ -1,4 +1,4 @@
-"""How attributes depend on each other, and on the class: a tree of them, each given one other (Chow and Liu 1968).
+"""Dependence between attributes and class: a tree in which each attribute depends on one other (Chow and Liu 1968).
 
 Of all such trees it is the one of greatest likelihood: the spanning tree with the largest sum of mutual informations.
 """
@@ -13,8 +13,8 @@ from scipy.sparse import csgraph
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# Of each attribute the shares of its values in each pattern, shape (n_patterns, n_values); the class is last.
 Shares = Sequence[FloatArray]
-"""Of each attribute the shares of its values in each pattern, shape (n_patterns, n_values); the class is last."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -35,7 +35,7 @@ class Dependence:
 
 
 def independent(shares: Shares, people: FloatArray) -> Dependence:
-    """No dependence: each attribute has the same probabilities whatever the class is."""
+    """No dependence: the probabilities of each attribute are the same in every class."""
     root = len(shares) - 1
     of_class = _smoothed(people @ shares[root])
     given = (
@@ -68,7 +68,7 @@ def dependence(shares: Shares, people: FloatArray) -> Dependence:
 
 
 def _smoothed(people: FloatArray) -> FloatArray:
-    """Probabilities of what so many people have, one person more spread over everything."""
+    """Probabilities from counts, with one more person spread evenly (smoothing)."""
     return np.asarray((people + 1 / people.size) / (people.sum() + 1), np.float64)
 
 

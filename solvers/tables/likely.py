@@ -1,4 +1,4 @@
-"""How likely patterns are, by what the release leads to expect: shares of values, and how they depend on each other.
+"""Expected frequencies of patterns under the release: shares of values and their dependence.
 
 The shares maximise the likelihood of independent attributes as far as a few rounds go. Each round fits the expected
 number of people of every pattern to the exact counts, by proportional fitting from the shares so far (the distribution
@@ -19,16 +19,15 @@ from maxent.constraints.patterns.stated import TreeCounts
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.tables.dependence import dependence, independent, likeliest_values
 
+# Rounds of shares; sweeps over all trees in each, fewer where counts are met so nearly, as a share of each.
 ROUNDS, SWEEPS, NEAR = 3, 30, 0.01
-"""Rounds of shares; sweeps over all trees in each, fewer where counts are met so nearly, as a share of each."""
-
+# Patterns times values of attributes up to which it is looked at how they depend on each other.
 AFFORDABLE = 4_000_000
-"""Patterns times values of attributes up to which it is looked at how they depend on each other."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likely:
-    """What is expected of patterns.
+    """Expected frequencies of patterns.
 
     Attributes
     ----------

@@ -1,4 +1,4 @@
-"""A table that is near to what is stated: expected numbers made whole, then people moved to where fewest rows miss."""
+"""A table near the statements: rounds expected numbers, then moves people to where fewest rows are missed."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import numpy as np
 from maxent.constraints.patterns.system import System
 from maxent.models.arrays import FloatArray, IntArray
 
+# Moves of a person that are tried, those that are tried in vain, and those before a pattern that was left takes people
+# again.
 STEPS, STALE, REST = 10_000, 1_000, 8
-"""Moves of a person that are tried, those that are tried in vain, and those before a pattern that was left takes
-people again."""
 
 
 def rounded(expected: FloatArray, owner: IntArray, weight: IntArray, rng: np.random.Generator) -> IntArray:
-    """Whole numbers near to what is expected, with the individuals ``weight`` of every owner, shape (n_patterns,)."""
+    """Integers near the expected numbers, with the total ``weight`` of every owner, shape (n_patterns,)."""
     people = np.zeros(len(expected), np.int64)
     order = np.argsort(owner, kind="stable")
     ends = np.searchsorted(owner[order], np.arange(len(weight) + 1))

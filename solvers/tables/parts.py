@@ -1,4 +1,4 @@
-"""Independent parts of a system: patterns that no chain of statements connects with others."""
+"""Independent parts of a system: patterns that no statement connects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From what is stated and known to a whole table of people, the likeliest one, and what all such tables share."""
+"""Rebuilds a whole table of people: the most likely one, and the facts that all consistent tables share."""
 
 from __future__ import annotations
 
@@ -24,12 +24,10 @@ from maxent.solvers.tables.shared import described
 from maxent.solvers.tables.whole import Found, Tell, rebuild_here
 
 Status = Literal["likeliest", "consistent", "partial", "inconsistent"]
-
+# Seconds for everything where there is no time limit, and the shares of them for patterns and for a near table.
 WHOLE, FOR_PATTERNS, FOR_NEAR = 60.0, 0.3, 0.1
-"""Seconds for everything where there is no time limit, and the shares of them for patterns and for a near table."""
-
+# How parts are solved: `rebuild_here`, or `elsewhere`.
 Run = Callable[[list[TablePart], int, float, Clock, Tell], None]
-"""How parts are solved: `rebuild_here`, or `elsewhere`."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -169,7 +167,7 @@ def _finest(trees: tuple[TreeCounts, ...]) -> int | None:
 
 
 def _codes(atoms: Atoms, patterns: Patterns) -> IntArray:
-    """What groups may be divided by: the atom of each attribute, then the class, then the leaf in the first tree."""
+    """Columns that divide groups: the atom of each attribute, then the class, then the leaf in the first tree."""
     found = np.full((len(atoms.of) + 2, len(patterns)), -1)
     for j, of in enumerate(atoms.of):
         if len(of) > 1:

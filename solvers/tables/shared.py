@@ -1,4 +1,4 @@
-"""What tables share: groups of people, told by their values, that are as large in every one of them.
+"""Groups of people that have the same size in every consistent table.
 
 People without names are told apart by nothing but their values. So what is proved of a row is said of groups: ``k
 people are of class x, in this leaf, and have a = 1``. Starting from groups that are stated, a group is divided by an

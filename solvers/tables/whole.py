@@ -1,4 +1,4 @@
-"""CP-SAT on a part: the likeliest table, and tables that do not share what others do. In a process of its own."""
+"""CP-SAT on a part, in a child process: the most likely table, and tables that differ from it."""
 
 from __future__ import annotations
 
@@ -18,19 +18,17 @@ from maxent.solvers.tables.shared import shared_groups
 from maxent.solvers.threads import cores
 from maxent.solvers.worlds.cp_sat import cp_sat
 
+# Units of cost to the nat.
 PRECISE = 100
-"""Units of cost to the nat."""
-
+# Shares of the time that is left for a part: for the likeliest table, and, if none was found, for any one.
 FOR_LIKELIEST, FOR_ANY = 0.6, 0.9
-"""Shares of the time that is left for a part: for the likeliest table, and, if none was found, for any one."""
-
+# Tables that are looked for to be far apart before the proof, and the share of the time that is left for each.
 APART, EACH = 6, 0.1
-"""Tables that are looked for to be far apart before the proof, and the share of the time that is left for each."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What was found of a part.
+    """Result of a part.
 
     Attributes
     ----------

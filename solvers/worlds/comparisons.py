@@ -18,8 +18,8 @@ from maxent.constraints.program import Internal, Program
 from maxent.constraints.residuals import InternalRows
 from maxent.models.arrays import FloatArray, IntArray
 
+# Impurities that are closer may have been compared either way: inducers compare what they computed with rounding.
 TIED = 1e-10
-"""Impurities that are closer may have been compared either way: inducers compare what they computed with rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

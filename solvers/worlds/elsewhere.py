@@ -1,4 +1,4 @@
-"""Parts settled one after the other, in a process of its own, as CP-SAT and highspy cannot be in the same one."""
+"""Settles parts one after the other in a child process, as CP-SAT and highspy cannot share one."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.worlds.part import WholePart
 from maxent.solvers.worlds.settle import Extremes, Patience, settle, two_worlds
 
+# Seconds after which what was found of a part so far is told.
 TOLD = 1.0
-"""Seconds after which what was found of a part so far is told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -26,11 +26,10 @@ class Task:
     likely: FloatArray | None = None
 
 
+# Takes the number of a task, what is known of it by now, and how many comparisons its models lack.
 Tell = Callable[[tuple[int, Extremes, int]], None]
-"""Takes the number of a task, what is known of it by now, and how many comparisons its models lack."""
-
+# How tasks are run: `here`, `elsewhere`, or the same for two worlds.
 Run = Callable[[Sequence[Task], Patience, Tell], None]
-"""How tasks are run: `here`, `elsewhere`, or the same for two worlds."""
 
 
 def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:

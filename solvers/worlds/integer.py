@@ -1,4 +1,4 @@
-"""The level of whole numbers: bounds on the people of each class that hold in every world of whole people."""
+"""Integer level of proof: bounds on class counts that hold in every table of whole people."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
 from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, extremes
 
+# Individuals: a proved bound this close to a whole number is that number.
 ROUNDED = 1e-6
-"""Individuals: a proved bound this close to a whole number is that number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Which answers look certain: an estimate that only orders the questions."""
+"""Guesses which answers are certain, from an estimate: only the order of questions depends on it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from maxent.solvers.clock import Clock, OutOfTime, in_time
 from maxent.solvers.registry import load_backend
 from maxent.solvers.solve.driver import solve_program
 
+# Of the time that is left, what the estimate may take, and seconds that it may take at most.
 SHARE, LONGEST = 0.1, 20.0
-"""Of the time that is left, what the estimate may take, and seconds that it may take at most."""
 
 
 def likely(program: Program, clock: Clock) -> FloatArray | None:

@@ -1,4 +1,4 @@
-"""A part as a model of OR-Tools CP-SAT: one whole number for each group and class.
+"""CP-SAT model of a part: one integer for each group and class.
 
 Functions of class totals are tables of whole numbers, ``S f(a)`` rounded in favour of the comparison: every world that
 is consistent stays feasible, and what rounding can let in is smaller than what inducers compute exactly.
@@ -17,11 +17,10 @@ from maxent.solvers.worlds.comparisons import TIED, Branch, Comparison, gini_sca
 from maxent.solvers.worlds.cp_sat import cp_sat
 from maxent.solvers.worlds.part import WholePart
 
+# Largest sum of the terms of a comparison after scaling; every number is then exact to a whole one in a double.
 PRECISE = 2.0**46
-"""Largest sum of the terms of a comparison after scaling; every number is then exact to a whole one in a double."""
-
+# Entries of a table; a comparison that needs a longer one is left out, which proves less but nothing wrong.
 LONGEST = 20_000
-"""Entries of a table; a comparison that needs a longer one is left out, which proves less but nothing wrong."""
 
 
 class WorldModel:

@@ -1,4 +1,4 @@
-"""A program as independent problems of whole numbers: how many people of each class are in each group.
+"""Splits a program into independent integer problems: people of each class in each group.
 
 Quasi-identifiers that no statement tells apart are pooled first (`maxent.constraints.presolve.merge`): a pooled whole
 number can be handed out to the members in any way, so nothing is lost. A member q of a pooled quasi-identifier with W
@@ -20,8 +20,8 @@ from maxent.models.arrays import BoolArray, IntArray
 from maxent.solvers.worlds.comparisons import Comparison, comparisons_of
 from maxent.solvers.worlds.rows import WholeRows, whole_rows
 
+# Cells times classes that comparisons look at, the smallest nodes first; the rest is left out.
 AFFORDABLE = 300_000
-"""Cells times classes that comparisons look at, the smallest nodes first; the rest is left out."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Linear statements over whole numbers: coefficients and bounds that are integers, never tighter than what was stated.
+"""Linear statements over integers: integer coefficients and bounds, never tighter than stated.
 
 A row ``lower <= sum c_j m_j <= upper`` is multiplied by a whole number D, and each ``c_j D`` is rounded to ``a_j``.
 What rounding can change, ``sum |a_j - c_j D| m_j``, is at most the largest difference times the people of the row, and
@@ -18,14 +18,12 @@ from scipy import sparse
 from maxent.constraints.presolve.part_view import PartRows
 from maxent.models.arrays import FloatArray, IntArray, ranges
 
+# By how much of its people a row may be missed: the truth satisfies what is compiled to this, see the residuals.
 MISSED = 1e-9
-"""By how much of its people a row may be missed: the truth satisfies what is compiled to this, see the residuals."""
-
+# Fractions up to this denominator are recognised; a row's common one is at most its square.
 DENOMINATOR = 10_000
-"""Fractions up to this denominator are recognised; a row's common one is at most its square."""
-
+# Of a row's left side, so that sums of a few such stay far from the end of 64 bits.
 LARGEST = 2.0**45
-"""Of a row's left side, so that sums of a few such stay far from the end of 64 bits."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""What is proved of a part: the fewest and most people of each class, and worlds that show that it can be so.
+"""Finds the fewest and most people of each class in a part, with worlds as witnesses.
 
 One world shows many things at once. Of a small part worlds are asked for in which as many open questions as possible
 come out at the middle of what is open about them; where there is no such world for any, all of these bounds move
@@ -24,11 +24,10 @@ from maxent.solvers.worlds.cp_sat import cp_sat
 from maxent.solvers.worlds.model import WorldModel, masses_of
 from maxent.solvers.worlds.part import WholePart
 
+# Unknowns up to which questions are asked together, of one thread.
 SMALL = 400
-"""Unknowns up to which questions are asked together, of one thread."""
-
+# Pooled quasi-identifiers that may differ from a world that is known, where a large part is asked.
 NEAR = 1000
-"""Pooled quasi-identifiers that may differ from a world that is known, where a large part is asked."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -219,10 +218,8 @@ def settle(
 
 
 def _doubt(part: WholePart) -> FloatArray:
-    """How far from certain the answer of each question looks, shape (2, n_owners, n_classes): the least comes first.
-
-    That somebody has a class looks as likely as the class is frequent among those of any one statement about it.
-    """
+    """How far from certain the answer of each question looks, shape (2, n_owners, n_classes): the least comes first."""
+    # That somebody has a class looks as likely as the class is frequent among those of any one statement about it.
     matrix, k = part.rows.matrix, part.n_classes
     people = np.maximum(matrix.astype(bool) @ np.repeat(part.weight[part.owner], k), 1)
     entry = np.repeat(np.arange(len(part.rows)), np.diff(matrix.indptr))

@@ -1,4 +1,4 @@
-"""Two tables of people that are consistent with everything published, as different from one another as was found."""
+"""Two consistent tables of people that differ as much as possible."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from maxent.solvers.worlds.integer import task_of, whole_numbers
 from maxent.solvers.worlds.part import WholeProgram, whole_program
 from maxent.solvers.worlds.settle import Extremes, Patience
 
+# Probability by which a compiled statement may be missed: the error of computing it.
 MET = 1e-9
-"""Probability by which a compiled statement may be missed: the error of computing it."""
 
 
 class NoWitness(MaxentError, RuntimeError):

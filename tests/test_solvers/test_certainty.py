@@ -24,7 +24,7 @@ from maxent.constraints.program import Linear, Program, Regions
 from maxent.constraints.residuals import InternalRows
 from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.solvers import forecast
+from maxent.solvers import clock
 from maxent.solvers.certainty.bounds import whole
 from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
 from maxent.solvers.certainty.levels import level_names
@@ -323,10 +323,10 @@ def test_prices_prove_that_leaves_contradict_each_other() -> None:
 
 
 def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "LONG", 0.0)
+    monkeypatch.setattr(clock, "LONG", 0.0)
     monkeypatch.setattr(search, "WORTHWHILE", 2.0)
     heard: list[str] = []
-    with forecast.hearing(heard.append):
+    with clock.hearing(heard.append):
         prove(overlapping(), "linear", Clock())
     assert len(heard) == 1
     assert "may need a linear program each" in heard[0]

@@ -15,10 +15,9 @@ from maxent.models.arrays import FloatArray
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.backend import Options
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, keep, keeping
 from maxent.solvers.dual import linear_entropy
 from maxent.solvers.registry import load_backend
-from maxent.solvers.so_far import keep, keeping
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve import fitted_cells
 from maxent.solvers.solve.driver import solve_program

@@ -18,7 +18,7 @@ from joblib.externals.loky.process_executor import ShutdownExecutorError
 import maxent
 from maxent.api.adversary import estimate as engine
 from maxent.models.errors import MaxentError
-from maxent.solvers import copies, forecast
+from maxent.solvers import clock, copies
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.copies import can_fork, deaf, kill, processes_for
 from maxent.solvers.solve import driver, processes
@@ -53,9 +53,9 @@ def test_the_number_of_jobs_changes_nothing(impurity, copied, monkeypatch):
 def test_the_pace_of_the_first_parts_tells_how_long_all_will_take(monkeypatch):
     release, frame = contested("gini")
     monkeypatch.setattr(parts, "WARM", -1.0)
-    monkeypatch.setattr(forecast, "LONG", 0.0)
+    monkeypatch.setattr(clock, "LONG", 0.0)
     heard = []
-    with forecast.hearing(heard.append):
+    with clock.hearing(heard.append):
         maxent.estimate(release, frame, backend="ipopt", starts=1, time_limit=300)  # which solves parts one by one
     assert len(heard) == 1
     assert "4 parts, the largest of" in heard[0]

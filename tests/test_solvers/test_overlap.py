@@ -21,9 +21,9 @@ from maxent.api import compile as compile_module
 from maxent.api.adversary import estimate as engine
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
-from maxent.solvers import forecast
+from maxent.solvers import clock
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, hearing
 from maxent.solvers.dual import linear_entropy
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
@@ -32,7 +32,6 @@ from maxent.solvers.dual.overlapping import minimise as overlapping
 from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
-from maxent.solvers.forecast import hearing
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve import checked
 
@@ -180,7 +179,7 @@ def test_the_steps_to_the_face_foretell_it_where_fitting_did_not(monkeypatch: py
 
 
 def test_what_nobody_foretold_says_so_once_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(forecast, "PATIENCE", 0.0)
+    monkeypatch.setattr(clock, "PATIENCE", 0.0)
     heard, said = list[str](), threading.Event()
 
     def hear(text: str) -> None:
@@ -189,7 +188,7 @@ def test_what_nobody_foretold_says_so_once_it_takes_long(monkeypatch: pytest.Mon
 
     with hearing(hear):
         for _ in range(2):
-            with forecast.watched("waiting", lambda: "for this", "less is shorter", Clock()):
+            with clock.watched("waiting", lambda: "for this", "less is shorter", Clock()):
                 assert said.wait(60.0)
     assert heard == ["waiting has taken 0 s, and may take minutes: for this; less is shorter"]
 

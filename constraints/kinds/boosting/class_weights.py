@@ -1,4 +1,4 @@
-"""Linear statements of a leaf of a boosted model whose classes have weights: a coefficient for each quasi-identifier.
+"""Linear statements about a leaf of a boosted model with class weights: one coefficient per quasi-identifier.
 
 A record of class x weighs ``w_x``. With ``a = p + s p (1 - p)``, where s is the value of the leaf times the factor of
 the second derivative, divided by the rate, the value says ``sum_c [a_c sum_x w_x m_cx - w_k m_ck] = -fixed`` of the
@@ -22,24 +22,20 @@ from maxent.constraints.kinds.boosting.scores import FEW
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.tables.truth_and_facts import Weighed
 
+# The numbers of a leaf in words.
 SAYS = {"value": "value", "hessian": "sum of second derivatives", "share": "weighted share"}
-"""The numbers of a leaf in words."""
-
+# Relative error of a sum of second derivatives as a file states it.
 PRINTED = 2e-6
-"""Relative error of a sum of second derivatives as a file states it."""
-
+# Coefficients that are no larger than this beside the largest are of nobody.
 LEVEL = 1e-12
-"""Coefficients that are no larger than this beside the largest are of nobody."""
 
 
+# By how much a sum of weights may be off that a share states in full, as a share of all weight in the leaf.
 EXACT = 1e-9
-"""By how much a sum of weights may be off that a share states in full, as a share of all weight in the leaf."""
-
+# Decimals of weights that are taken for multiples of a unit.
 DIGITS = range(5)
-"""Decimals of weights that are taken for multiples of a unit."""
-
+# Multiples up to which sums of weights are sums of whole numbers, for proofs of whole people, too.
 MULTIPLES = 10_000
-"""Multiples up to which sums of weights are sums of whole numbers, for proofs of whole people, too."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,7 +69,7 @@ class Curve:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Statements about a leaf: how many of its people have the class of its tree, at least and at most, and sums."""
+    """Lower and upper counts of a leaf's class, and weighted sums."""
 
     number: tuple[float, float]
     sums: tuple[LeafSum, ...]
@@ -81,7 +77,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightedLeaf:
-    """A leaf's people and what its value says about their weighted sum.
+    """The people of a leaf, and the statement of its value about their weighted sum.
 
     Attributes
     ----------
@@ -107,7 +103,7 @@ class WeightedLeaf:
     free: float
 
     def found(self, n: int | None, curve: Curve | None, *, single: bool) -> Found | str:
-        """Everything the leaf states, or what is wrong with it, in words.
+        """Everything the leaf states, or a description of the error.
 
         ``n`` are the records that it states; ``single`` is whether no quasi-identifier has cells elsewhere.
         """

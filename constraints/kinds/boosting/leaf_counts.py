@@ -1,4 +1,4 @@
-"""Numbers of people of a class in the leaves of a boosted model, from the values of the leaves.
+"""Class counts in the leaves of a boosted model, computed from the values of the leaves.
 
 With p the probability of the tree's class before the round, a leaf states the value ``u = -rate G / (H + l2)``, where
 ``G = sum (p - y)`` and ``H = hessian sum p (1 - p)`` over its records, y being 1 for those of the class, else 0
@@ -25,11 +25,10 @@ from maxent.models.nodes import links_of, scores_of, statements_of
 from maxent.models.release import Boosting, Release, Tree
 from maxent.models.tables.truth_and_facts import Weighed
 
+# Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print.
 STEPS = 12 * SINGLE
-"""Relative error of a value that was computed in single precision: sums, a quotient, a rate, and its print."""
-
+# Divisor below which tools write 0 in place of a quotient.
 VANISHED = 1e-9
-"""Divisor below which tools write 0 in place of a quotient."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +55,7 @@ class LeafCounts:
 
     @property
     def read(self) -> set[tuple[int, int]]:
-        """The leaves (tree, place) of which everything that their scores state is said."""
+        """Leaves (tree, place) whose scores are completely expressed by statements."""
         return {
             *zip(self.tree.tolist(), self.place.tolist(), strict=True),
             *((said.tree, said.place) for said in self.sums),
@@ -86,7 +85,7 @@ def none(*lost: str) -> LeafCounts:
 
 
 def unusable(release: Release) -> str:
-    """Reason why the scores of a release state no counts, whatever the table; empty where they do."""
+    """Reason why the scores of a release can never state counts; empty where they can."""
     boosting = release.boosting
     if boosting is None:
         return ""
@@ -248,7 +247,7 @@ class _Rows:
 def _of_tree(
     release: Release, boosting: Boosting, cells: Cells, counts: IntArray, n_cells: IntArray, before: Before
 ) -> tuple[_Rows, str]:
-    """The statements of a tree, and what is wrong with one of them, empty if nothing is."""
+    """The statements of a tree, and a description of the first error, empty without one."""
     tree, held = release.trees[before.tree], cells.trees[before.tree]
     if len(tree.nodes) == 1:  # the value of a tree that did not grow may be any constant
         return _Rows(*_arrays([]), None), ""
@@ -349,11 +348,9 @@ def _by_owner(
     *,
     several: bool,
 ) -> tuple[int, float, float, float, float]:
-    """People, least and largest sum over them of ``low`` to ``high``, the middle of that of ``spread`` and its blur.
-
-    Each is of cells, shape (n,), and counts once for everybody of an owner: for the least, or the largest, of the
-    cells, where there are ``several``.
-    """
+    """People, least and largest sum over them of ``low`` to ``high``, the middle of that of ``spread`` and its blur."""
+    # Each is of cells, shape (n,), and counts once for everybody of an owner: for the least, or the largest, of the
+    # cells, where there are ``several``.
     if not several:
         w = counts[owner].astype(np.float64)
         return int(counts[owner].sum()), float(w @ low), float(w @ high), float(w @ spread), float(w @ off)

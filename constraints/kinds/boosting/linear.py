@@ -12,7 +12,7 @@ from maxent.constraints.program import Linear
 
 
 def statements(context: Context) -> Iterator[Linear]:
-    """A weighted sum over the people of a leaf is what a number in the leaf says."""
+    """A weighted sum over the people of a leaf equals a number stated by the leaf."""
     classes = context.release.target.classes
     for said in context.scored.sums:
         origin = context.origin(said.tree, context.release.trees[said.tree].nodes[said.place])

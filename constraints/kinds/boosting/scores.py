@@ -1,4 +1,4 @@
-"""Scores and probabilities of a boosted model before each of its rounds, with bounds on what rounding did to them.
+"""Scores and probabilities of a boosted model before each round, with bounds on the rounding error.
 
 Tools keep scores, or at least the derivatives of the loss, in single precision, of 24 bits. A sum of scores is off by
 at most half a unit in the last place for each tree that was added. What is computed from it is off by that, and by a
@@ -16,14 +16,12 @@ from maxent.constraints.cells import Cells
 from maxent.models.arrays import FloatArray
 from maxent.models.release import Boosting, Release
 
+# Relative error of one rounding to single precision.
 SINGLE = 2.0**-24
-"""Relative error of one rounding to single precision."""
-
+# Error of a probability, and of a derivative, that was computed in a few steps.
 FEW = 4 * SINGLE
-"""Error of a probability, and of a derivative, that was computed in a few steps."""
-
+# Error of a score from which on nothing is concluded from it.
 LOST = 0.01
-"""Error of a score from which on nothing is concluded from it."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

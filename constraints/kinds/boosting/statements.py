@@ -1,4 +1,4 @@
-"""The values of leaves of a boosted model as statements: so many people of a class are in a leaf."""
+"""Leaf values of a boosted model as statements: the number of people of a class in a leaf."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from maxent.constraints.program import Linear
 
 
 def statements(context: Context) -> Iterator[Linear]:
-    """The mass of a class in a leaf is what the value of the leaf proves."""
+    """The mass of a class in a leaf equals the count that the value of the leaf proves."""
     found, classes = context.scored, context.release.target.classes
     each = np.eye(len(classes))
     rows = zip(*(a.tolist() for a in (found.tree, found.place, found.klass, found.slope)), strict=True)

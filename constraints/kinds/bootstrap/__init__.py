@@ -1,1 +1,1 @@
-"""Counts of a bootstrap: the kind of constraint, and how an error probability is shared out."""
+"""Counts of a bootstrap: the kind of constraint, and how the error probability is divided."""

@@ -1,4 +1,4 @@
-r"""Shares of an error probability for all sets of people that nodes of a tree could hold.
+r"""Divides an error probability among all groups of people that a node of a tree could hold.
 
 A tree that is grown on the records that it counts chooses its nodes by what was drawn: among thousands of sets of
 people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets
@@ -29,9 +29,9 @@ from maxent.models.release import Attribute, Branch, Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.routing import EVERYWHERE, interval_of
 
+# What is left of an attribute: a set of categories, as bits; or the levels ``low <= level < high`` of a number, and
+# whether records without one.
 _Left = int | tuple[float, float, bool]
-"""What is left of an attribute: a set of categories, as bits; or the levels ``low <= level < high`` of a number, and
-whether records without one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Means of draws: what those of a regression tree grown on a bootstrap prove of the records.
+"""Bounds on the means of the records, from the leaf means of a regression tree grown on a bootstrap.
 
 A node states the mean M and the variance V of its d draws, which are of u different records. Nobody who was drawn is
 further from M than ``sqrt((d - 1) V)`` (Samuelson 1968), which leaves numbers from L to H; so u records at least are
@@ -29,9 +29,8 @@ from maxent.constraints.program import Linear
 from maxent.models.arrays import FloatArray
 from maxent.models.release import Node
 
+# Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
 ENOUGH = 5.0
-"""Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing."""
-
 _Row = tuple[FloatArray, float, float]
 
 
@@ -86,7 +85,7 @@ def _log_side(context: Context) -> float | None:
 
 
 def _certain(node: Node, low: FloatArray, high: FloatArray, wide: float, spread: float) -> list[_Row]:
-    """What the draws of a node prove, whatever was drawn; see the module's text."""
+    """Statements proved by the draws of a node; see the module's text."""
     mean, least, most = node.mean or 0.0, float(low.min()), float(high.max())
     under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
     there, among = float(node.distinct or 1), (high >= under) & (low <= over)

@@ -1,4 +1,4 @@
-r"""The likelihood of the draws of bootstraps: how probable the counts of the trees are, given who has which class.
+r"""Likelihood of bootstrap counts: the probability of the counts of the trees, given the classes of the people.
 
 Of the D draws of a tree in a leaf with W people, d_x are of class x with the probability of a multinomial distribution,
 whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that logarithms add

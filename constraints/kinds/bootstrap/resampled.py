@@ -1,4 +1,4 @@
-"""Counts of a bootstrap: what draws with replacement prove of the records, for certain and at a confidence.
+"""Bounds on true counts from bootstrap counts: certain ones, and ones that hold with a given confidence.
 
 Each tree counts n draws from all N records. Whoever was drawn is there: of d draws of a class, among D in a node of
 which u are of different records, ``d - (D - u)`` at least are of different records of the class, and one in any case.
@@ -31,12 +31,12 @@ from maxent.models.release import Release, Tree
 from maxent.models.sparse_counts import check_size
 from maxent.models.trees.places import Places
 
+# Draws of a place that neither states them nor has them follow from the places below.
 UNKNOWN = -1
-"""Draws of a place that neither states them nor has them follow from the places below."""
 
 
 def resampled(context: Context) -> Iterator[Linear]:
-    """The mass of each class in a node is within what the draws of it leave; see the module's text."""
+    """The mass of each class in a node lies in the interval from its draws; see the module's text."""
     release, n_classes = context.release, context.n_classes
     if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
         return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap.drawn_moments`
@@ -139,15 +139,10 @@ def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
 def _mass_bounds(
     drawn: IntArray, size: FloatArray, side: FloatArray, draws: int, individuals: int
 ) -> tuple[IntArray, IntArray]:
-    """Smallest and largest number of records of each class in some places, shapes (n_places, n_classes).
-
-    Parameters
-    ----------
-    drawn : shape (n_places, n_classes)
-    size : shape (n_places,), individuals, NaN where private attributes decide who is there
-    side : shape (n_places,), the logarithm of the probability that an interval may miss on one side
-    draws, individuals : draws of the whole tree, and records that they are from
-    """
+    """Smallest and largest number of records of each class in some places, shapes (n_places, n_classes)."""
+    # Parameters ---------- drawn : shape (n_places, n_classes) size : shape (n_places,), individuals, NaN where private
+    # attributes decide who is there side : shape (n_places,), the logarithm of the probability that an interval may
+    # miss on one side draws, individuals : draws of the whole tree, and records that they are from
     among = np.broadcast_to(np.where(np.isnan(size), draws, drawn.sum(axis=1))[:, None], drawn.shape).ravel()
     whole = np.broadcast_to(np.where(np.isnan(size), individuals, size)[:, None], drawn.shape).ravel()
     miss = np.exp(np.broadcast_to(side[:, None], drawn.shape)).ravel()

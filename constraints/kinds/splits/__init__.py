@@ -1,1 +1,1 @@
-"""Splits that competed: the kind of constraint, and which candidates a tree with private attributes kept."""
+"""Choices of splits: the kind of constraint, and the candidates that a tree with private attributes compared."""

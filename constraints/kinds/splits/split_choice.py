@@ -1,4 +1,4 @@
-"""The internal constraints: which splits competed with the chosen one at each inner node.
+"""Internal constraints: the chosen split of each inner node is at least as good as every other candidate.
 
 Candidates are exactly those the inducer compared. One too many would be a constraint that the truth can violate, so
 wherever the release does not say enough, a candidate is left out: that is sound, only weaker.
@@ -19,11 +19,9 @@ from maxent.models.release import Attribute, Node, Tree
 from maxent.models.trees.places import Places
 from maxent.models.trees.routing import branch_of_code
 
+# No cut is taken for granted between numbers that are closer, when compared in single precision. scikit-learn sees
+# none where the larger is at most 1e-7 above the smaller, a sum that it rounds to single precision.
 FEATURE_GAP = 2.0**-23
-"""No cut is taken for granted between numbers that are closer, when compared in single precision.
-
-scikit-learn sees none where the larger is at most 1e-7 above the smaller, a sum that it rounds to single precision.
-"""
 
 
 def internal(context: Context) -> Iterator[Internal]:
@@ -118,10 +116,8 @@ def _others(context: Context, node: Node, column: int, form: str, options: IntAr
 
 
 def _competes(tree: Tree, attribute: Attribute) -> bool:
-    """Whether splits on an attribute are known to have been compared with those chosen.
-
-    How missing numbers were divided while splits were compared differs from tool to tool.
-    """
+    """Whether splits on an attribute are known to have been compared with those chosen."""
+    # How missing numbers were divided while splits were compared differs from tool to tool.
     if attribute.missing:
         return False
     if attribute.type == "numeric" and tree.induction.candidates == "unused":
@@ -130,10 +126,8 @@ def _competes(tree: Tree, attribute: Attribute) -> bool:
 
 
 def _present(context: Context, t: int, column: int, weight: FloatArray, least: int) -> tuple[IntArray, _Present]:
-    """Places of a tree that hold people, and the values of a column in each.
-
-    ``weight`` are the individuals at the cells of the tree. A value in a place of unknown size has ``least``.
-    """
+    """Places of a tree that hold people, and the values of a column in each."""
+    # ``weight`` are the individuals at the cells of the tree. A value in a place of unknown size has ``least``.
     sums = context.sums.by_value(t, column)
     unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
     size = np.where(unknown, least, sums(weight))
@@ -192,10 +186,8 @@ def _used_on_path(tree: Tree, places: Places) -> dict[int, frozenset[str]]:
 
 
 def _multiway(present: _Present, least: int) -> tuple[str, IntArray]:
-    """One branch per value: a competitor when at least two values are present, each with ``least`` records.
-
-    The option, one, is the first block of a node.
-    """
+    """One branch per value: a competitor when at least two values are present, each with ``least`` records."""
+    # The option, one, is the first block of a node.
     smallest = np.minimum.reduceat(present.size, present.start[:-1])
     competes = (np.diff(present.start) >= 2) & (smallest >= least)
     return "values", present.start[:-1][competes]

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import contextmanager
+from concurrent.futures import BrokenExecutor
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeVar
 
 from maxent.models.text.arguments import LARGEST_COUNT, is_whole
-from maxent.solvers.clock import POLL
-from maxent.solvers.copies import Copies, WorkerLost, can_fork, deaf, kill, nothing, processes_for, serve
+from maxent.solvers.copies import Copies, WorkerLost, can_fork, nothing, processes_for
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
+from maxent.solvers.solve.processes import pickled
 from maxent.solvers.threads import one_thread
 
 T = TypeVar("T")
@@ -105,33 +105,13 @@ def _elsewhere(
     function: Callable[..., T], calls: Mapping[int, tuple[Any, ...]], jobs: int, first: Callable[[], object]
 ) -> Iterator[tuple[int, T]]:
     """Results of calls in other processes, as they are done."""
-    from joblib.externals.loky import get_reusable_executor
-
-    executor = get_reusable_executor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
-    running: dict[Future[T], int] = {}
+    made = {i: partial(function, *each) for i, each in calls.items()}
     try:
-        with deaf():
-            for i, arguments in calls.items():
-                running[executor.submit(_alone, function, arguments)] = i
-        first()
-        while running:
-            done, _ = wait(running, timeout=POLL, return_when=FIRST_COMPLETED)
-            for future in done:
-                i = running[future]
-                result = future.result()
-                del running[future]
-                yield i, result
+        with closing(pickled(made, jobs, meanwhile=first)) as results:
+            yield from results
     except BrokenExecutor as error:
         text = "a process was ended from outside again and again, perhaps for want of memory: try less memory="
         raise WorkerLost(text) from error
-    finally:
-        if running:
-            kill(executor)
-
-
-def _alone(function: Callable[..., T], arguments: tuple[Any, ...]) -> T:
-    with one_thread():
-        return function(*arguments)
 
 
 @contextmanager

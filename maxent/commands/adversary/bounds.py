@@ -126,7 +126,7 @@ def _run(
 
 def _whole(trees: list[str], tables: list[str], options: dict[str, Any]) -> ProvedBounds:
     from maxent.api.adversary.bounds import bounds
-    from maxent.solvers.forecast import hearing
+    from maxent.solvers.clock import hearing
 
     with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
         return bounds(trees, tables, **options, interruptible=True)

@@ -183,7 +183,7 @@ def _estimated(
     from maxent.api.case import Tables, read_case, taken
     from maxent.api.compile import Knowledge
     from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
-    from maxent.solvers.forecast import hearing
+    from maxent.solvers.clock import hearing
 
     how = taken(Solving, options)
     of_trees = {name: options[name] for name in TREES_ONLY}

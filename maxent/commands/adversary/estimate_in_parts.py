@@ -32,7 +32,7 @@ def run(
     """Estimate in parts; options that are ``refused`` have to be left out."""
     from maxent.api.case import Tables, taken
     from maxent.api.parts.estimate import estimate_tables
-    from maxent.solvers.forecast import hearing
+    from maxent.solvers.clock import hearing
 
     trees, people = split_files(files)
     _check_refused(refused)

@@ -14,6 +14,7 @@ from maxent.models.files.kinds import CONSTRAINTS, NL, PYOMO
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
     "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
+    "maxent explain tree.json qi.csv --textbook --pyomo model.txt",
 )
 """Calls that its help ends with."""
 
@@ -26,6 +27,10 @@ def command(
     target: opt.Target = None,
     latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
     pyomo: Annotated[str | None, panels.written(PYOMO, help="Write the program as the text of a Pyomo model.")] = None,
+    textbook: Annotated[
+        bool,
+        panels.output("--textbook", help="Write with --pyomo or --nl the program as the paper prints it."),
+    ] = False,
     nl: Annotated[
         str | None,
         panels.written(NL, help="Write the program as an AMPL .nl file, with names in .col and .row."),
@@ -42,14 +47,14 @@ def command(
         "reading": reading,
     }
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
-    return partial(_run, tree, qi, options, (latex, as_json), outputs, csv_literal)
+    return partial(_run, tree, qi, options, (latex, as_json, textbook), outputs, csv_literal)
 
 
 def _run(
     tree: str,
     qi: str,
     options: dict[str, Any],
-    forms: tuple[bool, bool],
+    forms: tuple[bool, bool, bool],
     outputs: dict[str, str | None],
     csv_literal: bool,
 ) -> int:
@@ -59,9 +64,11 @@ def _run(
     from maxent.models.files.result_files import POSTERIOR, save_rows
     from maxent.text.terminal import print_json, print_lines
 
-    latex, as_json = forms
+    latex, as_json, textbook = forms
     if latex and as_json:
         raise invalid("options", ARGUMENT, "latex", "none with json=: both print to standard output", "both")
+    if textbook and outputs["--pyomo"] is None and outputs["--nl"] is None:
+        raise invalid("options", ARGUMENT, "textbook", "--pyomo or --nl, which name a file to write", "neither")
 
     allowed = {"-o": POSTERIOR, "--pyomo": (), "--nl": (".nl",)}
     files = {name: (path, allowed[name]) for name, path in outputs.items()}
@@ -76,7 +83,7 @@ def _run(
     if outputs["-o"] is not None:
         save_rows(found, "list", outputs["-o"], CONSTRAINTS, csv_literal=csv_literal)
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:
-        export_program(program, pyomo=outputs["--pyomo"], nl=outputs["--nl"], tell=tell)
+        export_program(program, pyomo=outputs["--pyomo"], nl=outputs["--nl"], tell=tell, textbook=textbook)
     if latex:
         from maxent.formulas.latex import latex_document
 

@@ -144,7 +144,7 @@ def _run(
     from maxent.html_report.provenance import read_inputs
     from maxent.results import review as results
     from maxent.results.several import SeveralReviews
-    from maxent.solvers.forecast import hearing
+    from maxent.solvers.clock import hearing
     from maxent.text.review import print_review, print_several
     from maxent.text.terminal import print_json
 

@@ -1,4 +1,4 @@
-r"""The least that maxima of Lagrangians are in boxes, by an interior point method that steps in all of them at once.
+r"""Dual bounds of many boxes, computed together by one interior-point method.
 
 Where F is below its tangents, by that at any masses m0 every feasible m of a box has, over all masses of owners,
 
@@ -18,28 +18,22 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.bounds.boxes.lagrangians import Lagrangians, Rows
 from maxent.solvers.bounds.boxes.setting import Setting
 
+# Newton steps, at most.
 STEPS = 30
-"""Newton steps, at most."""
-
+# What complementarity is aimed at, as a share of its mean, and in the first step; share of the way to a bound.
 CENTRED, FIRST, INSIDE = 0.1, 0.3, 0.95
-"""What complementarity is aimed at, as a share of its mean, and in the first step; share of the way to a bound."""
-
+# What products of slacks and multipliers and the tangent's gain are where it ends: as a share of what the bound is too
+# high, after that many steps, or of what is enough.
 CLOSE, EXACT, SOON = 0.05, 0.01, 4
-"""What products of slacks and multipliers and the tangent's gain are where it ends: as a share of what the bound is too
-high, after that many steps, or of what is enough."""
-
+# Multipliers at the start, as a share of the answer's, and of their prices at least and at most.
 BEGIN, ABOVE, BELOW = 0.7, 0.01, 0.8
-"""Multipliers at the start, as a share of the answer's, and of their prices at least and at most."""
-
+# Slacks at the start, at least, their products with multipliers, these at most, and what rows may miss there.
 SLACK, PRODUCT, MOST, MISSED = 0.05, 0.02, 0.3, 0.2
-"""Slacks at the start, at least, their products with multipliers, these at most, and what rows may miss there."""
-
+# Share of its owner's total that a mass at the start has at least; and nats that a bound is higher for rounding, per
+# individual.
 SMALLEST, ROUNDING = 1e-12, 1e-12
-"""Share of its owner's total that a mass at the start has at least; and nats that a bound is higher for rounding, per
-individual."""
-
+# Smallest eigenvalue of a Newton system that is taken as it is.
 CURVED = 1e-3
-"""Smallest eigenvalue of a Newton system that is taken as it is."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,7 +67,7 @@ class Bounds:
 
 @dataclass(slots=True, eq=False)
 class _State:
-    """Masses, slacks of rows, what comparisons miss, multipliers, and what these are below their prices."""
+    """Masses, slacks of rows, misses of comparisons, multipliers, and the room of these below their prices."""
 
     m: FloatArray
     slack: FloatArray
@@ -154,7 +148,7 @@ def bounded(
 def _stepped(
     form: Lagrangians, state: _State, rows: Rows, gradient: FloatArray, price: FloatArray, centred: float
 ) -> _State:
-    """Newton's step; what comparisons miss is eliminated first."""
+    """Newton step; the misses of the comparisons are eliminated first."""
     across, k, slack, lam = form.setting.at.across, len(price), state.slack, state.multipliers
     aim = (centred * state.products / (slack.shape[1] + k))[:, None]
     missing = rows.left - slack

@@ -1,4 +1,4 @@
-"""Whether relative entropies make up for what Lagrangians bend, in many boxes at once.
+"""Tests for many boxes whether relative entropy outweighs the curvature of the Lagrangian.
 
 As in `maxent.solvers.bounds.divergence.proof`, at masses and multipliers that each box has, and with squares.
 """
@@ -13,17 +13,14 @@ from maxent.solvers.bounds.boxes.reach import Reach
 from maxent.solvers.bounds.boxes.setting import Setting
 from maxent.solvers.bounds.divergence.proof import BENT, CLEAR, LARGE, LEAST, POSITIVE, bennett
 
+# By how much directions may miss being orthonormal.
 ORTHONORMAL = 1e-7
-"""By how much directions may miss being orthonormal."""
-
+# Times that weights of squares are raised, at most, by how much more than is missing; directions that count.
 WEIGHTS, OVER, STEEPEST = 16, 1.1, 10
-"""Times that weights of squares are raised, at most, by how much more than is missing; directions that count."""
-
+# The least width of a function, and square of what it has of a direction; the most that a weight is raised from.
 NARROW, ALONG, HEAVY = 1e-6, 1e-6, 1e9
-"""The least width of a function, and square of what it has of a direction; the most that a weight is raised from."""
-
+# Entries of matrices from which eigenvalues are not asked for.
 FINITE = 1e100
-"""Entries of matrices from which eigenvalues are not asked for."""
 
 
 def bending(
@@ -100,7 +97,7 @@ def shares_left(
 
 
 def _make_up(reach: Reach, masses: FloatArray, functions: FloatArray, size: FloatArray, b: float) -> BoolArray:
-    """Whether relative entropies to masses are at least what bends by some sizes along some functions."""
+    """Whether relative entropy is at least as curved as the given functions."""
     first = size.shape[1] - int((size > POSITIVE).sum(axis=1).max())
     functions, size = functions[:, :, first:], size[:, first:]
     some = size > POSITIVE

@@ -1,4 +1,4 @@
-"""Boxes that are looked at together, or wait to be."""
+"""Frontier of the search: the boxes to bound next, and the boxes that wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-r"""Lagrangians in boxes, with squares between ends taken off them.
+r"""Lagrangians in boxes, made concave by quadratic terms that vanish at the ends of a box.
 
 Between two ends ``l <= v <= h`` of a function ``(v - l)(h - v) >= 0``, and the convex terms of a comparison are below
 their chords. So every feasible m of a box has, with multipliers mu of the comparisons c, nu of the same with chords,
@@ -99,7 +99,7 @@ class Lagrangians:
         return found
 
     def hessian(self, m: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
-        """What F bends, negative, along the answer's directions."""
+        """Negative curvature of F along the directions of the answer."""
         s, curves, across, k = self.setting, self.setting.at.curves, self.setting.at.across, len(self.setting.mu)
         gamma = multipliers[:, :k] @ s.coef + multipliers[:, k : 2 * k] @ np.minimum(s.coef, 0.0)
         by_sums = gamma * np.where(curves.entropy, 1.0 / rows.a, 2.0 / curves.size)

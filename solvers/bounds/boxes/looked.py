@@ -1,4 +1,4 @@
-"""What bounds tell of boxes, many at once: that they are done, or that masses of interest are in smaller ones."""
+"""Bounds many boxes at once: each box is discarded, proved, or made smaller."""
 
 from __future__ import annotations
 
@@ -13,21 +13,17 @@ from maxent.solvers.bounds.boxes.frontier import Boxes
 from maxent.solvers.bounds.boxes.reach import Reach, narrowed
 from maxent.solvers.bounds.boxes.setting import Setting
 
+# Share of relative entropies that concave Lagrangians leave for a ball.
 SHARE = 0.05
-"""Share of relative entropies that concave Lagrangians leave for a ball."""
-
+# Concave Lagrangians, and flattened ones, that are looked at in a box, at most, as long as they make it smaller: the
+# sum of its squared widths is less than this share.
 TRIES, AGAIN, SHRUNK = 4, 4, 0.5
-"""Concave Lagrangians, and flattened ones, that are looked at in a box, at most, as long as they make it smaller: the
-sum of its squared widths is less than this share."""
-
+# What comparisons may be missed for beside squares, as a share of the answer's multipliers.
 PRICE = 1.2
-"""What comparisons may be missed for beside squares, as a share of the answer's multipliers."""
-
+# Largest eigenvalue that squares leave of what comparisons bend: less where ranges are long.
 LEFT = np.array([0.93, 0.8, 0.6, 0.35])
-"""Largest eigenvalue that squares leave of what comparisons bend: less where ranges are long."""
-
+# Shares of relative entropies that are left for a ball, the first that is proved.
 SHARES = (0.4, 0.15, 0.05)
-"""Shares of relative entropies that are left for a ball, the first that is proved."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,7 +42,7 @@ class Looked:
 
 
 def looked_at(setting: Setting, boxes: Boxes, near: float = np.inf) -> Looked:
-    """The boxes with what bounds tell. Flattened ones are for boxes that lack at most ``near`` nats a person."""
+    """The boxes after bounding; flattened Lagrangians are for boxes with at most ``near`` nats per person to gain."""
     n, k = len(boxes), len(setting.mu)
     looked = Looked(setting, boxes, np.zeros((n, k)), np.zeros(boxes.low.shape), np.zeros(n, bool), 0.0)
     _by_concave_ones(looked)
@@ -81,7 +77,7 @@ def _by_concave_ones(looked: Looked) -> None:
 
 
 def _between_multipliers(boxes: Boxes, lacks: FloatArray, found: Bounds, some: IntArray) -> None:
-    """Move ends as far as bounds tell: a row with a multiplier lam is at most what is lacking over lam."""
+    """Tighten the ends of boxes: a row with multiplier lam is at most the gap divided by lam."""
     low, high = boxes.low, boxes.high
     far = lacks[:, None] / np.maximum(found.above[some], TINY), lacks[:, None] / np.maximum(found.below[some], TINY)
     boxes.low, boxes.high = np.maximum(low, high - far[0]), np.minimum(high, low + far[1])
@@ -132,7 +128,7 @@ def _by_flattened_ones(looked: Looked, most: float) -> None:
 
 
 def _shares(reach: Reach, found: Bounds, flat: FloatArray, fine: BoolArray, good: BoolArray) -> FloatArray:
-    """What is left of relative entropies, not a number where they do not make up for what is bent."""
+    """Share of relative entropy left after the curvature is covered, NaN where it does not suffice."""
     share = np.full(len(fine), np.nan)
     for which, shares in ((good, (0.0,)), (fine & ~good, SHARES)):
         some = np.flatnonzero(which)

@@ -1,4 +1,4 @@
-"""How far linear functions go in boxes: between ends, in the ball of each box, and in that of all."""
+"""Range of linear functions in boxes, and in the balls around an answer."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.bounds.boxes.frontier import Boxes
 from maxent.solvers.bounds.boxes.setting import Setting
 
+# Widths count as no smaller than this share of a box's largest; added to systems, as a share of their mean.
 NARROW, SINGULAR = 1e-6, 1e-10
-"""Widths count as no smaller than this share of a box's largest; added to systems, as a share of their mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of sums and of the directions in which comparisons bend most, many boxes at a time.
+"""Branch and bound over boxes of sums and of the directions of largest curvature, many boxes at a time.
 
 In a box the convex terms of comparisons are below chords, which leaves concave rows. With these, and with the
 comparisons themselves as far as they may be missed for what keeps the Lagrangian concave, the largest entropy is
@@ -22,11 +22,10 @@ from maxent.solvers.bounds.boxes.setting import Setting, sized
 from maxent.solvers.bounds.divergence.ball import ball
 from maxent.solvers.clock import Clock
 
+# Individuals, per individual, with which the masses without comparisons meet their rows.
 MET = 1e-7
-"""Individuals, per individual, with which the masses without comparisons meet their rows."""
-
+# Boxes that are looked at together, at most, and at least if there are so many, and ends times masses of them all.
 TOGETHER, FEW, NUMBERS = 64, 8, 300_000
-"""Boxes that are looked at together, at most, and at least if there are so many, and ends times masses of them all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,24 +46,21 @@ class Pass:
     near: float = np.inf
 
 
+# Many proofs need few boxes if these are cut in the steepest directions first; others need chords to be near, and some
+# a great many boxes, which take a quarter of the time without relative entropies.
 PASSES = (Pass(1.0, 110, 9000.0, 4), Pass(0.0, 300, 1000.0, 10), Pass(0.0, 300, 1000.0, 20, 0.98, 3e-3))
-"""Many proofs need few boxes if these are cut in the steepest directions first; others need chords to be near, and
-some a great many boxes, which take a quarter of the time without relative entropies."""
-
+# Few boxes are open where they are at most this share of those that were looked at.
 OPEN = 0.25
-"""Few boxes are open where they are at most this share of those that were looked at."""
-
+# How far from its ends a function is cut at least, as a share; what a chord or a square is off half way counts for
+# beside what it is off at the optimum; what the answer's multipliers count for beside the chords'; and what a square is
+# off half way, of its width and weight.
 INSIDE, WIDE, ALL, EIGHTH = 0.3, 0.1, 0.02, 0.125
-"""How far from its ends a function is cut at least, as a share; what a chord or a square is off half way counts for
-beside what it is off at the optimum; what the answer's multipliers count for beside the chords'; and what a square is
-off half way, of its width and weight."""
-
+# The least weight of a square of a steep direction where boxes are cut.
 LEAST = 0.1
-"""The least weight of a square of a steep direction where boxes are cut."""
 
 
 def lacking_in_boxes(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """What an answer can lack to the largest entropy, nats: the largest bound of the boxes at the end.
+    """Optimality gap of an answer, nats: the largest bound of the boxes at the end.
 
     Parameters
     ----------

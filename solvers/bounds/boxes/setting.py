@@ -1,4 +1,4 @@
-"""What all boxes of an answer have in common."""
+"""Data shared by all boxes of one answer."""
 
 from __future__ import annotations
 
@@ -14,17 +14,14 @@ from maxent.solvers.bounds.divergence.ordered import ordered
 from maxent.solvers.bounds.prices import affordable
 from maxent.solvers.dual.relaxation import relaxed_once
 
+# Distinct quasi-identifiers and classes up to which boxes are looked at.
 OWNERS, CLASSES = 60, 4
-"""Distinct quasi-identifiers and classes up to which boxes are looked at."""
-
+# What a box may have above the answer, nats per individual.
 EXCEEDS = 5e-7
-"""What a box may have above the answer, nats per individual."""
-
+# Least eigenvalue of what comparisons bend, of relative entropies, whose direction has ends; and how many have.
 STEEP, DIRECTIONS = 0.3, 6
-"""Least eigenvalue of what comparisons bend, of relative entropies, whose direction has ends; and how many have."""
-
+# Added to the equations' products, which may be singular, as a share of their mean.
 RIDGE = 1e-12
-"""Added to the equations' products, which may be singular, as a share of their mean."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +66,7 @@ class Setting:
 
     @property
     def enough(self) -> float:
-        """What a box may have above the answer, nats."""
+        """Largest allowed excess of a box over the answer, nats."""
         return EXCEEDS * self.at.people
 
     def ends(self, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -83,7 +80,7 @@ class Setting:
         return found
 
     def of_masses(self, by_owner: FloatArray) -> FloatArray:
-        """What owners have, for each of their masses, shape (n_boxes, n)."""
+        """Totals of the owners, repeated for each of their masses, shape (n_boxes, n)."""
         found = np.empty((len(by_owner), len(self.by_owner)))
         found[:, self.by_owner] = np.repeat(by_owner, np.diff(np.append(self.begin, len(self.by_owner))), axis=1)
         return found

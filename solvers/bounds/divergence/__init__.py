@@ -1,1 +1,1 @@
-"""Proof by relative entropies that no feasible point has more entropy than an answer."""
+"""Proof of a global optimum by relative entropies."""

@@ -1,4 +1,4 @@
-"""An answer with the multipliers of its comparisons, as far as relative entropies to it are finite."""
+"""An answer with multipliers of its split comparisons, on masses with finite relative entropy."""
 
 from __future__ import annotations
 
@@ -12,14 +12,12 @@ from maxent.solvers.bounds.divergence.curvature import Curved, curved
 from maxent.solvers.bounds.divergence.multipliers import TOUCHED, Rows, balanced
 from maxent.solvers.dual.relaxation import relaxed_once
 
+# Free masses up to which a proof is tried.
 FEW = 250
-"""Free masses up to which a proof is tried."""
-
+# Share of its owner's total that a mass of an answer has at least: elsewhere relative entropies are not finite.
 SMALLEST = 1e-9
-"""Share of its owner's total that a mass of an answer has at least: elsewhere relative entropies are not finite."""
-
+# What rounding adds at most, nats per individual.
 ROUNDING = 1e-12
-"""What rounding adds at most, nats per individual."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

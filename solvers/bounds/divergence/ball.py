@@ -1,4 +1,4 @@
-r"""Masses within a relative entropy of others: how far linear functions of them go.
+r"""Range of linear functions over masses within a given relative entropy.
 
 With ``sum_x P_ox m0_ox = 0`` for each owner o, ``V = sum P^2 m0``, b the largest entry of P, and any share s < 3 / b,
 
@@ -21,14 +21,12 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 
+# Added to the equations' products, which may be singular, as a share of their mean.
 RIDGE = 1e-12
-"""Added to the equations' products, which may be singular, as a share of their mean."""
-
+# How far a bound is below an entropy that nothing has, nats per individual.
 CLEARLY = 1e-6
-"""How far a bound is below an entropy that nothing has, nats per individual."""
-
+# Newton steps towards a centre, at most.
 STEPS = 30
-"""Newton steps towards a centre, at most."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +38,7 @@ class Ball:
     radius: float
 
     def furthest(self, functions: FloatArray, start: FloatArray) -> FloatArray:
-        """The most that linear functions, shape (n_functions, n), can be above what they are at some masses."""
+        """Largest increase of linear functions, shape (n_functions, n), over the ball."""
         reduced, corrected = self._reduced
         p = functions @ reduced
         varies = np.sqrt(2.0 * self.radius * ((p * p) @ self.centre))
@@ -50,7 +48,7 @@ class Ball:
 
     @cached_property
     def _reduced(self) -> tuple[FloatArray, FloatArray]:
-        """What takes equations and owners' means from functions, shape (n, n), and how far the centre misses."""
+        """Projection that removes equations and owners' means, shape (n, n), and the miss of the centre."""
         owner, equal, n = self.rows.linear.owner, self.rows.equal, len(self.centre)
         weighed = equal * self.centre
         products = weighed @ equal.T

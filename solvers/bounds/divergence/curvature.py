@@ -1,4 +1,4 @@
-"""The comparisons that have multipliers at an answer, as curves of sums of free masses."""
+"""Split comparisons with nonzero multipliers, as curves of sums of free masses."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maxent.constraints.lifting.elimination import Elimination
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import TINY, BoolArray, FloatArray
 
+# Changes below this share of a sum are small: what an entropy bends is then that of a cubic.
 STRAIGHT = 1e-4
-"""Changes below this share of a sum are small: what an entropy bends is then that of a cubic."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +56,7 @@ class Curved:
         return found
 
     def bent(self, a: FloatArray, change: FloatArray) -> FloatArray:
-        """What phi is above its tangent at a after a change, over the square of that: it falls with the change."""
+        """Curvature bound: phi minus its tangent at a, divided by the squared change; it falls with the change."""
         x = np.maximum(change / a, -1.0)
         small = np.abs(x) < STRAIGHT
         far = np.where(small, 1.0, x)

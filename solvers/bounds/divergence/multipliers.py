@@ -1,4 +1,4 @@
-"""Multipliers at some masses, and what a function of first order can gain from there."""
+"""Multipliers at a point, and the largest first-order gain from there."""
 
 from __future__ import annotations
 
@@ -10,11 +10,10 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.bounds.divergence.nonnegative import nonnegative
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
+# Distance from a bound, individuals, within which a row may hold with equality.
 TOUCHED = 1e-4
-"""Distance from a bound, individuals, within which a row may hold with equality."""
-
+# Nats that an individual by which an equation is missed is taken to cost, per nat of the largest multiplier.
 STEEP = 10.0
-"""Nats that an individual by which an equation is missed is taken to cost, per nat of the largest multiplier."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

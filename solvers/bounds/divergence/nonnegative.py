@@ -1,4 +1,4 @@
-"""Least squares with variables that are at least 0."""
+"""Nonnegative least squares."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import numpy as np
 
 from maxent.models.arrays import TINY, BoolArray, FloatArray
 
+# Times that a variable may be let go, on average, before the search ends where it is.
 STEPS = 3
-"""Times that a variable may be let go, on average, before the search ends where it is."""
 
 
 def nonnegative(matrix: FloatArray, value: FloatArray) -> FloatArray:

@@ -1,4 +1,4 @@
-"""One of the answers that exchanging classes makes of each other: masses of alike classes in increasing order.
+"""Chooses one of several symmetric answers: masses of exchangeable classes in increasing order.
 
 Where a permutation of classes leaves all rows and comparisons what they are, it takes feasible points to feasible
 points of the same entropy. Of these only those have to be looked at in which some sum, one for each class, grows from
@@ -16,8 +16,8 @@ from scipy import sparse
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.bounds.divergence.answer import Answer
 
+# To so many decimals rows are the same.
 DECIMALS = 9
-"""To so many decimals rows are the same."""
 
 
 def ordered(at: Answer, klass: IntArray) -> Answer:

@@ -1,4 +1,4 @@
-r"""Proof that no feasible point has more entropy than an answer, where relative entropies outgrow comparisons.
+r"""Proof that an answer is a global optimum: relative entropy grows faster than the comparisons bend.
 
 With the multipliers mu of the comparisons c at the answer a, D the relative entropy to it, and B_t >= 0 what the term
 phi of a sum s_t is above its tangent there, every feasible m has, as the gradient of the Lagrangian vanishes,
@@ -38,24 +38,20 @@ from maxent.solvers.bounds.divergence.answer import Answer, answer
 from maxent.solvers.bounds.divergence.ball import Ball, ball
 from maxent.solvers.clock import Clock
 
+# Individuals, per individual, with which the masses without comparisons meet the equations.
 MET = 1e-12
-"""Individuals, per individual, with which the masses without comparisons meet the equations."""
-
+# Eigenvalues of Q below this one ask for no function.
 POSITIVE = 1e-9
-"""Eigenvalues of Q below this one ask for no function."""
-
+# What b is taken to be where functions are chosen, one after the other; and the least factor k.
 BENT, LEAST = (1.04, 1.1, 1.25, 1.6), 0.02
-"""What b is taken to be where functions are chosen, one after the other; and the least factor k."""
-
+# The largest values of a function of use, and those below which b counts as what it is there.
 LARGE, FLAT = 20.0, 1e-4
-"""The largest values of a function of use, and those below which b counts as what it is there."""
-
+# By how much one form has to be above the other.
 CLEAR = 1e-9
-"""By how much one form has to be above the other."""
 
 
 def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """What an answer can lack to the largest entropy, nats, where that can be told; else infinite.
+    """Optimality gap of an answer, nats; infinite where nothing is proved.
 
     Where it is finite it is what the answer itself is away from its optimality conditions.
 
@@ -76,7 +72,7 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
 
 
 def _proved(at: Answer, whole: Ball) -> bool:
-    """Whether no feasible masses of a ball have more entropy than the answer, but for what it lacks."""
+    """Whether no feasible masses in a ball have more entropy than the answer plus the gap."""
     curves, linear, n = at.curves, at.rows.linear, len(at.a)
     gamma, far = at.mu @ curves.coef, whole.furthest(np.vstack([curves.sums, -curves.sums]), at.masses)
     least = curves.shift + np.minimum(curves.sums, 0.0) @ linear.total[linear.owner] - at.a
@@ -88,7 +84,7 @@ def _proved(at: Answer, whole: Ball) -> bool:
 
 
 def _make_up(at: Answer, whole: Ball, functions: FloatArray, size: FloatArray) -> bool:
-    """Whether relative entropies to the answer are at least what bends by some sizes along some functions."""
+    """Whether relative entropy to the answer is at least as curved as the given functions."""
     linear = at.rows.linear
     for b in BENT:
         if size[-1] > 1.0 / b:

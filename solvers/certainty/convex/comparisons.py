@@ -13,14 +13,12 @@ from scipy import sparse
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms, tangents
 from maxent.models.arrays import FloatArray
 
+# Impurity, per individual, by which a split that was chosen may be worse: inducers compare rounded numbers.
 TIE = 1e-9
-"""Impurity, per individual, by which a split that was chosen may be worse: inducers compare rounded numbers."""
-
+# Impurity, per individual, by which a point has to miss a comparison to be cut off.
 VIOLATED = 1e-7
-"""Impurity, per individual, by which a point has to miss a comparison to be cut off."""
-
+# Share of a branch's individuals that stands for 0 where a tangent is taken: that of an entropy at 0 is vertical.
 CLOSEST = 1e-6
-"""Share of a branch's individuals that stands for 0 where a tangent is taken: that of an entropy at 0 is vertical."""
 
 
 class ConvexComparisons:

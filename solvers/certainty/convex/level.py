@@ -1,4 +1,4 @@
-"""Bounds from linear statements and convex comparisons together, of small parts."""
+"""Bounds from linear statements and convex comparisons together, for small parts."""
 
 from __future__ import annotations
 
@@ -21,14 +21,12 @@ from maxent.solvers.certainty.linear.search import Ends, Search
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
 from maxent.solvers.clock import Clock
 
+# Masses in a node, at most, for its comparisons to be looked at.
 MOST = 1000
-"""Masses in a node, at most, for its comparisons to be looked at."""
-
+# Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight.
 ROUNDS, CUTS = 20, 2000
-"""Rounds of tangents for an aim, and tangents of a part, at most: none more would be wrong, only less tight."""
-
+# Share of its people by which presolve may have moved a bound of a part: it computes without directed rounding.
 PRESOLVED = 1e-11
-"""Share of its people by which presolve may have moved a bound of a part: it computes without directed rounding."""
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
@@ -73,7 +71,7 @@ def _active(program: Program, rows: InternalRows, convex: BoolArray, questions: 
 
 
 def _questions(program: LiftedProgram, known: FloatArray, merged: Merged, part: Part, asked: BoolArray) -> Questions:
-    """What is asked of the pools of a part, about the unknowns of its lifted program."""
+    """Questions about the pools of a part, in the unknowns of its lifted program."""
     pool = merged.owner[part.groups]
     number = np.full(asked.shape, -1)
     owner, klass = pool[program.group], program.klass
@@ -114,7 +112,7 @@ class _Tangents(WarmProgram):
 
 
 def _feasible(program: LiftedProgram) -> Feasible:
-    """The linear part of a lifted program, loosened by what presolve, or whoever stated it, may have rounded."""
+    """The linear part of a lifted program, loosened by possible rounding."""
     matrix, people = program.matrix, float(program.total.sum())
     broken = fractional(program.row_lower) | fractional(program.row_upper)
     broken |= np.bincount(matrix.tocoo().row, fractional(matrix.data), matrix.shape[0]) > 0

@@ -1,4 +1,4 @@
-r"""Bounds of linear programs by weak duality, whatever the prices: no solver is trusted.
+r"""Rigorous bounds of linear programs by weak duality: valid for any multipliers, so no solver is trusted.
 
 With rows ``l <= A z <= u`` and a box ``a <= z <= b``, every y and every feasible z have
 
@@ -43,7 +43,7 @@ class Feasible:
         return abs(transposed), np.diff(transposed.indptr).astype(float), np.maximum(abs(self.least), abs(self.most))
 
     def priced(self, y: FloatArray) -> Priced:
-        """What prices of the rows, shape (n_rows,), prove; a price for a side that a row does not have becomes 0."""
+        """Bound from prices of the rows, shape (n_rows,); a price for a missing side becomes 0."""
         y = np.where(np.where(y > 0, np.isinf(self.upper), np.isinf(self.lower)), 0.0, y)
         side = np.where(y > 0, self.upper, self.lower)
         sides = np.where(y == 0, 0.0, y * np.where(np.isfinite(side), side, 0.0))

@@ -1,4 +1,4 @@
-"""Linear programs of the independent parts of a program: unknowns that are left, statements about them, questions.
+"""Linear programs of the independent parts of a program: free unknowns, rows, and questions.
 
 Quasi-identifiers that no statement tells apart are pooled: of M people of a class among W, w with a quasi-identifier
 can be any ``max(0, w - (W - M))`` to ``min(w, M)``. Masses that bounds fix are left out, and of two that are left of a
@@ -133,10 +133,8 @@ def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, p
 def _substituted(
     view: PartView, left: BoolArray, least: FloatArray, alone: BoolArray, position: IntArray
 ) -> tuple[sparse.csr_matrix, FloatArray]:
-    """All masses as a linear function of the unknowns that are kept: matrix and constant.
-
-    ``position``, shape (n_masses,), gets the number of the unknown that each mass is, -1 for none.
-    """
+    """All masses as a linear function of the unknowns that are kept: matrix and constant."""
+    # ``position``, shape (n_masses,), gets the number of the unknown that each mass is, -1 for none.
     n_classes = left.shape[1]
     constant = np.where(left, 0.0, least)
     pair = alone & (left.sum(axis=1) == 2)
@@ -207,7 +205,7 @@ def _questions(
     position: IntArray,
     n_classes: int,
 ) -> Questions:
-    """What is asked of the pools of a part: of each class, unless the others' answers tell."""
+    """Questions about the pools of a part: one per class, unless other answers imply it."""
     owners, first = np.unique(view.owner, return_index=True)
     row, klass = np.nonzero(asked[pool[first]])
     # The class that was substituted is what another one leaves.

@@ -1,4 +1,4 @@
-"""The search for bounds with linear programs: as few as settle each end by a point that reaches it or by prices."""
+"""Finds bounds with few linear programs: each end is settled by a point that reaches it, or by a dual proof."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from maxent.solvers.certainty.bounds import Bounds, whole
 from maxent.solvers.certainty.linear.duality import Feasible, Priced
 from maxent.solvers.certainty.linear.parts import Pools, Questions
 from maxent.solvers.certainty.linear.warm import Vertex, WarmProgram
-from maxent.solvers.clock import Clock
-from maxent.solvers.forecast import foretell
+from maxent.solvers.clock import Clock, foretell
 
+# Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that.
 REACHED = 1e-6
-"""Individuals by which a feasible point may miss an end that it shows to be reached: nothing is proved by that."""
-
+# Share of the open ends that one aim at all of them has to settle, to be worth another one.
 WORTHWHILE = 0.02
-"""Share of the open ends that one aim at all of them has to settle, to be worth another one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,7 +34,7 @@ class Ends:
 
     @staticmethod
     def of(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools) -> Ends:
-        """What the open bounds of the quasi-identifiers leave to be told."""
+        """Questions that the open bounds of the quasi-identifiers leave."""
         high, room = np.full(pools.low.shape, -np.inf), np.full(pools.low.shape, -np.inf)
         counts = program.table.counts.astype(np.float64)[:, None]
         np.maximum.at(high, pools.of, np.where(questions, bounds.high, -np.inf))
@@ -114,7 +112,7 @@ class Search:
         return True
 
     def _learn(self, feasible: Feasible, vertex: Vertex) -> None:
-        """What a point has reached, and what its prices prove of all questions."""
+        """Updates all questions with the point and the dual bounds of a solve."""
         if vertex.point is not None and vertex.meets:
             value = self._aims @ vertex.point + self.asked.constant
             self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)

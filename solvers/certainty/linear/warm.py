@@ -1,4 +1,4 @@
-"""A linear program that HiGHS solves again and again for other aims, each time from where it was."""
+"""A linear program that HiGHS solves for several objectives, each from the last basis."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maxent.solvers.certainty.linear.duality import Feasible
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.quiet_highs import quiet_highs
 
+# Simplex methods of HiGHS, by their number in its option ``simplex_strategy``.
 DUAL, PRIMAL = 1, 4
-"""Simplex methods of HiGHS, by their number in its option ``simplex_strategy``."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,1 +1,1 @@
-"""Very many statements that overlap, such as the counts of several trees: what is done beside Newton's method."""
+"""Programs with very many overlapping statements, such as the counts of several trees."""

@@ -1,4 +1,4 @@
-"""Intervals of very many sums: at the optimum few of them bind, and only these take part in Newton's system.
+"""Active set for very many intervals: only the few rows that bind take part in Newton's system.
 
 Draws of a hundred trees bound tens of thousands of sums, of which some hundreds hold the entropy down. A row without a
 multiplier changes neither the dual function nor the masses, so that the dual of a few rows is that of all of them, with
@@ -20,17 +20,14 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import DualPoint, minimise
 
+# Rows that are added at first; later at most as many as there are with a multiplier, if these are more.
 FIRST = 50
-"""Rows that are added at first; later at most as many as there are with a multiplier, if these are more."""
-
+# Rounds, and Newton steps in each, at most.
 ROUNDS, STEPS = 100, 60
-"""Rounds, and Newton steps in each, at most."""
-
+# Share of what rows were missed by before a round that its rows may be missed by afterwards.
 NEARER = 0.01
-"""Share of what rows were missed by before a round that its rows may be missed by afterwards."""
-
+# Individuals that the standard deviation of a sum counts as at least, where rows are compared by what they miss.
 SPREAD = 1e-3
-"""Individuals that the standard deviation of a sum counts as at least, where rows are compared by what they miss."""
 
 
 def minimise_binding(

@@ -1,4 +1,4 @@
-r"""The smallest face of the feasible masses, with its proof: which masses are 0 at every feasible point.
+r"""Smallest face of the feasible masses, with a proof: the masses that are 0 at every feasible point.
 
 Statements about whole numbers leave many masses no choice but 0, and rows with two sides a single value. Prices y of
 the rows prove both at once. With ``z_i = (C'y)_i``, ``top_o`` the largest z of an owner's masses, and ``s_r`` the lower
@@ -25,24 +25,20 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, foretell
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.overlapping.interior_point import can_be_factored, masses_and_prices
 from maxent.solvers.dual.quiet_highs import quiet_highs
-from maxent.solvers.forecast import foretell
 
+# Individuals that a mass, or the slack of a row, is proved not to exceed: then it is 0, as people are whole.
 PROVED = 1e-4
-"""Individuals that a mass, or the slack of a row, is proved not to exceed: then it is 0, as people are whole."""
-
+# Steps of the interior point method, at most.
 ITERATIONS = 200
-"""Steps of the interior point method, at most."""
-
+# Steps after which their pace is known, and how many of them an answer is worth: 20 to 28 are the face of the forests
+# of benchmarks/README.md, as many again what comes before and after, and a few times as many with private attributes.
 SEEN, WORTH = 6, 50
-"""Steps after which their pace is known, and how many of them an answer is worth: 20 to 28 are the face of the forests
-of benchmarks/README.md, as many again what comes before and after, and a few times as many with private attributes."""
-
+# How far multipliers are moved along the prices, at most.
 FURTHEST = 2.0**12
-"""How far multipliers are moved along the prices, at most."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +102,7 @@ def find_face(problem: LinearEntropy, clock: Clock, start: FloatArray | None = N
 
 
 def _proved(problem: LinearEntropy, masses: FloatArray, y: FloatArray) -> Face | None:
-    """What prices prove, where masses smaller than their slack are taken to vanish; None where it is nothing."""
+    """The face that prices prove, if masses below their slack vanish; None if they prove nothing."""
     y = np.where(np.where(y > 0, np.isinf(problem.lower), np.isinf(problem.upper)), 0.0, y)
     z = problem.matrix.T @ y
     top = problem.largest(z)
@@ -124,10 +120,8 @@ def _proved(problem: LinearEntropy, masses: FloatArray, y: FloatArray) -> Face |
 
 
 def _interior(problem: LinearEntropy, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
-    """Feasible masses and prices of the rows, strictly complementary, by HiGHS' interior point method.
-
-    Neither presolve, which would fix masses at will, nor crossover, which leads to a corner.
-    """
+    """Feasible masses and prices of the rows, strictly complementary, by HiGHS' interior point method."""
+    # Neither presolve, which would fix masses at will, nor crossover, which leads to a corner.
     import highspy
 
     n, owners = len(problem.owner), np.flatnonzero(np.bincount(problem.owner, minlength=len(problem.total)))

@@ -1,4 +1,4 @@
-r"""Equations that others imply: counts of many trees repeat each other, and the owners' totals.
+r"""Drops equations that others imply: counts of many trees repeat each other and the totals.
 
 With the totals known, a row says something about ``m`` less the mean over each owner alone: with P the projection that
 takes these means out, equations are independent where the rows of ``C P`` are. Those are found by a Cholesky
@@ -20,20 +20,16 @@ from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
+# Rows that are looked at together.
 CHUNK = 500
-"""Rows that are looked at together."""
-
+# Independent equations, at most, and as a share of all if they are more than a few. Where there are more, finding them
+# takes long, or nothing is gained: Newton's method is quicker with all rows of each class. A few are factored directly,
+# and equations that imply others keep its last steps from the tolerance.
 MOST, SHARE, FEW = 5_000, 0.6, 2_500
-"""Independent equations, at most, and as a share of all if they are more than a few. Where there are more, finding them
-takes long, or nothing is gained: Newton's method is quicker with all rows of each class. A few are factored directly,
-and equations that imply others keep its last steps from the tolerance.
-"""
-
+# Share of the squared length of a row that is rounding.
 IMPLIED = 1e-9
-"""Share of the squared length of a row that is rounding."""
-
+# Individuals by which an equation may miss what others imply.
 CONTRADICTED = 1e-6
-"""Individuals by which an equation may miss what others imply."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +59,7 @@ class Independent:
         return found
 
     def contradicted(self, problem: LinearEntropy) -> bool:
-        """Whether other equations say something else than what these imply."""
+        """Whether another equation contradicts these."""
         mean = (problem.total / _masses_of_each(problem))[problem.owner]
         matrix = problem.matrix[self.equations]
         missing = problem.lower[self.equations] - matrix @ mean

@@ -1,4 +1,4 @@
-"""Maximum entropy under very many overlapping counts, such as the counts of several trees.
+"""Maximum entropy with very many overlapping counts, such as the counts of several trees.
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
 infinite. So the face of the feasible masses is found first, from equations that are independent
@@ -23,7 +23,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.clock import Clock, foretell
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import HARDEST, DualPoint, minimise
 from maxent.solvers.dual.overlapping.binding_rows import minimise_binding, missed_by
@@ -31,46 +31,33 @@ from maxent.solvers.dual.overlapping.face import find_face
 from maxent.solvers.dual.overlapping.independent_sums import independent_rows
 from maxent.solvers.dual.overlapping.proportional_fitting import fitted
 from maxent.solvers.dual.overlapping.smoothed_kinks import can_be_smoothed, minimise_smoothed
-from maxent.solvers.forecast import foretell
 
+# Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely.
 SWEEPS, FACE_SWEEPS, FEW_SWEEPS = 30, 20, 3
-"""Rounds of proportional fitting: before the face is known, over it, and where an answer without the face is likely."""
-
+# How many times as long as these first rounds it all takes: 10 to 20 on the larger forests of benchmarks/README.md.
 PER_FITTING = 15.0
-"""How many times as long as these first rounds it all takes: 10 to 20 on the larger forests of benchmarks/README.md."""
-
+# That of the first Newton step, see `maxent.solvers.dual.newton.minimise`.
 SOFTNESS = 1e-5
-"""That of the first Newton step, see `maxent.solvers.dual.newton.minimise`."""
-
+# Newton steps, at most: on the whole problem to where masses are seen to vanish, and on what is left of it between two
+# looks at whether more do.
 STEPS, REDUCED_STEPS = 60, 4
-"""Newton steps, at most: on the whole problem to where masses are seen to vanish, and on what is left of it between two
-looks at whether more do."""
-
+# How often, at most, the whole problem and what is left of it are taken further.
 ROUNDS, REDUCTIONS = 8, 12
-"""How often, at most, the whole problem and what is left of it are taken further."""
-
+# Gap, nats per individual, with which an answer is left as it is.
 CLOSE = 9e-7
-"""Gap, nats per individual, with which an answer is left as it is."""
-
+# Residual of the whole problem, individuals, from which on steps tell which masses vanish; and how much less it is to
+# be where the gap is not closed.
 NEAR, NEARER = 0.01, 0.1
-"""Residual of the whole problem, individuals, from which on steps tell which masses vanish; and how much less it is to
-be where the gap is not closed."""
-
+# Masses of less than ``SMALL`` individuals whose logarithms a Newton step would change by less than ``VANISHES`` are on
+# their way to 0: it changes those of masses that have to be 0 by -1, whatever they are. So are those of less than
+# ``NOTHING`` times the residual, about which the step knows little.
 VANISHES, SMALL, NOTHING = -0.5, 0.03, 1e-4
-"""Masses of less than ``SMALL`` individuals whose logarithms a Newton step would change by less than ``VANISHES`` are
-on their way to 0: it changes those of masses that have to be 0 by -1, whatever they are. So are those of less than
-``NOTHING`` times the residual, about which the step knows little."""
-
+# Share of rows with two different sides from which on a problem is solved without its face, if it can be.
 MOSTLY = 0.5
-"""Share of rows with two different sides from which on a problem is solved without its face, if it can be."""
-
+# Individuals by which an answer may miss the limit of a single mass.
 BROKEN = 1e-7
-"""Individuals by which an answer may miss the limit of a single mass."""
-
+# Share of its owner's total that stands for a mass that vanishes: who is ruled out by mistake is not ruled out.
 TRACE = 1e-13
-"""Share of its owner's total that stands for a mass that vanishes: who is ruled out by mistake is not ruled out."""
-
-
 Keep = Callable[[FloatArray, FloatArray], None]
 
 

@@ -1,4 +1,4 @@
-"""Iterative proportional fitting of masses to intervals of their sums: a good start at next to no cost.
+"""Iterative proportional fitting to intervals of sums: a cheap, good starting point.
 
 Rows that share no mass are fitted together: each by the factor that its masses lack, the least that takes their sum
 into its interval. Afterwards the owners' totals are restored. In the dual this is block coordinate descent, with the
@@ -18,11 +18,10 @@ from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
+# Rows between looks at the clock.
 LOOK = 256
-"""Rows between looks at the clock."""
-
+# Blocks that are tried for a row, from the last: those of the row's tree, and of some before.
 BACK = 64
-"""Blocks that are tried for a row, from the last: those of the row's tree, and of some before."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

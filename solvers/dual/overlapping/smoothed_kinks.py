@@ -1,4 +1,4 @@
-r"""Intervals that nearly all bind, such as sums that are known up to rounding: the kinks of the dual, smoothed.
+r"""Smoothed dual for intervals that nearly all bind, such as sums that are known up to rounding.
 
 A row from ``c - d`` to ``c + d`` adds ``-y c + |y| d`` to the dual function, with a kink at ``y = 0``. Newton's method
 stops there in every step, although a narrow interval is nearly an equation, whose multiplier may have either sign. With
@@ -23,17 +23,14 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, HALVINGS, LONGEST, VANISHED, DualPoint, solve_definite
 
+# The first mu, by what it is multiplied, and the last, nats.
 FIRST, SMALLER, LAST = 1.0, 0.1, 1e-9
-"""The first mu, by what it is multiplied, and the last, nats."""
-
+# Newton steps for each mu, at most.
 STEPS = 40
-"""Newton steps for each mu, at most."""
-
+# Decrease that a step promises, as a multiple of mu, with which a minimum that is not the last is left.
 NEARLY = 10.0
-"""Decrease that a step promises, as a multiple of mu, with which a minimum that is not the last is left."""
-
+# Gradient at the last, individuals, as a share of the tolerance.
 CLOSER = 0.1
-"""Gradient at the last, individuals, as a share of the tolerance."""
 
 
 def can_be_smoothed(problem: LinearEntropy) -> bool:

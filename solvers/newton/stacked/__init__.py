@@ -1,1 +1,1 @@
-"""Many small programs, from several starts each, in one run: every step is taken for all of them at once."""
+"""Solves many small programs together, each from several starts: every step is made for all at once."""

@@ -1,4 +1,4 @@
-"""Directions that keep totals and equations, and the gradients of rows among them, of all items at once.
+"""Centred directions, and gradients of rows, for all items at once.
 
 The gradient of a row is dense over the groups of its item: a *pair* of a row and a group has an entry for each class.
 """
@@ -13,8 +13,8 @@ from scipy import sparse
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.solvers.newton.stacked.operators import Operators
 
+# Entries up to which gradients of rows are one dense matrix.
 DENSE = 30_000
-"""Entries up to which gradients of rows are one dense matrix."""
 
 
 class Centring:

@@ -1,4 +1,4 @@
-"""Which groups, rows and blocks of a union belong to which program, and any choice of its programs as one form.
+"""Layout of a union: the groups, rows and blocks of each program, and selections of programs.
 
 An *item* is a program from one start. A form for items has their groups, rows and blocks, one item's after another's,
 so that programs with several starts occur several times, and those that are done no longer.
@@ -104,7 +104,7 @@ def _sorted(rows: Rows, of_group: IntArray, n_classes: int) -> tuple[IntArray, R
 
 
 class _Chosen:
-    """Places ``at`` of what belongs to some items, with its new ``ends``; ``shift`` is how far each item's moved."""
+    """Entries ``at`` of some items, their new ``ends``, and the ``shift`` of each item."""
 
     def __init__(self, ends: IntArray, items: IntArray) -> None:
         begin, end = ends[items], ends[items + 1]

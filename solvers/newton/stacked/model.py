@@ -1,4 +1,4 @@
-"""The quadratic models of all items at once, as `maxent.solvers.newton.quadratic_model` has them."""
+"""Quadratic models of all items at once; see `maxent.solvers.newton.quadratic_model`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The items of a stack at points of their own: values, sums by item, and which belong to whom.
+"""Operators of a stack: values at a point of each item, and sums by item.
 
 An item has a radius, multipliers and accuracy of its own: what is one number elsewhere is an array over items here.
 """
@@ -42,12 +42,12 @@ class Penalties:
     rho: FloatArray
 
     def active(self, c: FloatArray) -> FloatArray:
-        """What the constraints pull with, non-negative."""
+        """Multipliers of the augmented Lagrangian, non-negative."""
         return np.maximum(0.0, self.mu - self.rho * c)
 
 
 class Operators:
-    """What evaluates the items of a layout, and adds up by item."""
+    """Operators of a layout: evaluate the items, and add up by item."""
 
     def __init__(self, layout: Layout, clock: Clock) -> None:
         form = layout.form
@@ -88,7 +88,7 @@ class Operators:
         )
 
     def sums(self, points: Points) -> Sums:
-        """What internal rows look at, as `Comparisons` has it."""
+        """Sums for the internal rows, as in `Comparisons`."""
         return Sums(points.a, self.comparisons.closed, points.c[: self.n_rows])
 
     def slopes(self, points: Points) -> Slopes:

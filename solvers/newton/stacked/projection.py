@@ -1,4 +1,4 @@
-"""From points that nearly meet their constraints to points that meet them, as `maxent.solvers.newton.projection`."""
+"""Projects nearly feasible points to feasible ones, for all items; see `maxent.solvers.newton.projection`."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ from maxent.solvers.newton.stacked.gradients import Centring
 from maxent.solvers.newton.stacked.model import Stack
 from maxent.solvers.newton.stacked.operators import Points
 
+# Eigenvalues of the rows' matrix, as a share of the largest, that count as 0.
 SINGULAR = 1e-10
-"""Eigenvalues of the rows' matrix, as a share of the largest, that count as 0."""
-
+# What a step is multiplied with that does not come closer, and how often.
 SHORTER, TIMES = 0.4, 8
-"""What a step is multiplied with that does not come closer, and how often."""
 
 
 def project(stack: Stack, points: Points, pull: FloatArray, floor: float) -> Points:

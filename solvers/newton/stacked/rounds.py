@@ -1,4 +1,4 @@
-"""The rounds of the augmented Lagrangian for all items, each with multipliers, penalties and a bound of its own.
+"""Rounds of the augmented Lagrangian for all items; each has its own multipliers, penalties and bound.
 
 They are those of `maxent.solvers.newton.augmented_lagrangian`, but that an item which comes no closer to its
 constraints is given up: its program has other starts. Items that are done leave the stack.
@@ -29,8 +29,8 @@ from maxent.solvers.newton.stacked.model import Quadratic, Stack
 from maxent.solvers.newton.stacked.operators import Penalties, Points
 from maxent.solvers.newton.stacked.steps import downhill, steps
 
+# Share of the items that is left when the others are taken out of all arrays.
 SMALLER = 0.75
-"""Share of the items that is left when the others are taken out of all arrays."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -49,7 +49,7 @@ class Ends:
 
 @dataclass(slots=True, eq=False)
 class _Rounds:
-    """By item, what `augmented_lagrangian` has as numbers; ``taken`` and ``looks`` are of the present round."""
+    """State of `augmented_lagrangian` by item; ``taken`` and ``looks`` count within the present round."""
 
     item: IntArray
     scale: FloatArray
@@ -241,7 +241,7 @@ class _Run:
 
 
 def _twice(ends: Ends, over: BoolArray, near: FloatArray) -> BoolArray:
-    """Items that need not go on: of the starts before them, all of which are over, the best entropy came out twice."""
+    """Items that can stop: earlier starts of the program, all finished, found the best entropy twice."""
     converged = ends.converged.reshape(-1, len(near))
     value = np.where(converged, ends.lagrangian.reshape(-1, len(near)), np.inf)
     over = np.logical_and.accumulate(over.reshape(-1, len(near)))

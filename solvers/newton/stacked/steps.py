@@ -1,4 +1,4 @@
-"""Steps of Newton's method for all items: conjugate gradients, each within its own trust region (Steihaug 1983)."""
+"""Trust-region steps for all items, by conjugate gradients (Steihaug 1983)."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray
 from maxent.solvers.newton.stacked.model import Quadratic
 from maxent.solvers.newton.trust_region import LOOK_STEPS, NEGATIVE
 
+# All items take as many as the one that takes most, which is more than the others need.
 CG_STEPS = 6
-"""All items take as many as the one that takes most, which is more than the others need."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Small programs solved together: their union, the best end of each one's starts, and points that meet its rows."""
+"""Solves small programs together: their union, the best result of all starts, and feasible points."""
 
 from __future__ import annotations
 
@@ -103,7 +103,7 @@ class Together:
 
 
 def _pull(ends: Ends, rows: IntArray, least: IntArray, item: IntArray) -> FloatArray:
-    """What the constraints of some items pull with, internal rows first."""
+    """Multipliers of the constraints of some items, internal rows first."""
     internal, linear = ranges(rows[item], rows[item + 1]), ranges(least[item], least[item + 1])
     pull: FloatArray = ends.pull[np.concatenate([internal, rows[-1] + linear])]
     return pull

@@ -1,4 +1,4 @@
-"""The disjoint union of programs as one: variables, rows and quasi-identifiers of one program after another's."""
+"""Disjoint union of several programs as one program."""
 
 from __future__ import annotations
 

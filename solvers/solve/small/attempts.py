@@ -1,4 +1,4 @@
-"""Solve small parts together, from all of their starts at once: one task among those of the larger parts."""
+"""Solves small parts together, from all of their starts at once."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def _feasible(solution: Solution, options: Options) -> bool:
 
 
 def _attempt(task: Task, solution: Solution, backend: Backend, options: Options) -> Attempt | None:
-    """What a solution comes to."""
+    """The attempt that a solution makes."""
     program, feasible = task.part.program, _feasible(solution, options)
     if solution.stop is Stop.CONVERGED and feasible:
         inside = Solver(backend, task.part, program).better_inside(solution, task.first, options)

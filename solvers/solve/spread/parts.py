@@ -1,4 +1,4 @@
-"""Independent parts and their bounds, spread over processes, with the same result bit for bit."""
+"""Solves and bounds independent parts in several processes, with bitwise equal results."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from functools import partial
 from maxent.constraints.lifting.lifted_program import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Backend, Options
+from maxent.solvers.clock import foretell
 from maxent.solvers.copies import can_fork
-from maxent.solvers.forecast import foretell
 from maxent.solvers.solve.answer import PartAnswer
 from maxent.solvers.solve.attempt import Attempt, Task, attempt_part, gap_of, refusal
 from maxent.solvers.solve.processes import asked, each, elsewhere
 from maxent.solvers.solve.small.attempts import attempt_stack, stacks
 
+# Seconds after which the pace so far tells how long all parts will take.
 WARM = 5.0
-"""Seconds after which the pace so far tells how long all parts will take."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -67,7 +67,7 @@ def attempt_parts(
     jobs, first = _ahead([task.part.program.n for task in tasks], options) if rest is not None else (1, [])
 
     def others() -> list[_Unit]:
-        """What is left to solve once all tasks are made; nothing where the back end refuses one."""
+        """The remaining units when all tasks are made; none if the back end refuses a task."""
         tasks.extend(() if rest is None else rest())
         refusals.extend(reason for task in tasks if (reason := refusal(task, backend)) is not None)
         if refusals:  # without that part there is no answer to rely on: the others are not worth the time

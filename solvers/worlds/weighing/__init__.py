@@ -1,1 +1,1 @@
-"""Worlds counted and sampled, each equally likely: an independent check of the estimate."""
+"""Counts and samples worlds, all equally likely: an independent check of the estimate."""

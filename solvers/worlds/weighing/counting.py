@@ -1,4 +1,4 @@
-"""The number of worlds of a small part, exactly, and how many people have each class on average over them.
+"""Exact number of worlds of a small part, and the mean class counts over them.
 
 Each assignment of a class (and, where private attributes are tested, of a leaf) to every individual is one world: a
 table of masses m stands for as many as there are ways to hand it out, ``W! / prod m!`` for each quasi-identifier of W
@@ -18,15 +18,12 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.worlds.part import WholePart
 
+# Steps from a state to the next that are looked at, at most.
 MOST = 200_000
-"""Steps from a state to the next that are looked at, at most."""
-
+# People of a pooled quasi-identifier up to which several ways to divide them are weighed; their number is exact.
 PEOPLE = 2_000
-"""People of a pooled quasi-identifier up to which several ways to divide them are weighed; their number is exact."""
-
+# Of a part up to which its states are looked at.
 UNKNOWNS = 2_000
-"""Of a part up to which its states are looked at."""
-
 State = tuple[int, ...]
 
 

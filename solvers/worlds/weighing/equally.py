@@ -1,4 +1,4 @@
-"""The posterior that weighs each world equally: counted where a part is small, sampled elsewhere."""
+"""Posterior with all worlds equally likely: counted for small parts, sampled for others."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from maxent.solvers.worlds.weighing.counting import MOST, counted
 from maxent.solvers.worlds.weighing.sampling import DRAWS, sampled
 from maxent.solvers.worlds.witness import worlds_of
 
+# Seconds for chains where there is no limit.
 WHOLE = 60.0
-"""Seconds for chains where there is no limit."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""Moves from one world to another that no equality notices: swaps, and swaps of swaps.
+"""Moves between worlds that keep all equalities: swaps, and swaps of swaps.
 
 A change takes one person of a pooled quasi-identifier from one unknown to another (another class, or another leaf).
 What equalities it alters is summarised by a hash that is linear: the sum of random numbers, one for each equality. Two
@@ -17,9 +17,8 @@ import numpy.typing as npt
 from maxent.models.arrays import BoolArray, IntArray, run_ends
 from maxent.solvers.worlds.part import WholePart
 
+# Changes of which all differences are compared: there are as many as its square.
 TOGETHER = 1_500
-"""Changes of which all differences are compared: there are as many as its square."""
-
 HashArray = npt.NDArray[np.uint64]
 
 

@@ -1,4 +1,4 @@
-"""Worlds of a part that is too large to count: several chains of a random walk, and how far they agree.
+"""Samples worlds of a large part: several random walks, and their agreement.
 
 R-hat compares the spread between the halves of all chains with that within them; the effective sample size is what so
 many independent worlds would tell as much as the chains do (Gelman et al., "Bayesian Data Analysis", 2013, chapter 11).
@@ -18,17 +18,14 @@ from maxent.solvers.worlds.weighing.moves import moves_of
 from maxent.solvers.worlds.weighing.walk import Walk
 
 CHAINS = 4
+# Worlds that are kept of each chain, after as many that are not.
 DRAWS = 400
-"""Worlds that are kept of each chain, after as many that are not."""
-
+# Moves between two worlds that are kept, for each pooled quasi-identifier of which something is open.
 PACE = 20
-"""Moves between two worlds that are kept, for each pooled quasi-identifier of which something is open."""
-
+# Quantities that are looked at together, so that intermediate results stay small.
 CHUNK = 1 << 10
-"""Quantities that are looked at together, so that intermediate results stay small."""
-
+# Moves between two looks at the clock.
 LOOK = 50
-"""Moves between two looks at the clock."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,4 +1,4 @@
-"""A walk over the worlds of a part, a move at a time."""
+"""Random walk over the worlds of a part, one move at a time."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from maxent.models.arrays import IntArray
 from maxent.solvers.worlds.part import WholePart
 from maxent.solvers.worlds.weighing.moves import Moves
 
+# Moves that are drawn at once.
 BLOCK = 4096
-"""Moves that are drawn at once."""
 
 
 class Walk:
