@@ -1,7 +1,5 @@
 """The layout: imports run one way, in no circle, and every folder says what it holds."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator

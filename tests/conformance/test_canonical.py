@@ -1,18 +1,16 @@
 """One canonical answer: the same posterior from every back end and seed, whatever is renamed and in whatever order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import refusal
 from conformance.answers import random_problem
 from conformance.test_degenerate import contested
-from search import cases, some
-from symmetric import by_value, grown, renamed
+from support.brute_force import refusal
+from support.search import cases, some
+from support.symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.models.arrays import FloatArray

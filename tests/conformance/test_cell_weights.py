@@ -1,7 +1,5 @@
 """Statements with a coefficient for each quasi-identifier: answers that are known in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Problems at the edge: pure leaves, absent classes, one quasi-identifier, many equal rows, rounded rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """Statements that contradict each other: every back end's report names them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

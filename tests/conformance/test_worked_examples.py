@@ -1,7 +1,5 @@
 """The papers' worked examples, to their exact numbers, by every back end."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

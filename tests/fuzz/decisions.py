@@ -1,7 +1,5 @@
 """Calls of commands that decide about a release, with something wrong in them, as `fuzz.options` has for others."""
 
-from __future__ import annotations
-
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO

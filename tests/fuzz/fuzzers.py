@@ -1,7 +1,5 @@
 """The fuzzers by their names, and what to say of a case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from fuzz import decisions, models, options, releases, studies, tables

@@ -1,7 +1,5 @@
 """The law that every outcome keeps: a result that is whole, or a refusal that says why, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json

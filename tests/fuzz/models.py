@@ -1,7 +1,5 @@
 """Models of other tools with something wrong in them: every reader that is registered, from the seeds of its name."""
 
-from __future__ import annotations
-
 import json
 import re
 import zlib

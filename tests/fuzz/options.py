@@ -1,7 +1,5 @@
 """Calls with something wrong in them: options that are none, twice there, or have no value, or another's; and names."""
 
-from __future__ import annotations
-
 from enum import Enum
 from functools import cache
 from typing import Any, get_type_hints

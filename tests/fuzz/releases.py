@@ -1,7 +1,5 @@
 """Releases with something wrong in them: keys, numbers, texts, nodes and what they state, and bytes."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Cases keep the law: of each fuzzer the first hundred or less, and 1,000 in slow tests; `make hunt` has others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """examples/papers/peers/compare.py: what it measures of environments, what the page says of it, and our own answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

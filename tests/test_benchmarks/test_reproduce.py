@@ -1,7 +1,5 @@
 """docs/reproduction.md is what the study files and the pages say, and everything that is printed is in it once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter

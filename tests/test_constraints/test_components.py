@@ -1,7 +1,5 @@
 """Connected components, held against SciPy's."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
-from strategies import thorough
+from support.strategies import thorough
 
 import maxent
 from maxent.api.adversary.estimate import compile_release

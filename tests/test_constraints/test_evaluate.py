@@ -1,7 +1,5 @@
 """Evaluation of every constraint at once agrees with a direct one, constraint by constraint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, badness, cases, populations, thorough, true_facts
+from support.strategies import Case, badness, cases, populations, thorough, true_facts
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints import residuals as evaluate

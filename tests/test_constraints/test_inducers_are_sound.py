@@ -1,7 +1,5 @@
 """The truth satisfies everything that is compiled from a release of one of the inducers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +7,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import NUMBERS, Case, People, populations, thorough, true_masses
+from support.soundness import check
+from support.strategies import NUMBERS, Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator

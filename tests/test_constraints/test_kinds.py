@@ -1,7 +1,5 @@
 """The registry of kinds of constraint: what is entered there is compiled, counted, reported and written as LaTeX."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Lifted programs say what the release says: no more, so that the truth satisfies them, and no less."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import public
 from scipy.optimize import linprog
 from scipy.sparse import vstack
-from strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
+from support.programs import public
+from support.strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.compiler import compile_program

@@ -16,7 +16,7 @@ from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder
 from sklearn.tree import DecisionTreeRegressor
-from strategies import thorough
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main

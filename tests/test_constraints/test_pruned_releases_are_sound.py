@@ -1,7 +1,5 @@
 """What is true of the people satisfies every constraint that is compiled from a pruned release, whatever grew it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
+from support.strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
 
 from maxent.api.adversary.explain import explain
 from maxent.constraints.compiler import compile_program

@@ -1,14 +1,12 @@
 """How often all intervals of a sampled forest hold together, over many forests of the same people."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from anonymity import training_of
 from scipy.stats import binom
-from strategies import Case, People, true_masses
+from support.anonymity import training_of
+from support.strategies import Case, People, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.sampling import n_countable

@@ -1,7 +1,5 @@
 """Exchangeable classes are found from the statements, and the mean is over the optima that swapping them leads to."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from functools import cache
@@ -10,7 +8,7 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from symmetric import by_value, grown, renamed
+from support.symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.__main__ import main

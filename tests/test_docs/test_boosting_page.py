@@ -1,7 +1,5 @@
 """The program that fills in docs/boosting.md, on a few people, and the page."""
 
-from __future__ import annotations
-
 import runpy
 from pathlib import Path
 from typing import Any

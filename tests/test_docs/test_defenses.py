@@ -1,7 +1,5 @@
 """What the documentation says about methods of defense is what the registry says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from maxent.models.defenses.registry import methods

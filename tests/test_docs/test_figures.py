@@ -1,7 +1,5 @@
 """Figures of the pages: small files, and a way to write them that changes nothing but their size."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path

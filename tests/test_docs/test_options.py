@@ -1,7 +1,5 @@
 """The README is short, and the page of options has what the help of each command has."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path

@@ -8,7 +8,7 @@ from unittest import mock
 
 import pandas as pd
 import pytest
-from parted import bits, same
+from support.parted import bits, same
 
 import maxent
 from maxent.__main__ import main

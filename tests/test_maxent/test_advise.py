@@ -1,7 +1,5 @@
 """Advice: candidates of all defenses, audited and raced; the best within the limits, and why the others lost."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import bits, cells, few_rows, public, same, written
-from strategies import thorough
+from support.parted import bits, cells, few_rows, public, same, written
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main

@@ -1,7 +1,5 @@
 """``maxent bounds`` and `maxent.bounds`: what is proved, as text, JSON, a table and a notebook's."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """``maxent bounds --worlds --witness``: worlds beside the estimate, and tables that agree with everything."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What an answer is worth is computed, never taken from the back end: whatever that says, ``optimal`` is true."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
@@ -9,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contested import contested
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import SURE, cases, populations, thorough
+from support.contested import contested
+from support.strategies import SURE, cases, populations, thorough
 
 import maxent
 from maxent.api.adversary import estimate as engine

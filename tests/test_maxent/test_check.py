@@ -1,7 +1,5 @@
 """Checks of policies: each one seen passing, failing and not to be told; verdicts, exit statuses and files."""
 
-from __future__ import annotations
-
 import json
 import os
 import warnings

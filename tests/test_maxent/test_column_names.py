@@ -66,6 +66,7 @@ CALLS = {
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=16)
 def test_ours_are_prefixed_in_every_file(folder, case, suffix):
     arguments, names = case
     assert main([*arguments, f"out{suffix}"]) == 0

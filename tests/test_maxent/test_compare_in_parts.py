@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parted import few_rows, public, same, written
-from strategies import thorough
+from support.parted import few_rows, public, same, written
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main

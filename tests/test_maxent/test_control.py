@@ -1,7 +1,5 @@
 """Control people: what a release gives away about its people beyond what it teaches about people like them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """``maxent convert`` and `maxent.convert`: a model as a release, with what survived; and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle

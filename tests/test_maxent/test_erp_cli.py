@@ -1,7 +1,5 @@
 """Error-risk pruning on the command line: trees, records in place of a tree, and ``maxent audit --risk``."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from yang import RANGES, figure_1, records
+from support.yang import RANGES, figure_1, records
 
 import maxent
 from maxent.__main__ import main

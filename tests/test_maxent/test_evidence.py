@@ -1,7 +1,5 @@
 """Limits with the truth: right guesses, the base rate, and leaves that are pure in truth."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Verdict and report from Python, and the first page of a report."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 

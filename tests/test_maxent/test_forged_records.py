@@ -1,7 +1,5 @@
 """Forged records: everything that a record states is computed again or compared, or named as not verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil

@@ -1,7 +1,5 @@
 """Gates: a model card from a record, MLflow, hooks of pre-commit and the reusable workflow, as their users run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

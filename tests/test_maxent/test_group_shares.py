@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SURE, Case, cases, true_masses
+from support.strategies import SURE, Case, cases, true_masses
 
 import maxent
 from maxent.__main__ import main

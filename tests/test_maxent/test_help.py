@@ -68,6 +68,7 @@ def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.regression(number=19)
 def test_every_option_is_in_a_panel(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     text = help_of(capsys, command)
@@ -154,6 +155,7 @@ def test_the_panels_of_an_estimate(capsys, monkeypatch):
 @pytest.mark.parametrize(
     "command", [[], ["defend"], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command) or "maxent"
 )
+@pytest.mark.regression(number=19)
 def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     text = help_of(capsys, *command)
@@ -174,6 +176,7 @@ def test_the_usage_names_what_is_needed(capsys):
     assert help_of(capsys, "compare").startswith("Usage: maxent compare TREE... QI [OPTIONS]\n")
 
 
+@pytest.mark.regression(number=19)
 def test_every_command_has_two_examples_of_its_own():
     for name in (*COMMANDS, "defend"):
         examples = examples_of(name)
@@ -284,6 +287,7 @@ problem, and for all trials of a search."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, uses in meanings().items() if len(uses) > 1))
+@pytest.mark.regression(number=19)
 def test_an_option_means_the_same_wherever_it_is(name):
     uses = meanings()[name]
     assert len({use[1:] for use in uses}) == 1 + (name in TWO_MEANINGS), uses

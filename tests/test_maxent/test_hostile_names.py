@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from studies import write_study
-from terminals import in_terminal, many_in_terminal, steering
+from support.studies import write_study
+from support.terminals import in_terminal, many_in_terminal, steering
 
 import maxent
 
@@ -124,6 +124,7 @@ def ran(folder):
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.regression(number=10)
 def test_no_name_steers_the_terminal(ran, name):
     status, arrived = ran[name]
     assert steering(arrived) == []
@@ -133,6 +134,7 @@ def test_no_name_steers_the_terminal(ran, name):
     assert (shown in arrived) == (name not in UNNAMED)
 
 
+@pytest.mark.regression(number=10)
 def test_what_a_progress_bar_says_is_no_markup(ran):
     """It used to end the study that is called so."""
     assert rb"a [/b]\x1b]0;owned" in ran["sweep"][1]
@@ -144,6 +146,7 @@ def test_terminals_without_escape_sequences_get_none(folder):
     assert b"\x1b" not in arrived
 
 
+@pytest.mark.regression(number=10)
 def test_nothing_is_printed_but_where_text_is_made_printable():
     """Of all modules of the package."""
     allowed = {"text/terminal.py", "command_line/progress.py", "commands/main.py", "__main__.py"}

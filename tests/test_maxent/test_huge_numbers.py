@@ -15,6 +15,7 @@ HUGE = 10**400
 
 @pytest.mark.parametrize("option", ["--max-certain", "--min-k", "--starts", "--seed", "--jobs", "--top"])
 @pytest.mark.parametrize("text", [str(HUGE), "9" * 5000, "1e400", "nan"])
+@pytest.mark.regression(number=15)
 def test_options(capsys, option, text):
     assert main(["estimate", *FILES, f"{option}={text}"]) == 2
     printed = capsys.readouterr()

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import check_numbers, public, same
 from pyarrow import parquet
-from strategies import thorough
+from support.parted import check_numbers, public, same
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main

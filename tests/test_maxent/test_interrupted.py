@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
+from support.contested import contested
 
 import maxent
 from maxent.__main__ import main

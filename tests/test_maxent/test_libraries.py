@@ -1,13 +1,11 @@
 """Whose class follows from the file of a model of any library is never passed over."""
 
-from __future__ import annotations
-
 from collections import Counter
 from importlib import import_module
 
 import pytest
-from libraries import drawn, judged, model
-from search import cases
+from support.libraries import drawn, judged, model
+from support.search import cases
 
 FIRST = 40
 TURNS = range(5)

@@ -1,7 +1,5 @@
 """The registry of measures: what is entered there is in texts, JSON, tables, sweeps, plots, the report and the docs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re

@@ -188,6 +188,7 @@ def leaks(text):
 
 
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=18)
 def test_a_mistake_in_a_call_is_told_in_the_words_of_the_command_line(folder, capsys, case):
     call, expected = case
     before = sorted(os.listdir(folder))
@@ -222,6 +223,7 @@ def test_of_a_long_line_the_middle_is_left_out(folder, capsys):
 
 
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=18)
 def test_with_json_the_error_is_json(folder, capsys, case):
     call, expected = case
     call = [*call, "--json"] if call[-1] != "--facts" else ["audit", "--json", *call[1:]]
@@ -345,6 +347,7 @@ def test_mentions_are_spelled_where_they_are_shown():
     assert respelled(elsewhere, spell) == elsewhere  # a column may be called like an option
 
 
+@pytest.mark.regression(number=18)
 def test_python_has_its_own_names(folder):
     with pytest.raises(maxent.InvalidInput, match=r"\(missing='category'\)"):
         maxent.defend("gaps.csv", target="T", qi=["A"])

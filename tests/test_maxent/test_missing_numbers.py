@@ -1,7 +1,5 @@
 """Missing numbers are a value: a release that has them says what one with a number in their place says."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import Case, cases, populations, thorough
+from support.strategies import Case, cases, populations, thorough
 
 import maxent
 from maxent.models.errors import InvalidInput

@@ -27,6 +27,7 @@ def many(tmp_path):
     return [str(tmp_path / "tree.json"), str(tmp_path / "qi.csv")]
 
 
+@pytest.mark.regression(number=20)
 def test_texts_and_reports_have_commas_and_three_decimals(many, tmp_path, capsys):
     tree, qi = many
     report, limits = str(tmp_path / "out.html"), ["--max-certain", "200000", "--max-posterior", "0.30000000000000004"]

@@ -1,7 +1,5 @@
 """Which files a command replaces: those that it wrote before, and with ``--force`` any; nothing is computed before."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Plots of estimates and comparisons: what is drawn is what is so, it is readable, and it gets into files."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy

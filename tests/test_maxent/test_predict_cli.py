@@ -1,7 +1,5 @@
 """``maxent predict``: the rows of a table with what the release predicts for each."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import Case, cases, leaves_of, thorough
+from support.strategies import Case, cases, leaves_of, thorough
 
 from maxent.__main__ import main
 from maxent.api.releases.predict import predict

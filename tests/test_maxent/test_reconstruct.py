@@ -1,7 +1,5 @@
 """``maxent reconstruct``: its table, what of it is proved, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

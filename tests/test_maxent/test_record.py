@@ -1,7 +1,5 @@
 """Records of checks: their schema, what they hold, and whether they are still true."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

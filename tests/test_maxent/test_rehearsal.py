@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from studies import people, write_study
+from support.studies import people, write_study
 
 from maxent.__main__ import main
 from maxent.studies import rehearsal
@@ -100,6 +100,7 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("case", STUDIES.values(), ids=STUDIES)
+@pytest.mark.regression(number=18)
 def test_what_fails_when_it_runs_is_found_before(folder, capsys, case):
     text, message = case
     write_study(folder, text)
@@ -199,6 +200,7 @@ def test_an_error_that_nobody_thought_of_is_told_too(folder, capsys, monkeypatch
     )
 
 
+@pytest.mark.regression(number=18)
 def test_failures_that_differ_in_numbers_are_one(folder, capsys):
     """Of three draws, each has another row first that lacks a value, and another number of them."""
     gaps(folder, "age", rows=range(0, 90, 3))

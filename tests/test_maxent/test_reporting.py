@@ -8,7 +8,7 @@ from math import log
 from pathlib import Path
 
 import pytest
-from reported import HOSTILE, forest, hostile, large, written
+from support.reported import HOSTILE, forest, hostile, large, written
 
 import maxent
 from maxent.__main__ import main
@@ -151,6 +151,7 @@ def test_before_and_after(tmp_path):
         (("counts", "counts2"), "Every number that was asked for is within its limit. Within: counts, counts2"),
     ],
 )
+@pytest.mark.regression(number=20)
 def test_the_banner_says_what_may_be_published(tmp_path, releases, said):
     tree = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     roots = {"label": {"label": ">50K", "n": 11}, "counts": {"counts": ROOT1}}

@@ -1,7 +1,5 @@
 """Reviews: a model, its table and quasi-identifiers -> attacks, estimate, verdict and report in one call."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adversaries with stakes: sensitive classes, gain matrices, and the capacity of a release."""
 
-from __future__ import annotations
-
 import json
 from math import log2
 from pathlib import Path

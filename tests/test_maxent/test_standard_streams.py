@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from studies import STUDY, people, write_study
+from support.studies import STUDY, people, write_study
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams are closed as POSIX has it")
 
@@ -38,6 +38,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.regression(number=15)
 def test_a_closed_standard_output_is_told_before_any_work(arguments):
     ran = shell('"$@" >&-', *arguments)
     told = "maxent: cannot write: standard output is closed (for none, send it to /dev/null)\n"

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from studies import PEOPLE, STUDY, people, write_study
+from support.studies import PEOPLE, STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main

@@ -1,7 +1,5 @@
 """What a model states and the compiler does not read is counted, and no limit is known to be kept beside it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any

@@ -1,7 +1,5 @@
 """Usual mistakes on the command line, each with its message: exit status 2, a few lines, and no traceback."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path

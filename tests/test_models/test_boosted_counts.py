@@ -5,8 +5,6 @@ lambda 0.5, ``cat_l2`` 10) and CatBoost 1.2 (3 trees, rate 0.2, penalty 3; witho
 people of `people`. Those of weighted classes have 5 rounds, ``scale_pos_weight`` 3 and ``is_unbalance``.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -14,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from boosted import satisfied
+from support.boosted import satisfied
 
 from maxent.constraints.cells import build_cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts

@@ -1,7 +1,5 @@
 """Trees of C5.0: its file, the names beside it, values that are missing, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Models that CatBoost saved as JSON: levels of tests, nested nodes, hashes of categories; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Releases that say how their trees predict together do so; those that cannot be are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 

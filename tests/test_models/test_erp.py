@@ -1,15 +1,13 @@
 """Error-risk pruning: the worked example of Yang et al. (2019), the rules told naively, and what is left."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Style, cases, leaves_of, populations, thorough
-from yang import RANGES, figure_1
+from support.strategies import Style, cases, leaves_of, populations, thorough
+from support.yang import RANGES, figure_1
 
 from maxent.models.defenses.error_risk.prune import Cut, collapse, erp_cuts, prune_erp
 from maxent.models.defenses.leaf_pruning import prune_parent

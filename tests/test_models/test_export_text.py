@@ -1,7 +1,5 @@
 """Text of scikit-learn: the tree that is read predicts and counts as the model does, or the text is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted

@@ -1,7 +1,5 @@
 """Formats of releases: what a file is recognised by, what is said of files that nobody knows, third parties."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import tomllib
@@ -12,7 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import install_package
+from support.toys import install_package
 
 import maxent
 from maxent.__main__ import main

@@ -374,6 +374,7 @@ WAYS_OUT = {
 
 
 @pytest.mark.parametrize("case", WAYS_OUT)
+@pytest.mark.regression(number=17)
 def test_the_way_out_is_named(case):
     model, message = WAYS_OUT[case]
     with pytest.raises(InvalidInput) as refusal:

@@ -1,7 +1,5 @@
 """Generalised records: Table 1 of Yang et al. (2019), what every table guarantees, and the measures."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,8 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Style, cases, populations, thorough
-from yang import RANGES, figure_1, records
+from support.strategies import Style, cases, populations, thorough
+from support.yang import RANGES, figure_1, records
 
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.errors import InvalidInput

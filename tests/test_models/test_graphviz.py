@@ -1,7 +1,5 @@
 """Graphs that scikit-learn draws of trees, with any options of its function; and what is none of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

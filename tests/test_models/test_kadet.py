@@ -1,15 +1,13 @@
 """kADET against the paper's example, against its definitions, and against plain induction."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pytest
-from anonymity import groups_by_span, hierarchies, training_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import People, populations, thorough
+from support.anonymity import groups_by_span, hierarchies, training_of
+from support.strategies import People, populations, thorough
 
 from maxent.models.defenses.kadet.grow import Rules, Step, grow
 from maxent.models.defenses.kadet.parameters import Kadet

@@ -1,7 +1,5 @@
 """kADET as a scikit-learn estimator, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

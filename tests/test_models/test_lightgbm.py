@@ -1,7 +1,5 @@
 """Models of LightGBM, as text and as JSON: directions of missing values, bit sets, sizes; and what is none of them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The table that LightGBM makes of its trees: what a training table proves of it, and what is no such table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

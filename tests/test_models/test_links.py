@@ -1,7 +1,5 @@
 """Links between nodes that are no tree: every reader of files that can have them refuses, and names the node."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

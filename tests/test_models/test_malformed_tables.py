@@ -178,6 +178,7 @@ BYTES = {
 
 
 @pytest.mark.parametrize(("data", "expected"), BYTES.values(), ids=BYTES)
+@pytest.mark.regression(number=15)
 def test_bytes_that_are_no_csv(tmp_path, data, expected):
     path = tmp_path / "qi.csv"
     path.write_bytes(data)
@@ -494,6 +495,7 @@ def test_marginals_with_one_mistake(tmp_path, text, expected):
     check(only(read_marginal, path, RELEASE, 10), expected)
 
 
+@pytest.mark.regression(number=13)
 def test_a_file_without_any_of_the_columns_is_not_shown(tmp_path):
     path = tmp_path / "shadow"
     for text in (

@@ -1,7 +1,5 @@
 """Reading takes at most 30 times the content, as it is unpacked, and 150 MB: measured in processes of their own."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil

@@ -1,7 +1,5 @@
 """Models in ONNX: one ensemble of trees, the columns before it undone, in files that are made here byte by byte."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any

@@ -81,6 +81,7 @@ READ = {
 
 
 @pytest.mark.parametrize(("column", "expected"), READ.values(), ids=READ)
+@pytest.mark.regression(number=8)
 def test_values_that_are_read(tmp_path, column, expected):
     path = saved(tmp_path / "qi.parquet", A=column)
     assert texts(path) == expected
@@ -133,6 +134,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("column", "where", "expected", "found"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.regression(number=8)
 def test_values_that_are_refused(tmp_path, column, where, expected, found):
     path = saved(tmp_path / "qi.parquet", A=column)
     for attribute in (Attribute("A", values=("x",)), Attribute("A", "numeric")):
@@ -155,6 +157,7 @@ def test_the_row_is_counted_through_batches_and_row_groups(tmp_path):
         assert refusals(source, release)[0][:2] == ("row 177777", "A")
 
 
+@pytest.mark.regression(number=8)
 def test_a_footer_with_any_byte_changed_is_read_or_refused(tmp_path):
     """And does not end the process, as Arrow does when Python asks for a column of which the footer says too little."""
     path = saved(tmp_path / "q.parquet", A=pa.array([["x"]]), B=["b"])
@@ -178,6 +181,7 @@ def test_a_refused_cell_of_several_files_names_its_file(tmp_path):
     assert caught.value.source == str(second)
 
 
+@pytest.mark.regression(number=8)
 def test_a_column_that_is_empty_in_one_of_several_files(tmp_path):
     saved(tmp_path / "1.parquet", A=[1, 2], B=["x", "y"])
     saved(tmp_path / "2.parquet", A=pa.nulls(2), B=pa.nulls(2))
@@ -271,6 +275,7 @@ columns = st.one_of(
 
 @settings(max_examples=60)
 @given(columns, st.booleans(), st.sampled_from(["1", "1970-01-01", "a", "(missing)"]))
+@pytest.mark.regression(number=8)
 def test_any_values_are_read_or_refused_alike(tmp_path_factory, column, coded, value):
     if coded and not pa.types.is_nested(column.type):
         column = column.dictionary_encode()

@@ -1,7 +1,5 @@
 """Pipelines undone: the release predicts as the pipeline does, and its people satisfy what is compiled from it."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -32,7 +30,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.api.releases.convert import convert
 from maxent.api.releases.predict import predict

@@ -1,7 +1,5 @@
 """Models in PMML: predicates, missing values, derived fields, counts and shares, ensembles; and what is none of it."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -33,6 +33,7 @@ def test_digits_are_those_of_the_decimal_that_a_float_stands_for(rate, digits):
     assert decimals(rate) == digits
 
 
+@pytest.mark.regression(number=5)
 def test_rates_of_whole_numbers_are_intervals_where_several_whole_numbers_have_them():
     # 25, 51 and 1 of these records, printed with two digits, are 0.12 (or 0.13), 0.13 and 0.0: all whole numbers.
     found = spans([(0.12, 200.0), (0.13, 400.0), (0.0, 300.0)])

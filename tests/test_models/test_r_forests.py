@@ -1,7 +1,5 @@
 """Tables of ranger, randomForest and gbm: levels by their numbers, exchanged classes, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Readers of models take memory in proportion to the file."""
 
-from __future__ import annotations
-
 import json
 import struct
 import tracemalloc

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Style, cases, roundings, thorough
+from support.soundness import check
+from support.strategies import Style, cases, roundings, thorough
 
 from maxent.models.defenses import (
     ERPTreeClassifier,

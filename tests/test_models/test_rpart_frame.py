@@ -1,7 +1,5 @@
 """The tables of rpart: the rows of splits and of csplit that are of a node, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Text of rpart: tests, levels and labels with any signs in them, what its numbers prove, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The summary of rpart: counts of every node, levels that are letters, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

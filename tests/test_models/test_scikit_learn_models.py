@@ -1,7 +1,5 @@
 """Models of scikit-learn as releases: they predict as the model does, and state what is surely known of the records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Models that skops saved: read as they are when they are there, by trusted types alone, in bounded memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile

@@ -1,7 +1,5 @@
 """Models of Spark: folders of pipelines, whose stages are undone, text of trees; and what is none of them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable

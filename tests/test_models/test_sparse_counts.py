@@ -69,6 +69,7 @@ def test_few_classes_or_many_read_alike():
     assert small == {label: large[label] for label in small}
 
 
+@pytest.mark.regression(number=11)
 def test_memory_of_a_release_grows_with_the_document(tmp_path):
     """2,000 classes and leaves: 4 million counts, of which 2,000 are stated."""
     path = tmp_path / "tree.json"
@@ -117,6 +118,7 @@ def test_what_needs_a_number_per_class_and_row_names_its_limit(monkeypatch):
         maxent.audit(release, table)
 
 
+@pytest.mark.regression(number=15)
 def test_the_rows_of_a_program_take_memory_for_what_is_not_0():
     """300 leaves that count 300 classes: 90,000 rows, of one coefficient each."""
     release = parse_release(document(300), "r")

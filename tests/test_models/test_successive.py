@@ -1,7 +1,5 @@
 """Several releases as one: attributes and classes that agree, and who is in which release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,14 +1,12 @@
 """A branch ``le`` takes exactly the numbers for which a tool's test holds."""
 
-from __future__ import annotations
-
 from math import inf, nextafter
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
 

@@ -1,7 +1,5 @@
 """Models that treelite dumped as JSON: shares, counts, scores, signs of tests; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Text of Weka: trees whose names, values and labels have any signs in them, their numbers, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
-from strategies import cases, thorough
+from support.strategies import cases, thorough
 
 import maxent
 from maxent.__main__ import main

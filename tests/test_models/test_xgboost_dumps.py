@@ -1,7 +1,5 @@
 """Dumps of XGBoost: what a table proves of them, what the caller says, and what is none of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

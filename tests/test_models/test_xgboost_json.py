@@ -1,7 +1,5 @@
 """Models that XGBoost saved as JSON: scores, directions of missing values, categories; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Model folders of ydf: conditions, counts, votes and scores; and what is no such folder."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Real instances, cut to a number of distinct quasi-identifiers, with a tree of their own."""
 
-from __future__ import annotations
-
 import os
 import runpy
 from dataclasses import dataclass

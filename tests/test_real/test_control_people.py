@@ -1,7 +1,5 @@
 """Members and control people of Adult: the rows of docs/evidence.md, and trees with labels alone."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The page docs/disclosure.md and its figures are what examples/papers/zhu_2010/study.py makes of Adult."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The data sets of Yang et al. (2019), generalised: Table 2, and what its GCP column can be held to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

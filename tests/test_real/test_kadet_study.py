@@ -1,7 +1,5 @@
 """The page docs/kadet.md and its figures are what examples/papers/friedman_2006/study.py makes of Adult."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path

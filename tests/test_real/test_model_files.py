@@ -4,8 +4,6 @@ A new reader needs no word here: it is found by the registry. ``python tests/tes
 table of docs/models.md anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -4,10 +4,8 @@ Where the program is convex both must find the same maximum. Where it is not, bo
 path, whose parts are small and get more starting points, must not be the one with less entropy.
 """
 
-from __future__ import annotations
-
 import pytest
-from search import some
+from support.search import some
 from test_real.instances import TARGETS, Instance
 
 import maxent

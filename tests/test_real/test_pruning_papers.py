@@ -1,7 +1,5 @@
 """What papers/wakabayashi_2024 recomputes: Wakabayashi et al. (2024), Tables 5 to 7, Waseda et al. (2025), Table A1."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 

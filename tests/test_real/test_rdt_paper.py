@@ -1,7 +1,5 @@
 """The tables of Waseda et al. (2025) beside ours, and the page docs/random_trees.md that shows them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter

@@ -1,7 +1,5 @@
 """The page docs/records.md and its figure are what examples/papers/yang_2019/study.py makes of the data."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 What a format does not keep is what an adversary does not know: there is then a larger divergence.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path

@@ -1,14 +1,12 @@
 """The bound on the entropy of a program: never too small, and no larger than the optimum of a convex program."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
-from programs import private, public, whole
-from strategies import SURE, cases, populations, thorough, true_masses
+from support.programs import private, public, whole
+from support.strategies import SURE, cases, populations, thorough, true_masses
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.impurity_numpy import PHI

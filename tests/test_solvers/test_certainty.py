@@ -1,7 +1,5 @@
 """Proved bounds: the truth and the estimate lie inside, each level inside the one before it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import public as grown
 from scipy import sparse
 from scipy.optimize import linprog
-from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
+from support.programs import public as grown
+from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
 import maxent
 from maxent.api.adversary.estimate import compile_release

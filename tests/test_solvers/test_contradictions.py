@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from programs import whole
+from support.programs import whole
 
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release

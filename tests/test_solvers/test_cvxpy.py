@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from programs import private, public, whole
 from scipy import sparse
-from strategies import Style, cases, populations, thorough
+from support.programs import private, public, whole
+from support.strategies import Style, cases, populations, thorough
 
 import maxent
 from maxent.constraints.lifting.lifted_program import LiftedProgram

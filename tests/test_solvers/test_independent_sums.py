@@ -1,7 +1,5 @@
 """Equations that others imply are left out, and nothing with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -11,9 +11,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from contested import contested
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import ShutdownExecutorError
+from support.contested import contested
 
 import maxent
 from maxent.api.adversary import estimate as engine

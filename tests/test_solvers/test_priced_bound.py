@@ -1,7 +1,5 @@
 """The bound where comparisons are not convex: never below a feasible point, and met by most small optima."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -9,8 +7,8 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from programs import private, public, whole
+from support.contested import contested
+from support.programs import private, public, whole
 from test_solvers.test_bound import middle
 
 import maxent

@@ -1,7 +1,5 @@
 """Back ends are found by name, also those of a third party, and errors name what there is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -13,7 +11,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
-from toys import install_package
+from support.toys import install_package
 
 from maxent.solvers.backend import Backend
 from maxent.solvers.registry import (

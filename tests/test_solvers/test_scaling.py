@@ -1,12 +1,10 @@
 """Matrix scaling: by sweeps, by Newton's method, and what either has to meet."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.constraints.row_matching import assign_rows
 from maxent.solvers.backend import Options

@@ -1,13 +1,11 @@
 """Small random forests: our own solver, Ipopt and CVXPY agree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from search import cases
+from support.search import cases
 
 import maxent
 from maxent.constraints.presolve import bounds

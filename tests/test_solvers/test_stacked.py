@@ -5,8 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from programs import private, public, whole
+from support.contested import contested
+from support.programs import private, public, whole
 
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release

@@ -1,7 +1,5 @@
 """Bounds for whole people against every world there is."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
@@ -14,11 +12,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import dense, releases
-from enumerated import enumerated
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies import Case, true_masses
+from support.brute_force import dense, releases
+from support.enumerated import enumerated
+from support.strategies import Case, true_masses
 
 import maxent
 from maxent.constraints.compiler import compile_program

@@ -7,8 +7,6 @@ Age 37.5
 0 4
 """
 
-from __future__ import annotations
-
 import os
 
 from maxent.models.errors import invalid

@@ -1,7 +1,5 @@
 """Documents with something wrong in their structure: JSON and the like, as trees of lists and objects."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any

@@ -1,7 +1,5 @@
 """Bytes with something wrong in them, whatever they mean."""
 
-from __future__ import annotations
-
 import gzip
 
 from fuzz.case import Dice

@@ -1,7 +1,5 @@
 """Values put where others are expected: numbers, as they are written, and texts."""
 
-from __future__ import annotations
-
 NUMBERS = (
     *("0", "1", "-1", "2", "3", "0.5", "1.0", "1.5", "-0.0", "-0", "1E2", "0.30000000000000004", "0.999", "1e-400"),
     *("1e400", "-1e400", "NaN", "Infinity", "-Infinity", "1e308", "-1e308", "5e-324", "1e-9", "2147483648"),

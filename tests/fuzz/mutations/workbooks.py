@@ -1,7 +1,5 @@
 """Excel workbooks with cells of all types, several sheets, and damage to what is zipped in them."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import re

@@ -1,12 +1,10 @@
 """Releases for the attacks: those of the papers, and small ones; and what is true of the leaves of a release."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-from strategies import Case, Style
 
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from support.strategies import Case, Style
 
 
 def true_counts(case: Case, place: np.ndarray) -> dict[int, np.ndarray]:

@@ -3,8 +3,6 @@
 What the file of a model tells of somebody is judged by the truth, without what is compiled of it.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The worked example of Yang et al. (2019): the tree of Figure 1 and the records of Table 1."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree

@@ -3,8 +3,6 @@
 Everything here is written without `maxent.constraints`, so that the truth it knows can judge what is compiled.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -142,7 +140,7 @@ class Grown:
     rows: IntArray
     attribute: str = ""
     cuts: tuple[Cut, ...] = ()
-    children: tuple[Grown, ...] = ()
+    children: "tuple[Grown, ...]" = ()
 
 
 @dataclass(frozen=True)

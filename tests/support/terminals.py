@@ -1,7 +1,5 @@
 """Running the program in a terminal of its own, and what arrives there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """Limits on leaves and on all of them together, by their definitions, random ones, and random trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any

@@ -1,7 +1,5 @@
 """Releases that reports are tried on: hostile names, thousands of leaves, forests, and what is missing or wrong."""
 
-from __future__ import annotations
-
 import json
 
 HOSTILE = (

@@ -1,7 +1,5 @@
 """Searches: tests of random cases, fixed ones by default, and new ones in every round of ``make hunt``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import TypeVar
