@@ -62,13 +62,13 @@ def test_what_is_asserted_by_a_test_is() -> None:
 
 
 def test_every_number_of_a_protocol_is_read() -> None:
-    for name in study_files.paper_names():
-        folder = MODULES / name.replace("-", "_")
-        if "[protocol]" in (folder / "paper.toml").read_text(encoding="utf-8"):
-            code = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in folder.glob("*.py")]
-            slices = [node.slice for nodes in code for node in nodes if isinstance(node, ast.Subscript)]
-            read = {node.value for node in slices if isinstance(node, ast.Constant)}
-            assert set(study_files.protocol(name)) <= read
+    folders = {name: MODULES / name.replace("-", "_") for name in study_files.paper_names()}
+    have = [name for name, at in folders.items() if "[protocol]" in (at / "paper.toml").read_text(encoding="utf-8")]
+    assert have
+    for name in have:
+        code = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in folders[name].glob("*.py")]
+        slices = [node.slice for nodes in code for node in nodes if isinstance(node, ast.Subscript)]
+        assert set(study_files.protocol(name)) <= {node.value for node in slices if isinstance(node, ast.Constant)}
 
 
 def test_every_program_runs_once_and_the_defenses_are_swept() -> None:

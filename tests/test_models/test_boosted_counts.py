@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.boosted import satisfied
+from support.models import read_model
 
 from maxent.constraints.cells import build_cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
+from maxent.models.formats.conversion import Converted
 from maxent.models.formats.xgboost.training import Weights, training_of
-from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
@@ -37,7 +36,7 @@ def people(n: int = 180) -> tuple[pd.DataFrame, Any]:
 
 
 def read(path: Path, **said: str) -> Converted:
-    return convert_model(path, Wanted(target="Y", parameters=said), Reader())
+    return read_model(path, target="Y", parameters=said)
 
 
 def rule(found: Converted) -> Boosting:

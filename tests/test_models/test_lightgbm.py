@@ -1,17 +1,16 @@
 """Models of LightGBM, as text and as JSON: directions of missing values, bit sets, sizes; and what is none of them."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 PARAMETERS = {
@@ -105,10 +104,7 @@ def dump(**changes: Any) -> dict[str, Any]:
     }
 
 
-def read(folder: Path, content: str | dict[str, Any], **said: Any) -> Converted:
-    content = content if isinstance(content, str) else json.dumps(content)
-    (folder / "model").write_text(content, encoding="utf-8")
-    return convert_model(folder / "model", Wanted(**said), Reader())
+read = reads("model")
 
 
 def scores(found: Converted) -> Any:

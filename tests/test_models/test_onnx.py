@@ -7,11 +7,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.onnx.protobuf import Malformed, fields, packed
-from maxent.models.formats.registry import convert_model, reader_for
+from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
 from maxent.models.trees.predict import predict, predict_proba
@@ -100,10 +101,7 @@ def trees(**other: Any) -> bytes:
     return operator("TreeEnsembleClassifier", ["X"], ["label", "p"], **attributes)
 
 
-def read(folder: Path, content: bytes, **wanted: Any) -> Converted:
-    (folder / "model").write_bytes(content)
-    assert reader_for(folder / "model").name == "onnx"
-    return convert_model(folder / "model", Wanted(**wanted), Reader())
+read = reads("model", "onnx")
 
 
 def stump(folder: Path, features: tuple[str, ...] | None = ("x",), **other: Any) -> Converted:

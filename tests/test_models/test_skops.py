@@ -23,12 +23,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.models import read_model
 
 import maxent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 
@@ -87,7 +87,7 @@ def people() -> tuple[pd.DataFrame, Any]:
 
 
 def read(path: Path, **wanted: Any) -> Converted:
-    return convert_model(path, Wanted(target="T", **wanted), Reader())
+    return read_model(path, target="T", **wanted)
 
 
 X, Y = people()

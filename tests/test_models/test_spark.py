@@ -11,11 +11,10 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.models import read_model as read
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
@@ -28,10 +27,6 @@ NUMBERS = {
 TREE = ["<=50K", ">50K", "<=50K", "<=50K", *[">50K"] * 7]
 BOOSTED = ["<=50K", ">50K", "<=50K", "<=50K", "<=50K", ">50K", ">50K", ">50K", "<=50K", ">50K", ">50K"]
 """What Spark predicts."""
-
-
-def read(path: Path, **wanted: Any) -> Converted:
-    return convert_model(path, Wanted(**wanted), Reader())
 
 
 @pytest.fixture

@@ -8,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict_proba
 
 AGES = np.array([20.0, 25.0, 30.0, 40.0, 50.0, np.nan])
@@ -79,9 +78,7 @@ FORMS: dict[str, Callable[[list[float]], str]] = {
 }
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "dump").write_text(text, encoding="utf-8")
-    return convert_model(folder / "dump", Wanted(**said), Reader())
+read = reads("dump")
 
 
 @pytest.mark.parametrize("form", FORMS)

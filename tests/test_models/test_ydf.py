@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import read_model
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.protobuf import message_of
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 
@@ -89,7 +89,7 @@ def write(folder: Path, nodes: list[bytes], spec: bytes = SPEC, packed: bool = F
 
 def read(path: Path, **said: Any) -> Converted:
     assert reader_for(path).name == "ydf"
-    return convert_model(path, Wanted(**said), Reader())
+    return read_model(path, **said)
 
 
 def yes(found: Converted, people: pd.DataFrame) -> Any:
