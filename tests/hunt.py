@@ -25,11 +25,9 @@ sys.path.insert(0, str(TESTS))
 from fuzz.fuzzers import FUZZERS  # noqa: E402
 from support.search import HUNT, ROUND, ROUNDS  # noqa: E402
 
-MARKS = ("@thorough(", "@given(", "@pytest.mark.search")
-"""What a file has that is worth a hunt."""
+MARKS = ("@thorough(", "@given(", "@pytest.mark.search")  # What a file has that is worth a hunt
 
-BATCH = {"decisions": 20}
-"""Cases of a fuzzer in a round; others have `USUAL`."""
+BATCH = {"decisions": 20}  # Cases of a fuzzer in a round; others have `USUAL`
 
 USUAL = 500
 

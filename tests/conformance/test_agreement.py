@@ -13,8 +13,7 @@ from support.strategies import thorough
 import maxent
 from maxent.solvers.registry import load_backend, usable_backends
 
-SAME = 1e-6
-"""Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)."""
+SAME = 1e-6  # Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)
 
 
 @pytest.mark.parametrize("private", [False, True], ids=["public", "private"])

@@ -15,8 +15,7 @@ FUZZERS: Mapping[str, Callable[[int], Case]] = {
     "decisions": decisions.case,
 }
 
-SHOWN = 3_000
-"""Bytes of a file that are shown."""
+SHOWN = 3_000  # Bytes of a file that are shown
 
 
 def broken(name: str, number: int) -> str | None:

@@ -17,8 +17,7 @@ from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from maxent.models.formats.registry import READERS
 
 SEEDS = Path(__file__).parent / "seeds"
-TABLE = "train.csv"
-"""The training table of all seeds; its target is Salary."""
+TABLE = "train.csv"  # The training table of all seeds; its target is Salary
 
 
 @cache

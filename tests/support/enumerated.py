@@ -10,8 +10,7 @@ import numpy.typing as npt
 
 from support.brute_force import Dense
 
-MOST = 60_000
-"""Tables of people that are looked at, at most."""
+MOST = 60_000  # Tables of people that are looked at, at most
 
 
 @dataclass(frozen=True, eq=False)

@@ -263,7 +263,7 @@ def _catboost(random: Draw, y: Any, width: int) -> Made:
     return CatBoostClassifier(iterations=trees, depth=depth, **how), {}, True
 
 
+# The kinds of models, which take turns.
 KINDS: tuple[Callable[[Draw, Any, int], Made], ...] = (
     _tree, _forest, _bag, _adaboost, _gradient, _histograms, _xgboost, _lightgbm, _catboost, _forest
 )  # fmt: skip
-"""The kinds of models, which take turns."""

@@ -63,8 +63,7 @@ def random_limits(random: np.random.Generator) -> Limits:
     )
 
 
-Shape = list[Any]
-"""A tree of counts: a leaf is an array, an inner node a list of trees."""
+Shape = list[Any]  # A tree of counts: a leaf is an array, an inner node a list of trees
 
 
 def random_tree(random: np.random.Generator, leaves: int) -> Shape:

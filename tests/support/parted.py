@@ -22,8 +22,8 @@ from maxent.api.parts.by_leaf import opened
 from maxent.models.tables.parts import pieces, runs
 from support.strategies import Case, Draw, cases, populations, styles
 
+# Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf.
 OTHER = {"seconds", "parts", "notes"}
-"""Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf."""
 
 
 def public(draw: Draw, *, sampled: bool = False, trees: tuple[int, int] = (1, 1)) -> Case:

@@ -44,11 +44,7 @@ def private(impurity, publish="rates"):
             {
                 "induction": {"impurity": impurity, "candidates": "unused"},
                 "nodes": [
-                    {
-                        "id": "N",
-                        "attribute": "A",
-                        "branches": [{"in": [v], "child": f"L{v}"} for v in ("0", "1", "2")],
-                    },
+                    {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in ("0", "1", "2")]},
                     *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
                 ],
             }

@@ -6,11 +6,9 @@ from typing import TypeVar
 
 T = TypeVar("T")
 
-HUNT = "MAXENT_HUNT"
-"""The environment variable with the number of a round."""
+HUNT = "MAXENT_HUNT"  # The environment variable with the number of a round
 
-ROUND = 1_000_000
-"""Numbers of cases in a round. Seeds of NumPy end at 2**32, so that rounds end at `ROUNDS`."""
+ROUND = 1_000_000  # Numbers of cases in a round. Seeds of NumPy end at 2**32, so that rounds end at `ROUNDS`.
 
 ROUNDS = 4_000
 

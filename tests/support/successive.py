@@ -13,8 +13,7 @@ from maxent.constraints.program import Program
 from maxent.models.release import Release
 from support.strategies import SURE, Case, Draw, People, cases, leaves_of, populations
 
-WHO = "who"
-"""Column that names people."""
+WHO = "who"  # Column that names people
 
 
 @dataclass(frozen=True, eq=False)

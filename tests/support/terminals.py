@@ -7,8 +7,8 @@ import select
 import subprocess
 import sys
 
+# What Rich writes by itself: styles, hiding the cursor, moving it up, clearing a line.
 STYLES = re.compile(rb"\x1b\[[0-9;]*m|\x1b\[\?25[hl]|\x1b\[[0-9]*[AK]")
-"""What Rich writes by itself: styles, hiding the cursor, moving it up, clearing a line."""
 
 
 MANY = """

@@ -16,6 +16,7 @@ from maxent.models.errors import InvalidInput
 ROOT = Path(__file__).parents[2]
 MODULES = study_files.PAPERS
 DOCS = ROOT / "docs"
+# Every table, figure and number of the text that the papers print about examples or experiments.
 PRINTED = {
     "friedman-2006": "table1 figure1 adult text_figures figure3 figure4 figure5 figure6",
     "wakabayashi-2024": "table4_figure3_tree_leaves table5_uniqueness_leaves table6_homogeneity table7_method1 "
@@ -25,7 +26,6 @@ PRINTED = {
     "yang-2019": "worked_example table1 ncp_examples table2",
     "zhu-2010": "D1 D2 figure5 figure7 adult_experiment figure3 figure4 figure6 figure8 figure9",
 }
-"""Every table, figure and number of the text that the papers print about examples or experiments."""
 
 
 def test_everything_that_is_printed_is_in_one_place() -> None:

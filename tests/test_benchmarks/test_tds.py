@@ -17,12 +17,7 @@ from maxent.models.tables.qi_table import read_records
 from maxent.models.tables.training import read_training
 from maxent.models.trees.routing import assign
 
-TAXONOMY = [
-    ["Engineer", "Professional"],
-    ["Lawyer", "Professional"],
-    ["Dancer", "Artist"],
-    ["Writer", "Artist"],
-]
+TAXONOMY = [["Engineer", "Professional"], ["Lawyer", "Professional"], ["Dancer", "Artist"], ["Writer", "Artist"]]
 
 PEOPLE = pd.DataFrame(
     [

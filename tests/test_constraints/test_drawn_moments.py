@@ -22,8 +22,7 @@ from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.tables.truth_and_facts import read_truth
 
-CERTAINLY = 1 - 1e-13
-"""A confidence at which an interval that misses the truth is a defect."""
+CERTAINLY = 1 - 1e-13  # A confidence at which an interval that misses the truth is a defect
 
 
 def violation(release, X, y, **options):

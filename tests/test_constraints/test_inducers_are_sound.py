@@ -18,8 +18,8 @@ from maxent.models.release import Induction, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import read_training
 
+# Numbers that single precision confuses, or hardly tells apart.
 CLOSE = (1.0, 1.0 + 2**-23, 1.0 + 2**-22, 1.0 + 3 * 2**-24, 16777219.0, 16777220.0)
-"""Numbers that single precision confuses, or hardly tells apart."""
 
 PUBLISHED = {
     "publish": st.sampled_from(("labels", "rates", "counts")),

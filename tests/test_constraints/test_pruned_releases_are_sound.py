@@ -171,11 +171,7 @@ def test_trees_of_the_tests_own(case: Case, method: Any, k: int, publish: Any, k
 
 @thorough(60)
 @given(
-    case=cases(
-        populations(rows=(8, 40), classes=(2, 2)),
-        kinds=("private", "greedy"),
-        style=st.just(Style("all")),
-    ),
+    case=cases(populations(rows=(8, 40), classes=(2, 2)), kinds=("private", "greedy"), style=st.just(Style("all"))),
     methods=st.lists(st.tuples(METHODS, KS), min_size=1, max_size=3),
 )
 def test_pruning_of_rates_and_again_of_pruned_trees(case: Case, methods: Any) -> None:

@@ -36,8 +36,8 @@ def held(people: People, asked: RandomTrees, confidence: float, releases: int) -
     return found
 
 
+# 225 leaves in each tree, with counts of 10, of which about one of all reaches 5 in a sample of a tenth.
 MANY_SMALL = alike(kinds=15, each=20)
-"""225 leaves in each tree, with counts of 10, of which about one of all reaches 5 in a sample of a tenth."""
 
 
 @pytest.mark.parametrize("k", [0, 3])

@@ -8,8 +8,7 @@ import pytest
 from papers.drawing import compact, panels
 
 DOCS = Path(__file__).parents[2] / "docs"
-LARGEST = 40_000
-"""Bytes of a figure: a page of text with markup."""
+LARGEST = 40_000  # Bytes of a figure: a page of text with markup
 
 
 @pytest.mark.parametrize("path", sorted(DOCS.glob("figures/*")), ids=lambda path: path.name)

@@ -10,8 +10,7 @@ from maxent.__main__ import main
 from maxent.commands.main import COMMANDS
 
 TOP = Path(__file__).parents[2]
-LONGEST = 150
-"""Lines of the README."""
+LONGEST = 150  # Lines of the README
 
 
 @pytest.fixture(scope="module")

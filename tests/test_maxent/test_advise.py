@@ -418,8 +418,8 @@ def test_costs_are_compared_person_by_person():
     assert race.leader_of({0: worse, 1: leader}, [0, 1]) == 1
 
 
+# Class -> what it costs to watch somebody of it, and to treat them.
 COSTS = {"low": (0, 3), "medium": (2, 1), "high": (9, 0)}
-"""Class -> what it costs to watch somebody of it, and to treat them."""
 
 
 @pytest.fixture(scope="module")

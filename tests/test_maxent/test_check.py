@@ -179,6 +179,7 @@ def matters(tmp_path_factory: pytest.TempPathFactory) -> Matters:
 
 
 Case = tuple[str, Any]
+# Id -> what it is judged of and against, so that it passes, fails, and cannot be told.
 CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX101": (("plain", 2), ("plain", 3), ("sampled", 3)),
     "MX102": (("plain", 1), ("plain", 2), ("labels", 2)),
@@ -213,7 +214,6 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX504": (("plain", True), ("of others", True), ("sampled", True)),
     "MX505": (("controlled", ["beyond_control"]), ("controlled", ["test_accuracy"]), ("plain", ["beyond_control"])),
 }
-"""Id -> what it is judged of and against, so that it passes, fails, and cannot be told."""
 
 STATUSES = ("pass", "fail", "cannot_tell")
 

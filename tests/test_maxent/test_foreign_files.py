@@ -115,8 +115,8 @@ def run(capsys, monkeypatch, arguments):
     return status, printed.out + printed.err
 
 
+# Shapes that are tried by default; the others take long together, and so do all but the first with `bench`.
 USUAL = ("shadow", "one line", "json", "json broken", "toml", "csv", "csv semicolons", "binary")
-"""Shapes that are tried by default; the others take long together, and so do all but the first with `bench`."""
 
 
 @pytest.mark.parametrize("shape", USUAL)

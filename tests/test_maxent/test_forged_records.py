@@ -217,6 +217,7 @@ def without_option(name: str) -> Forgery:
 
 
 OTHER = "0" * 64
+# Name of a forgery of more than one field -> what forges, and the first field that differs, or is not verified.
 FORGERIES: dict[str, tuple[Forgery, str]] = {
     "loosened": (loosened, "criteria.thresholds.min_leaf"),
     "loosened a little": (loosened_a_little, "criteria.thresholds.max_posterior"),
@@ -244,11 +245,11 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "a file twice": (listed_twice, "inputs: table qi.csv"),
     "without a limit of the call": (without_option("limits"), "criteria.thresholds.max_certain"),
 }
-"""Name of a forgery of more than one field -> what forges, and the first field that differs, or is not verified."""
 
+# Forgeries of more than one field that nothing tells: the field is not verified.
 UNVERIFIED = ("said by another version", "without control")
-"""Forgeries of more than one field that nothing tells: the field is not verified."""
 
+# Place of a field -> a value that is forged, and the first field that differs: empty where it is that very one.
 EACH: dict[str, tuple[Any, str]] = {
     "created": ("2020-01-01T00:00:00Z", "not verified"),
     "title": ("Others", "not verified"),
@@ -338,7 +339,6 @@ EACH: dict[str, tuple[Any, str]] = {
     "decision/reason": ("none", "not verified"),
     "decision/decided_at": ("2026-11-30", "not verified"),
 }
-"""Place of a field -> a value that is forged, and the first field that differs: empty where it is that very one."""
 
 
 @pytest.mark.parametrize("name", [*FORGERIES, *EACH])

@@ -27,8 +27,7 @@ from maxent.models.trees.printed_rates import Rounding
 ROOT = Path(__file__).parents[2]
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
 METHODS = [f"defend {name}" for name in method_names()]
-COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]
-"""Commands that have options of their own."""
+COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]  # Commands that have options of their own
 
 
 def help_of(capsys, *command, flag="--help-all"):
@@ -211,8 +210,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-LONG = {"bench", "sweep"}
-"""Commands whose examples take seconds."""
+LONG = {"bench", "sweep"}  # Commands whose examples take seconds
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ import maxent
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
+# Sequences that set the title, clear the screen, turn the text; a line separator, and markup of Rich's.
 BAD = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2028\x7f\u200b[red]"
-"""Sequences that set the title, clear the screen, turn the text; a line separator, and markup of Rich's."""
 
 SHOWN = b"\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e\\u2028\\x7f\\u200b[red]"
 
@@ -114,8 +114,7 @@ CALLS = {
 }
 
 
-UNNAMED = ("backends", "bench")
-"""Calls whose results have no names from files."""
+UNNAMED = ("backends", "bench")  # Calls whose results have no names from files
 
 
 @pytest.fixture(scope="module")

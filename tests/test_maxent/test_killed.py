@@ -16,8 +16,7 @@ from maxent.models.files.scratch import PREFIX, remove_dead, scratch
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks are those of POSIX")
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
-MARK = "Zyxwvut"
-"""A value of confidential records."""
+MARK = "Zyxwvut"  # A value of confidential records
 
 
 @pytest.fixture

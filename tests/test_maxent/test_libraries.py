@@ -9,8 +9,7 @@ from support.search import cases
 
 FIRST = 40
 TURNS = range(5)
-EACH = 20
-"""Models of a turn: a hundred in all, and a thousand in a round of a hunt."""
+EACH = 20  # Models of a turn: a hundred in all, and a thousand in a round of a hunt
 
 
 def test_the_libraries_are_there() -> None:

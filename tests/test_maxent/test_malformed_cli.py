@@ -205,10 +205,7 @@ FILES = {
     "list": (b"[]", "document: content: expected a JSON object"),
     "no JSON": (b"tree: N1", "document: content: expected a JSON object"),
     "UTF-16": (TEXT.encode("utf-16"), "line 1: encoding: expected text in UTF-8"),
-    "Latin-1": (
-        TEXT.replace("Masters", "Ma\u00eetres").encode("latin-1"),
-        "encoding: expected",
-    ),
+    "Latin-1": (TEXT.replace("Masters", "Ma\u00eetres").encode("latin-1"), "encoding: expected"),
     "NaN": (TEXT.replace("0.25", "NaN").encode(), "node L1: error_rate: expected a number from 0 to 1, found NaN"),
     "Infinity": (TEXT.replace("37.5", "Infinity").encode(), "node N2, branch 1: le: expected a finite number"),
     "1e999": (
@@ -240,10 +237,7 @@ TABLES = {
     "missing value": (b"Education,Age\n,30\n", "qi.csv: line 2: Education: expected a value"),
     "missing number": (b"Education,Age\nMasters,\n", "qi.csv: line 2: Age: expected a finite number"),
     "no number": (b"Education,Age\nMasters,old\n", "qi.csv: line 2: Age: expected a finite number, found 'old'"),
-    "nan": (
-        b"Education,Age\nMasters,nan\n",
-        "no tree can route them), found a missing value ('nan' on 1 line)",
-    ),
+    "nan": (b"Education,Age\nMasters,nan\n", "no tree can route them), found a missing value ('nan' on 1 line)"),
     "inf": (b"Education,Age\nMasters,inf\n", "qi.csv: line 2: Age: expected a finite number, found 'inf'"),
     "ragged": (b"Education,Age\nMasters,30\nMasters\n", "qi.csv: line 3:"),
     "semicolons": (b"Education;Age\nMasters;30;1\n", "qi.csv: header: Education: expected a column of this name"),

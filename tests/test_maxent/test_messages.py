@@ -75,10 +75,7 @@ CALLS = {
             "--rule: expected one of twig, literal, found 'd'",
         ],
     ),
-    "command": (
-        ["audt"],
-        ["COMMAND: expected one of estimate, bounds,", "found 'audt'; did you mean 'audit'?"],
-    ),
+    "command": (["audt"], ["COMMAND: expected one of estimate, bounds,", "found 'audt'; did you mean 'audit'?"]),
     "missing values": (
         ["defend", "none", "gaps.csv", "--target", "T", "--qi", "A", "-o", "out.json"],
         ["gaps.csv: column 'A': values: expected no missing values:", "(--missing category)"],

@@ -17,8 +17,7 @@ from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.trees.predict import predict_proba
 
-STAND_IN = -1.5
-"""The number of the strategies that is taken to be missing."""
+STAND_IN = -1.5  # The number of the strategies that is taken to be missing
 
 AGE = Attribute("Age", "numeric", missing=True)
 

@@ -47,8 +47,8 @@ BY_Q = stump("Q", [{"values": ("p",)}, {"values": ("q|", "r")}], [(2, 0), (1, 3)
 BY_AGE = stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(3, 1), (0, 2)])
 
 
+# Three of class a by the one tree, two by the other.
 CONTRADICTED = release(BY_Q, stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(2, 2), (0, 2)]))
-"""Three of class a by the one tree, two by the other."""
 
 
 def nowhere(*arguments: object) -> None:
@@ -182,8 +182,8 @@ def test_it_needs_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
         maxent.reconstruct(D1 / "tree.json")
 
 
+# Of the people up to 30 one is of class a and one of class b; of the others both are of class a.
 ONE_OF_EACH = release(stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(1, 1), (2, 0)]))
-"""Of the people up to 30 one is of class a and one of class b; of the others both are of class a."""
 
 
 @pytest.mark.parametrize("ages", [(20, 25, 40, 50), (25, 20, 50, 40)])

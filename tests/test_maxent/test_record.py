@@ -92,7 +92,7 @@ def test_a_record_has_every_input_and_every_check(record: Any, folder: Path) -> 
     import hashlib
 
     assert [each["role"] for each in record["inputs"]] == [
-        *("release", "table", "truth", "control", "facts", "marginal", "policy"),
+        *("release", "table", "truth", "control", "facts", "marginal", "policy")
     ]
     for each in record["inputs"]:
         content = (folder / each["path"]).read_bytes()
@@ -347,10 +347,7 @@ def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:
     [
         ("{", "expected"),
         ("{}", "file: format: expected 'maxent-record/1', of a record of a check, found nothing\n"),
-        (
-            '{"format": "maxent/1"}',
-            "file: format: expected 'maxent-record/1', of a record of a check, found",
-        ),
+        ('{"format": "maxent/1"}', "file: format: expected 'maxent-record/1', of a record of a check, found"),
     ],
 )
 def test_what_is_no_record(tmp_path: Path, capsys: Any, text: str, said: str) -> None:

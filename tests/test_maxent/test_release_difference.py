@@ -19,8 +19,7 @@ from maxent.models.release import Release
 EXAMPLE = Path(__file__).parents[2] / "examples" / "successive"
 OLD, NEW, OLD_QI, NEW_QI = (str(EXAMPLE / name) for name in ("old.json", "new.json", "old.csv", "new.csv"))
 CLASSES = ("a", "b", "c")
-FAST = 20
-"""Planted differences that are looked for by default."""
+FAST = 20  # Planted differences that are looked for by default
 
 
 def crowd(seed: int) -> pd.DataFrame:

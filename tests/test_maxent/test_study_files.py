@@ -178,12 +178,7 @@ impurity = "gini"
     assert len(study.points) == 2 * 3 * 2 * (1 + 2 * 2 * 2)
     assert len({point.id for point in study.points}) == len(study.points)
     assert {(point.seed, point.fold) for point in study.points} == {(s, f) for s in (4, 7) for f in range(3)}
-    assert dict(study.points[0].options) == {
-        "method": "none",
-        "inducer": "cart",
-        "impurity": "gini",
-        "max_depth": 2,
-    }
+    assert dict(study.points[0].options) == {"method": "none", "inducer": "cart", "impurity": "gini", "max_depth": 2}
     assert dict(study.points[1].options)["knowledge"] == "label"
     assert main(["sweep", str(path), "--dry-run"]) == 0
     printed = capsys.readouterr().out.splitlines()

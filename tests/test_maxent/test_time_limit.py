@@ -31,8 +31,7 @@ from maxent.solvers.dual import bound
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import attempt, driver, pieces, slack
 
-HOURS = 600.0
-"""Seconds that a stage would take, which nobody waits for."""
+HOURS = 600.0  # Seconds that a stage would take, which nobody waits for
 
 
 @dataclass

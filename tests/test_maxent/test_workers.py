@@ -13,6 +13,7 @@ from maxent.commands.main import COMMANDS, made
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
 TRAINING = ["--target", "Salary", "--qi", "Education,Country,Gender"]
+# A call of every command with workers. What they are asked of is refused before any of it is read.
 CALLS = {
     "estimate": [TREE, QI],
     "bounds": [TREE, QI, "--level", "closed"],
@@ -24,7 +25,6 @@ CALLS = {
     "advise": [TRUTH, *TRAINING, "--max-certain", "0"],
     "sweep": ["study.toml", "-o", "out"],
 }
-"""A call of every command with workers. What they are asked of is refused before any of it is read."""
 
 
 def options(command):

@@ -38,8 +38,8 @@ def model(*trees: dict[str, Any], loss: str = "Logloss", classes: Any = ("no", "
     }
 
 
+# Above 30.1: 1 more; red: 2 more.
 OBLIVIOUS = {"leaf_values": [0.0, 1.0, 2.0, 3.0], "leaf_weights": [2, 1, 1, 0], "splits": [AGE, RED]}
-"""Above 30.1: 1 more; red: 2 more."""
 
 PEOPLE = pd.DataFrame({"age": [30.1, 31.0, np.nan, 99.0], "colour": ["blue", "green", "red", None]})
 SCORES = np.array([0.0, 1.0, 2.0, 1.0])

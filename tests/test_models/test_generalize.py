@@ -345,10 +345,7 @@ def test_attributes_of_one_value_cost_nothing():
 def test_rows_are_sorted_text():
     rows = small_table().frame()
     assert rows.columns.tolist() == ["n", "c", "y"]
-    assert rows.to_numpy().tolist() == [
-        *[["0-4", "r|g", y] for y in "uuv"],
-        *[["10", "b", y] for y in "uvv"],
-    ]
+    assert rows.to_numpy().tolist() == [*[["0-4", "r|g", y] for y in "uuv"], *[["10", "b", y] for y in "uvv"]]
 
 
 def test_numbers_and_names_that_look_like_separators():

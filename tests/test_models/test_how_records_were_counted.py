@@ -38,11 +38,7 @@ ROUNDED = [(counted(5, 10, n=20), counted(low, 0, n=low)) for low in (5, 10)]
 WRONG = ["yes", -3, 0, 2.5, True, None, [7], {}, 2**60]
 STATED = {
     "resampled": (DRAWN, {"resampled": 7}, [{"resampled": wrong} for wrong in WRONG]),
-    "sampling_rate": (
-        SAMPLED,
-        {"sampling_rate": 0.5},
-        [{"sampling_rate": wrong} for wrong in WRONG],
-    ),
+    "sampling_rate": (SAMPLED, {"sampling_rate": 0.5}, [{"sampling_rate": wrong} for wrong in WRONG]),
     "suppressed_below": (
         SUPPRESSED,
         {"suppressed_below": 3},

@@ -139,11 +139,7 @@ def test_absent_values_share_one_empty_leaf_with_the_label_of_its_parent():
 
 @pytest.mark.parametrize(
     ("publish", "label", "rate", "n", "counts"),
-    [
-        ("labels", "1", None, None, None),
-        ("rates", "1", 1 / 3, 3, None),
-        ("counts", "1", None, 3, {"0": 1, "1": 2}),
-    ],
+    [("labels", "1", None, None, None), ("rates", "1", 1 / 3, 3, None), ("counts", "1", None, 3, {"0": 1, "1": 2})],
 )
 def test_what_leaves_state(publish, label, rate, n, counts):
     data = pd.DataFrame({"a": ["x", "x", "x", "y"], "t": [1, 1, 0, 0]})

@@ -46,10 +46,8 @@ def test_table_1_gives_the_tree_of_figure_1() -> None:
     assert described(release, release.trees[0].root.id) == {
         "Sports Car": {
             ("No",): {"bad": 3, "good": 0},
-            ("Yes",): {
-                "Marital Status": {("Married",): {"bad": 0, "good": 1}, ("Unmarried",): {"bad": 1, "good": 1}},
-            },
-        },
+            ("Yes",): {"Marital Status": {("Married",): {"bad": 0, "good": 1}, ("Unmarried",): {"bad": 1, "good": 1}}},
+        }
     }
     groups = groups_by_span(people, release)
     both = [frozenset((leaf, c) for leaf in leaves for c in people.classes) for leaves in (("L1", "L2"), ("L1", "L3"))]
@@ -190,11 +188,7 @@ def test_no_span_breaches(
 @pytest.mark.slow
 @thorough(150)
 @given(
-    people=CROWDS,
-    guarantees=GUARANTEES,
-    measure=MEASURES,
-    order=st.sampled_from(("gain", "weighted")),
-    data=st.data(),
+    people=CROWDS, guarantees=GUARANTEES, measure=MEASURES, order=st.sampled_from(("gain", "weighted")), data=st.data()
 )
 def test_to_watch_changes_nothing(
     people: People, guarantees: Any, measure: Any, order: Any, data: st.DataObject

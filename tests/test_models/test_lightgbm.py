@@ -39,10 +39,7 @@ TREE = {
     "is_linear": "0",
 }
 PEOPLE = pd.DataFrame(
-    {
-        "age": [30.5, 30.0, np.nan, 31.0, 1e9, 40.0],
-        "colour": ["blue", "red", None, "red", "blue", None],
-    }
+    {"age": [30.5, 30.0, np.nan, 31.0, 1e9, 40.0], "colour": ["blue", "red", None, "red", "blue", None]}
 )
 SCORES = np.array([0.5, -0.25, -0.25, 0.75, 0.75, 0.75])
 

@@ -127,6 +127,7 @@ def release(below: str, other: str) -> Edit:
     return lambda content: json.dumps(found).encode()
 
 
+# By reader: a seed, what makes of it a circle, a node below itself, and one below two others; which node is named.
 LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
     "maxent/1": (
         "xgboost-json.json",
@@ -162,11 +163,7 @@ LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
     ),
     "xgboost-dump-json": (
         "xgboost-dump-json.json",
-        {
-            "a circle": (dump(0), "0|1"),
-            "itself": (dump(1), "1"),
-            "shared": (dump(2), "2"),
-        },
+        {"a circle": (dump(0), "0|1"), "itself": (dump(1), "1"), "shared": (dump(2), "2")},
     ),
     "xgboost-table": (
         "xgboost-table.csv",
@@ -194,20 +191,9 @@ LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
     ),
     "treelite-json": (
         "treelite-json.json",
-        {
-            "a circle": (treelite(1, 0), "0|1"),
-            "itself": (treelite(1, 1), "1"),
-            "shared": (treelite(1, 4), "4"),
-        },
+        {"a circle": (treelite(1, 0), "0|1"), "itself": (treelite(1, 1), "1"), "shared": (treelite(1, 4), "4")},
     ),
-    "spark": (
-        "spark",
-        {
-            "a circle": (spark(2, 0), "0|2"),
-            "itself": (spark(2, 2), "2"),
-            "shared": (spark(2, 1), "1"),
-        },
-    ),
+    "spark": ("spark", {"a circle": (spark(2, 0), "0|2"), "itself": (spark(2, 2), "2"), "shared": (spark(2, 1), "1")}),
     "graphviz": (
         "graphviz.dot",
         {
@@ -218,11 +204,7 @@ LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
     ),
     "skops": (
         "skops.skops",
-        {
-            "a circle": (skops(1, 0), "0|1"),
-            "itself": (skops(1, 1), "1"),
-            "shared": (skops(1, 4), "4"),
-        },
+        {"a circle": (skops(1, 0), "0|1"), "itself": (skops(1, 1), "1"), "shared": (skops(1, 4), "4")},
     ),
     "onnx": (
         "onnx.onnx",
@@ -249,7 +231,6 @@ LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
         },
     ),
 }
-"""By reader: a seed, what makes of it a circle, a node below itself, and one below two others; which node is named."""
 
 TRAINED = Wanted(train=SEEDS / "train.csv", target="Salary")
 WANTED = {
@@ -257,6 +238,7 @@ WANTED = {
     "lightgbm-table": replace(TRAINED, parameters={"objective": "binary"}),
 }
 
+# Readers of files that cannot say that a node is below two others, or itself, and why.
 NO_LINKS: dict[str, str] = {
     "lightgbm-json": "nested JSON",
     "catboost-json": "nested JSON, or a list of the tests of all depths",
@@ -272,7 +254,6 @@ NO_LINKS: dict[str, str] = {
     "partykit-print": "indented text",
     "records": "a table without nodes",
 }
-"""Readers of files that cannot say that a node is below two others, or itself, and why."""
 
 
 def test_every_reader_has_a_case_or_a_reason() -> None:

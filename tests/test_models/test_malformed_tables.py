@@ -115,10 +115,7 @@ CSV = {
         'Education,Age\nMasters,3\nMasters,"3',
         ("line 3", "cell", "quotes in pairs", "never closed"),
     ),
-    "open quote in the header": (
-        'Education,"Age\nMasters,3\n',
-        ("line 1", "cell", "quotes in pairs", "never closed"),
-    ),
+    "open quote in the header": ('Education,"Age\nMasters,3\n', ("line 1", "cell", "quotes in pairs", "never closed")),
     "open quote above megabytes": (
         'Education,Age\nMasters,3\nMasters,"3\n' + "Masters,3\n" * 120_000,
         ("line 3", "cell", "at most 131072 characters", "is a quote not closed?"),
@@ -314,10 +311,7 @@ def test_floats_where_the_domain_has_whole_numbers():
 def test_counts_that_are_no_numbers_of_people(tmp_path, cell, found):
     path = tmp_path / "qi.csv"
     path.write_text(f"Education,Age,n\nMasters,3,2.0\nMasters,3,{cell}\n", encoding="utf-8")
-    check(
-        only(read_qi, path, RELEASE, count="n"),
-        ("line 3", "n", "a whole number of individuals, at least 0", found),
-    )
+    check(only(read_qi, path, RELEASE, count="n"), ("line 3", "n", "a whole number of individuals, at least 0", found))
 
 
 def test_counts_that_are_too_many_or_none():

@@ -190,8 +190,8 @@ FILES: dict[str, tuple[str, bytes, Callable[[], bytes]]] = {
         }.items()
     },
 }
+# Models that are folders, and the file in them that is changed.
 FOLDERS = {"ydf": "nodes-*", "spark": "stages/4_*/data/part-*.parquet"}
-"""Models that are folders, and the file in them that is changed."""
 
 FEW = ("carriage returns", "a dotted key", "packed numbers", "operators")
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in FILES if name not in FEW]

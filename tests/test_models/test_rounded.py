@@ -12,13 +12,7 @@ from hypothesis import strategies as st
 from support.soundness import check
 from support.strategies import Style, cases, roundings, thorough
 
-from maxent.models.defenses import (
-    ERPTreeClassifier,
-    KADETClassifier,
-    LeafPrunedTree,
-    OptimalSubtree,
-    ParentPrunedTree,
-)
+from maxent.models.defenses import ERPTreeClassifier, KADETClassifier, LeafPrunedTree, OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.defenses.optimal.limits import Limits

@@ -48,14 +48,9 @@ Node number 5: 1 observations
    probabilities: 0.000 1.000
 """
 FRAME = pd.DataFrame(
-    {
-        "a < b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2,
-        "x": [3, 4, 5, 2, 1, 2, 3, 4, 5],
-        "Y": ["Yes"] * 3 + ["no"] * 6,
-    }
+    {"a < b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2, "x": [3, 4, 5, 2, 1, 2, 3, 4, 5], "Y": ["Yes"] * 3 + ["no"] * 6}
 )
-THREE = SUMMARY.replace("LR-R", "LRR").replace("L---", "L--")
-"""With as many letters as there are values in the table."""
+THREE = SUMMARY.replace("LR-R", "LRR").replace("L---", "L--")  # With as many letters as there are values in the table
 
 
 read = reads("model.txt")

@@ -215,11 +215,7 @@ def _circle(schema: dict[str, Any]) -> None:
 
 
 NONE = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "0"}
-NOTHING = {
-    "type": "json",
-    "content": [],
-    "shape": {"__class__": "tuple", "__loader__": "TupleNode", "content": [NONE]},
-}
+NOTHING = {"type": "json", "content": [], "shape": {"__class__": "tuple", "__loader__": "TupleNode", "content": [NONE]}}
 WRONG = {
     "function": (_untrusted, "found os.system, which is not trusted"),
     "object": (_untrusted_object, "found subprocess.Popen, which is not trusted"),
@@ -233,10 +229,7 @@ WRONG = {
     "attribute": (lambda s: node(s, "classes_").update(content="1", __loader__="JsonNode"), "expected a model as sci"),
     "keys": (lambda s: s["content"]["content"].pop("classes_"), "expected a type for each of 20 keys, found 21"),
     "json": (lambda s: node(s, "max_depth").update(content="{"), "content: expected JSON"),
-    "deep": (
-        lambda s: node(s, "max_depth").update(content="[" * 100_000),
-        "content: expected JSON",
-    ),
+    "deep": (lambda s: node(s, "max_depth").update(content="[" * 100_000), "content: expected JSON"),
 }
 
 

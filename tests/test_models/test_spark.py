@@ -25,8 +25,8 @@ NUMBERS = {
     "hours": [40.0, 38, 20, 45, 50, 40, 60, 35, 30, 44, 41],
 }
 TREE = ["<=50K", ">50K", "<=50K", "<=50K", *[">50K"] * 7]
+# What Spark predicts.
 BOOSTED = ["<=50K", ">50K", "<=50K", "<=50K", "<=50K", ">50K", ">50K", ">50K", "<=50K", ">50K", ">50K"]
-"""What Spark predicts."""
 
 
 @pytest.fixture

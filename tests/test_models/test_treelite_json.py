@@ -56,8 +56,8 @@ def forest(*trees: list[dict[str, Any]]) -> Any:
     return model(*trees, n=2, **of, class_id=[-1] * len(trees))
 
 
+# Up to 30.1, or missing: 0.25 for code 1, else -0.5; above: 1.
 SCORED = [number(0, 1, 2), category(1, 3, 4, [1], on_right=True), leaf(2, 1.0), leaf(3, -0.5), leaf(4, 0.25)]
-"""Up to 30.1, or missing: 0.25 for code 1, else -0.5; above: 1."""
 
 PEOPLE = pd.DataFrame({"f0": [30.0, 30.1, np.nan, 31.0], "f1": ["0", "1", "77", None]})
 SCORES = np.array([-0.5, 0.25, -0.5, 1.0])

@@ -21,8 +21,7 @@ TABLE = pd.DataFrame({"age of p": AGES, "colour": COLOURS, "paid": PAID})
 LEFT = np.where(np.isnan(AGES), True, AGES < 35)
 RED = np.array(COLOURS) == "red"
 
-FIRST = np.array([-0.4, 0.6, 0.2])
-"""Below 35 or missing and not red, below 35 and red, and from 35 on."""
+FIRST = np.array([-0.4, 0.6, 0.2])  # Below 35 or missing and not red, below 35 and red, and from 35 on
 
 SECOND = 0.25
 

@@ -66,8 +66,7 @@ def split(attribute: int, condition: bytes, missing: int = 0) -> bytes:
     return field(3, field(1, missing) + field(2, attribute) + field(3, condition))
 
 
-OLD = field(2, field(1, 30.1))
-"""At least 30.1."""
+OLD = field(2, field(1, 30.1))  # At least 30.1
 
 
 def write(folder: Path, nodes: list[bytes], spec: bytes = SPEC, packed: bool = False, **more: Any) -> Path:
@@ -184,10 +183,7 @@ WRONG: dict[str, Any] = {
     "expected a name, found": {"spec": column("", 1)},
     "binomial, multinomial": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 2)},
     "1 scores, and as many trees": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 1)},
-    "a score of every leaf": {
-        "name": "GRADIENT_BOOSTED_TREES",
-        "special": field(3, 1) + field(4, 0.5),
-    },
+    "a score of every leaf": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 1) + field(4, 0.5)},
 }
 
 

@@ -30,6 +30,7 @@ CONTRACEPTIVE_QI = [
     "isNotExposedToMedia",
 ]
 
+# Name -> (file, sensitive attribute, quasi-identifiers).
 TARGETS = {
     "education": ("adult.csv", "education", EDUCATION_QI),
     "income": ("adult.csv", "class", INCOME_QI),
@@ -37,7 +38,6 @@ TARGETS = {
     "contraceptive": ("contraceptive.csv", "contraceptive_method_used", CONTRACEPTIVE_QI),
     "contraceptive-numeric": ("contraceptive.csv", "contraceptive_method_used", CONTRACEPTIVE_QI),
 }
-"""Name -> (file, sensitive attribute, quasi-identifiers)."""
 
 
 @dataclass(frozen=True)

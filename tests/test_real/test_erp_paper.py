@@ -49,8 +49,7 @@ def pruned(training, grown, k):
 
 
 @pytest.mark.parametrize(
-    ("load", "groups_10"),
-    [(contraceptive, (20, 60)), pytest.param(adult, (200, 450), marks=pytest.mark.slow)],
+    ("load", "groups_10"), [(contraceptive, (20, 60)), pytest.param(adult, (200, 450), marks=pytest.mark.slow)]
 )
 def test_tiers_lose_less_than_pruned_groups_for_every_k(load, groups_10):
     training = load()

@@ -53,8 +53,7 @@ NOT_CONVEX = [
     Instance("education", 150, "gini", "rates"),
 ]
 
-CLOSE = 1e-7
-"""Entropies that agree to this share of one another are the same."""
+CLOSE = 1e-7  # Entropies that agree to this share of one another are the same
 
 
 @pytest.mark.parametrize("instance", QUICK, ids=str)

@@ -23,11 +23,11 @@ from maxent.models.trees.accuracy import cases_of, score
 ROOT = Path(__file__).parents[2]
 TREES = 10
 
+# Where epsilon is below -ln(1 - beta): what is printed there is the formula, but no guarantee.
 NOT_COVERED = {(1, 10, 0.1), (1, 20, 0.1), *((n, k, 0.4) for n in (3, 4, 5) for k in (5, 10, 20))}
-"""Where epsilon is below -ln(1 - beta): what is printed there is the formula, but no guarantee."""
 
+# Cells of Table 5 whose last digit is not that of our number, rounded.
 OFF = {(3, 5, 0.01): "cut off", (5, 20, 0.4): "cut off", (6, 20, 0.4): "cut off", (9, 5, 0.01): "wrong digit"}
-"""Cells of Table 5 whose last digit is not that of our number, rounded."""
 
 
 @pytest.fixture

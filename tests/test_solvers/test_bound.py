@@ -26,6 +26,7 @@ from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
 from maxent.solvers.solution import Stop
 
+# Releases whose internal constraints are convex and exclude the answer without them.
 CONVEX = {
     "gini counts": lambda: public("gini", "counts", seed=28),
     "gini counts, larger": lambda: public("gini", "counts", seed=30),
@@ -34,7 +35,6 @@ CONVEX = {
     "gini, two classes": lambda: public("gini", "rates", "ab", seed=29),
     "entropy, two classes": lambda: public("entropy", "rates", "ab", seed=29),
 }
-"""Releases whose internal constraints are convex and exclude the answer without them."""
 
 
 def program_of(case):

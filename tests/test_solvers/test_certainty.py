@@ -36,11 +36,9 @@ FloatArray = npt.NDArray[np.float64]
 small = populations(rows=(2, 16), public=(1, 3), private=(0, 1), classes=(2, 3))
 public = populations(rows=(2, 16), public=(1, 3), private=(0, 0), classes=(2, 4))
 CONTINUOUS = tuple(name for name in level_names() if name != "integer")
-NEAR = 1e-5
-"""Individuals: estimates miss statements by as much."""
+NEAR = 1e-5  # Individuals: estimates miss statements by as much
 
-SOME = 4
-"""Pairs that are compared in an example."""
+SOME = 4  # Pairs that are compared in an example
 
 
 def compiled(case: Case, **options: Any) -> Program:

@@ -31,8 +31,7 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import projection
 from maxent.solvers.solution import Stop
 
-PATIENT = 30.0
-"""Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest."""
+PATIENT = 30.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 
 
 def sleeping(clock, tell):

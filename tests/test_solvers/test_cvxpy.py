@@ -32,8 +32,8 @@ from maxent.solvers.solution import Stop
 OPTIONS = Options()
 
 
+# By how much splits were better than others; 0.05 elsewhere.
 HARDER = {("counts", "gini"): 0.02, ("counts", "entropy"): 0.04}
-"""By how much splits were better than others; 0.05 elsewhere."""
 
 
 def lifted(kind, impurity, by=None):

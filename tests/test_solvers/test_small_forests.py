@@ -11,8 +11,7 @@ import maxent
 from maxent.constraints.presolve import bounds
 from maxent.models.formats.maxent_json.read import parse_release
 
-SLICE = (0, 1, 2, 3, 4, 5, 6, 7)
-"""Those of the default suite."""
+SLICE = (0, 1, 2, 3, 4, 5, 6, 7)  # Those of the default suite
 
 
 def forest(seed: int) -> tuple[Any, pd.DataFrame, dict[str, Any]]:

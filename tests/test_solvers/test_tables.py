@@ -25,11 +25,7 @@ from maxent.solvers.tables.shared import described, shared_groups
 from maxent.solvers.tables.whole import rebuild_here
 
 CLASSES = ("no", "yes")
-ATTRIBUTES = (
-    Attribute("A", values=("a", "b")),
-    Attribute("B", values=("p", "q", "r")),
-    Attribute("C", "numeric"),
-)
+ATTRIBUTES = (Attribute("A", values=("a", "b")), Attribute("B", values=("p", "q", "r")), Attribute("C", "numeric"))
 VALUES = {"A": ("a", "b"), "B": ("p", "q", "r"), "C": (1.0, 2.0, 3.0)}
 STATES = ("counts", "rates", "labels", "suppressed", "sizes", "rounded")
 
