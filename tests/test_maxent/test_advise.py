@@ -346,24 +346,18 @@ def test_limits_about_sensitive_classes(patients):
         assert row["checks"][0]["found"] <= 0.5 < row["max_posterior"]
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
-    [
-        ({"folds": 1}, "folds: expected a whole number of at least 2"),
-        ({"folds": 500}, "folds: expected at most 442, the number of records"),
-        ({"methods": ["prune-parents"]}, "methods: expected names of methods, of none, prune-leaf"),
-        ({"methods": []}, "methods: expected names of methods"),
-        ({"time_limit": 0}, "time_limit: expected a number of seconds above 0"),
-        ({"max_k": 3}, "max_k: expected a limit"),
-        ({"methods": ["kadet"], "model": "tree.json"}, "optimal, erp, which take a model to start from, found 'kadet'"),
-        (
-            {"target": ["progression", "age"], "qi": QI[1:], "model": "tree.json"},
-            "one column, for a tree to start from",
-        ),
-        ({"cost": [[1, 2]]}, "cost: expected numbers of at least 0, a row for each decision and 3 columns"),
-        ({"sensitive": "nobody"}, "sensitive: expected classes of"),
-    ],
-)
+@pytest.mark.parametrize(("wrong", "said"), [
+    ({"folds": 1}, "folds: expected a whole number of at least 2"),
+    ({"folds": 500}, "folds: expected at most 442, the number of records"),
+    ({"methods": ["prune-parents"]}, "methods: expected names of methods, of none, prune-leaf"),
+    ({"methods": []}, "methods: expected names of methods"),
+    ({"time_limit": 0}, "time_limit: expected a number of seconds above 0"),
+    ({"max_k": 3}, "max_k: expected a limit"),
+    ({"methods": ["kadet"], "model": "tree.json"}, "optimal, erp, which take a model to start from, found 'kadet'"),
+    ({"target": ["progression", "age"], "qi": QI[1:], "model": "tree.json"}, "one column, for a tree to start from"),
+    ({"cost": [[1, 2]]}, "cost: expected numbers of at least 0, a row for each decision and 3 columns"),
+    ({"sensitive": "nobody"}, "sensitive: expected classes of"),
+])  # fmt: skip
 def test_what_is_wrong_is_told(patients, wrong, said):
     with pytest.raises(InvalidInput, match=re.escape(said)):
         maxent.advise(patients, **{"target": "progression", "qi": QI, "methods": ["none"], **wrong})

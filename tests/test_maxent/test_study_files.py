@@ -89,45 +89,29 @@ data = ["people", "all"]
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "data: expected tables with names, such as [data.people], found nothing"),
-        ("[data]\n[[grid]]\n", "line 1: data: expected tables with names, such as [data.people], found {}"),
-        (
-            "data = 3\ngrid = []\n",
-            "file: content: expected a study, with tables [data.NAME] and [[grid]], found neither",
-        ),
-        ("x = [", "content: expected a TOML document "),
-        ("x = " + "[" * 10_000, "file: content: expected a TOML document, found "),
-        ("x = " + "9" * 5_000, "file: content: expected a TOML document, found "),
-        (STUDY + "k = 2\n", "grid 1: k: expected none for the method none: it is an option of prune-leaf,"),
-        (STUDY + "hierarchies = true\n", "grid 1: hierarchies: expected none for the method none"),
-        (STUDY + "max_depth = 9007199254740993\n", "max_depth: expected a whole number, or a list of such"),
-        (STUDY + "estimate = false\nstarts = 3\n", "starts: expected none where estimate = false, found 3"),
-        (STUDY + "min_size = 0\n", "min_size: expected a whole number of at least 1, found 0"),
-        (STUDY + "confidence = 2.0\n", "confidence: expected a probability between 0 and 1, found 2.0"),
-        (
-            STUDY + "confidence = nan\n",
-            "confidence: expected a number, or a list of such values, or 'default', found nan",
-        ),
-        (
-            STUDY + "max_depth = [" + "1," * 400 + "]\nmin_samples_leaf = [" + "1," * 400 + "]\n",
-            "grid 1: grid: expected at most 100000 combinations, found more",
-        ),
-        (
-            STUDY + '[[grid]]\nmethod = "kadet"\nhierarchies = true\n',
-            "grid 2: hierarchies: expected a data set with hierarchies, found none in [data.people]",
-        ),
-        (STUDY.replace("qi =", "colour ="), "[data.people]: colour: expected one of categorical,"),
-        (
-            STUDY.replace('"job", "sex"', '"job", "secret"'),
-            "target: expected a column that is not among qi and private",
-        ),
-        (STUDY.replace("missing =", "fold ="), "fold: expected one of categorical,"),
-        (STUDY + "[protocol]\nfolds = 99\n", "[data.people]: file: expected at least 99 records, one for each fold"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "data: expected tables with names, such as [data.people], found nothing"),
+    ("[data]\n[[grid]]\n", "line 1: data: expected tables with names, such as [data.people], found {}"),
+    ("data = 3\ngrid = []\n", "file: content: expected a study, with tables [data.NAME] and [[grid]], found neither"),
+    ("x = [", "content: expected a TOML document "),
+    ("x = " + "[" * 10_000, "file: content: expected a TOML document, found "),
+    ("x = " + "9" * 5_000, "file: content: expected a TOML document, found "),
+    (STUDY + "k = 2\n", "grid 1: k: expected none for the method none: it is an option of prune-leaf,"),
+    (STUDY + "hierarchies = true\n", "grid 1: hierarchies: expected none for the method none"),
+    (STUDY + "max_depth = 9007199254740993\n", "max_depth: expected a whole number, or a list of such"),
+    (STUDY + "estimate = false\nstarts = 3\n", "starts: expected none where estimate = false, found 3"),
+    (STUDY + "min_size = 0\n", "min_size: expected a whole number of at least 1, found 0"),
+    (STUDY + "confidence = 2.0\n", "confidence: expected a probability between 0 and 1, found 2.0"),
+    (STUDY + "confidence = nan\n", "confidence: expected a number, or a list of such values, or 'default', found nan"),
+    (STUDY + "max_depth = [" + "1," * 400 + "]\nmin_samples_leaf = [" + "1," * 400 + "]\n",
+        "grid 1: grid: expected at most 100000 combinations, found more"),
+    (STUDY + '[[grid]]\nmethod = "kadet"\nhierarchies = true\n',
+        "grid 2: hierarchies: expected a data set with hierarchies, found none in [data.people]"),
+    (STUDY.replace("qi =", "colour ="), "[data.people]: colour: expected one of categorical,"),
+    (STUDY.replace('"job", "sex"', '"job", "secret"'), "target: expected a column that is not among qi and private"),
+    (STUDY.replace("missing =", "fold ="), "fold: expected one of categorical,"),
+    (STUDY + "[protocol]\nfolds = 99\n", "[data.people]: file: expected at least 99 records, one for each fold"),
+])  # fmt: skip
 def test_what_a_study_cannot_say(tmp_path, text, message):
     people(tmp_path)
     path = write_study(tmp_path, text)

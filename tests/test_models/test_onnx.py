@@ -247,22 +247,14 @@ def test_the_seeds_are_of_real_tools() -> None:
 
 WRONG: dict[str, tuple[bytes, str]] = {
     "two ensembles": (model([trees(), trees()], [given("X", 1, 1)]), "one ensemble of trees .*, found 2"),
-    "regression": (
-        model([operator("TreeEnsembleRegressor", ["X"], ["y"])], [given("X", 1, 1)]),
-        "others do not name their classes, found TreeEnsembleRegressor",
-    ),
-    "after": (
-        model([trees(), operator("Mul", ["p", "p"], ["q"])], [given("X", 1, 1)]),
-        "nothing done to the probabilities but .*, found Mul",
-    ),
-    "before": (
-        model([operator("Less", ["Y"], ["X"]), trees()], [given("Y", 1, 1)]),
-        "steps before the trees that can be undone: .*, found Less",
-    ),
-    "circle": (
-        model([operator("Identity", ["X"], ["X"]), trees()], [given("Y", 1, 1)]),
-        "a tensor that an operator makes, or the caller gives",
-    ),
+    "regression": (model([operator("TreeEnsembleRegressor", ["X"], ["y"])], [given("X", 1, 1)]),
+        "others do not name their classes, found TreeEnsembleRegressor"),
+    "after": (model([trees(), operator("Mul", ["p", "p"], ["q"])], [given("X", 1, 1)]),
+        "nothing done to the probabilities but .*, found Mul"),
+    "before": (model([operator("Less", ["Y"], ["X"]), trees()], [given("Y", 1, 1)]),
+        "steps before the trees that can be undone: .*, found Less"),
+    "circle": (model([operator("Identity", ["X"], ["X"]), trees()], [given("Y", 1, 1)]),
+        "a tensor that an operator makes, or the caller gives"),
     "names": (model([trees()], [given("X", 1, 2)]), "2 different names of columns, which --features gives"),
     "sets": (model([trees(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])], [given("X", 1, 1)]), "tests of numbers"),
     "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "node 0: .*each node below one other"),
@@ -272,7 +264,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "class": (model([trees(class_ids=[1, 5])], [given("X", 1, 1)]), "classes below 2"),
     "scores": (model([trees(class_weights=[-1.0, 1.0])], [given("X", 1, 1)]), "LOGISTIC of scores of both signs"),
     "cut off": (model([trees()], [given("X", 1, 1)])[:-30], "a model in ONNX"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", WRONG)

@@ -92,37 +92,21 @@ def test_values_that_are_read(tmp_path, column, expected):
 
 NOT_UTF8 = pa.array([b"a", None, b"\xff"], pa.binary())
 REFUSED = {
-    "after 9999": (
-        raw([0, 2932897], pa.date32()),
-        "row 2",
-        "a date in the years 1 to 9999",
-        "2932897 as 'date32[day]'",
-    ),
+    "after 9999": (raw([0, 2932897], pa.date32()), "row 2", "a date in the years 1 to 9999",
+        "2932897 as 'date32[day]'"),
     "before 1": (raw([-719163], pa.date32()), "row 1", "a date in the years 1 to 9999", "date32"),
     "milliseconds after 9999": (raw([0, 0, 2**62], pa.date64()), "row 3", "a date in the years", "date32[day]"),
     "times after 9999": (raw([2**62], pa.timestamp("us")), "row 1", "a date in the years 1 to 9999", "timestamp[us]"),
-    "an unknown time zone": (
-        raw([None, 0], pa.timestamp("us", "Mars/Utopia")),
-        "row 2",
-        "in a time zone that is known",
-        "0 as 'timestamp[us, tz=Mars/Utopia]'",
-    ),
-    "nanoseconds beyond": (
-        raw([2**63 - 1], pa.timestamp("ns", "Europe/Berlin")),
-        "row 1",
-        "in a time zone that is known",
-        "tz=Europe/Berlin",
-    ),
+    "an unknown time zone": (raw([None, 0], pa.timestamp("us", "Mars/Utopia")), "row 2", "in a time zone that is known",
+        "0 as 'timestamp[us, tz=Mars/Utopia]'"),
+    "nanoseconds beyond": (raw([2**63 - 1], pa.timestamp("ns", "Europe/Berlin")), "row 1",
+        "in a time zone that is known", "tz=Europe/Berlin"),
     "a day of 25 hours": (raw([90_000], pa.time32("s")), "row 1", "a time of day", "90000000 as 'time32[ms]'"),
     "a time below 0": (raw([0, -1], pa.time64("ns")), "row 2", "a time of day", "-1 as 'time64[ns]'"),
     "a long duration": (raw([2**62], pa.duration("s")), "row 1", "a duration of at most 999999999 days", "duration[s]"),
     "no UTF-8": (NOT_UTF8.view(pa.string()), "row 3", "text in UTF-8", "bytes that are none"),
-    "large text, no UTF-8": (
-        NOT_UTF8.cast(pa.large_binary()).view(pa.large_string()),
-        "row 3",
-        "text in UTF-8",
-        "bytes that are none",
-    ),
+    "large text, no UTF-8": (NOT_UTF8.cast(pa.large_binary()).view(pa.large_string()), "row 3", "text in UTF-8",
+        "bytes that are none"),
     "bytes": (NOT_UTF8, "row 3", "text in UTF-8", "bytes that are none"),
     "dictionaries of bytes": (NOT_UTF8.dictionary_encode(), "row 3", "text in UTF-8", "bytes that are none"),
     "large decimals": (pa.array([1, 10**30], pa.decimal128(38, 0)), "row 2", "a whole number of at most 18", "'1000"),
@@ -130,7 +114,7 @@ REFUSED = {
     "structs": (pa.array([{"a": 1}]), "columns", "text, numbers or other plain values", "struct"),
     "maps": (pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())), "columns", "plain values", "map"),
     "bytes of a fixed size": (pa.array([b"ab"], pa.binary(2)), "columns", "plain values", "fixed_size_binary"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("column", "where", "expected", "found"), REFUSED.values(), ids=REFUSED)

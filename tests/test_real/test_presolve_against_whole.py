@@ -34,24 +34,18 @@ CONVEX = [
 ]
 
 NOT_CONVEX = [
-    *(
-        Instance(data, distinct, impurity, "rates", seed)
-        for data in ("nursery", "contraceptive", "income")
-        for impurity in ("gini", "entropy", "gain_ratio")
-        for distinct, seed in ((60, 1), (150, 2), (300, 3))
-    ),
-    *(
-        Instance("contraceptive-numeric", distinct, impurity, "rates", distinct)
-        for impurity in ("gini", "entropy")
-        for distinct in (60, 100)
-    ),
+    *(Instance(data, distinct, impurity, "rates", seed) for data in ("nursery", "contraceptive",
+        "income") for impurity in ("gini", "entropy", "gain_ratio") for distinct, seed in ((60, 1), (150, 2),
+        (300, 3))),
+    *(Instance("contraceptive-numeric", distinct, impurity, "rates", distinct) for impurity in ("gini",
+        "entropy") for distinct in (60, 100)),
     Instance("contraceptive-numeric", 300, "gini", "rates"),
     Instance("education", 60, "entropy", "rates"),
     Instance("education", 60, "gain_ratio", "rates"),
     Instance("education", 100, "gini", "rates", 1),
     Instance("education", 100, "entropy", "rates", 1),
     Instance("education", 150, "gini", "rates"),
-]
+]  # fmt: skip
 
 CLOSE = 1e-7  # Entropies that agree to this share of one another are the same
 
