@@ -5,14 +5,13 @@ import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from papers.peers import compare, environments, maxent_
 from papers.peers.page import tables
 from papers.tables import fill
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "peers.md"
 TIMES = {"installed": {"version": "2.0", "packages": 3, "bytes": 2_500_000, "largest": {"torch": 9e5}, "seconds": 1.0}}
 TIMES |= {"bare": {"cpu": 0.02, "wall": 0.03, "mb": 10.0}, "import": {"cpu": 1.5, "wall": 2.0, "mb": 90.0}}

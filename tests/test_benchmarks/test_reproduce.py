@@ -10,10 +10,10 @@ import pytest
 from papers import pages, reproduce, study_files, verdicts
 from papers.reproduction_page import MARK, compose
 from papers.tables import fill
+from support.paths import ROOT
 
 from maxent.models.errors import InvalidInput
 
-ROOT = Path(__file__).parents[2]
 MODULES = study_files.PAPERS
 DOCS = ROOT / "docs"
 # Every table, figure and number of the text that the papers print about examples or experiments.

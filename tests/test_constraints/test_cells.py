@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+from support.documents import release_document
 
 from maxent.constraints import cells as module
 from maxent.constraints.cells import build_cells
@@ -15,15 +16,7 @@ PAY = {"name": "Pay", "type": "numeric", "role": "private"}
 
 
 def release(*trees, attributes=(CITY, CAR, PAY)):
-    return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "Ill", "classes": ["y", "n"]},
-            "attributes": list(attributes),
-            "trees": [{"nodes": list(nodes)} for nodes in trees],
-        },
-        "test",
-    )
+    return parse_release(release_document("Ill", ["y", "n"], attributes, *(nodes for nodes in trees)), "test")
 
 
 def split(id_, attribute, *branches):

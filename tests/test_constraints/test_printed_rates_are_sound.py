@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.documents import release_document
 
 import maxent
 from maxent.api.adversary.audit import audit_release
@@ -52,12 +53,7 @@ def release_of(counts: Any, rates: Any, *, sized: bool) -> maxent.Release:
     values = [f"v{i}" for i in range(len(leaves))]
     branches = [{"in": [value], "child": leaf["id"]} for value, leaf in zip(values, leaves, strict=True)]
     return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "T", "classes": classes},
-            "attributes": [{"name": "A", "type": "categorical", "values": values}],
-            "trees": [{"nodes": [{"id": "N", "attribute": "A", "branches": branches}, *leaves]}],
-        },
+        release_document("T", classes, {"A": values}, [{"id": "N", "attribute": "A", "branches": branches}, *leaves]),
         "printed",
     )
 

@@ -9,6 +9,7 @@ from unittest import mock
 import pandas as pd
 import pytest
 from support.parted import bits, same
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -20,7 +21,6 @@ from maxent.models.tables.parts import pieces
 
 fsspec = pytest.importorskip("fsspec")
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
 STORE = "memory://people"
 

@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -25,7 +26,6 @@ from maxent.models.tables.folds import stratified
 from maxent.models.trees.predict import predict_proba
 from maxent.solvers.clock import Clock
 
-ROOT = Path(__file__).parents[2]
 QI = ["age", "sex", "bmi", "bp"]
 CALL = ["--target", "progression", "--qi", ",".join(QI), "--folds", "2"]
 QUICK = ["none", "prune-parent"]

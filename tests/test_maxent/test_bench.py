@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support import toys
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -23,7 +24,6 @@ from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
 from maxent.results.bench import COLUMNS
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 TRUTH = str(ROOT / "examples/d1/truth.csv")
 ENTROPY = 0.369429

@@ -14,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.paths import D1
 
 import maxent
 from maxent.models.errors import InvalidInput
@@ -21,7 +22,6 @@ from maxent.models.formats.conversion import Converted
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.text.display import LINES, ROWS, WIDTH, Display
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 EVIL = "<script>alert(1)</script>\x1b[31m"
 
 

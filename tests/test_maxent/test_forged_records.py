@@ -9,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
 from maxent.policy.policy import Policy
 from maxent.policy.record import schema
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 POLICY = """
 extends = "satre"
 [limits]

@@ -12,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from support.paths import D1, ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -19,8 +20,6 @@ from maxent.commands.main import COMMANDS
 from maxent.mlflow import log_review
 from maxent.models.errors import InvalidInput
 
-ROOT = Path(__file__).parents[2]
-D1 = ROOT / "examples" / "d1"
 PROGRAMS = Path(sys.executable).parent
 POLICY = 'name = "Ours | <b>"\n[limits]\nmin_leaf = %d\nmax_pure = 2\n[off]\nMX104 = "agreed *in writing*"\n'
 

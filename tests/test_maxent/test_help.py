@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -24,7 +25,6 @@ from maxent.models.release import Impurity
 from maxent.models.tables.training import Missing
 from maxent.models.trees.printed_rates import Rounding
 
-ROOT = Path(__file__).parents[2]
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
 METHODS = [f"defend {name}" for name in method_names()]
 COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]  # Commands that have options of their own

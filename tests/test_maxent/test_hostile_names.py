@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.documents import release_document
 from support.studies import write_study
 from support.terminals import in_terminal, many_in_terminal, steering
 
@@ -26,28 +27,23 @@ FILE, QI = f"tree{BAD}.json", f"qi{BAD}.csv"
 
 def document(**leaf):
     """A release all of whose names are bad."""
-    return {
-        "format": "maxent/1",
-        "target": {"name": f"T{BAD}", "classes": CLASSES},
-        "attributes": [
-            {"name": f"V{BAD}", "type": "categorical", "values": VALUES},
-            {"name": f"W{BAD}", "type": "numeric"},
-        ],
-        "trees": [
-            {
-                "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "thresholds"},
-                "nodes": [
-                    {
-                        "id": f"N{BAD}",
-                        "attribute": f"V{BAD}",
-                        "branches": [{"in": VALUES[:1], "child": f"A{BAD}"}, {"in": VALUES[1:], "child": f"B{BAD}"}],
-                    },
-                    {"id": f"A{BAD}", "counts": {CLASSES[0]: 3, CLASSES[1]: 1}},
-                    {"id": f"B{BAD}", "label": CLASSES[0], **leaf},
-                ],
-            }
-        ],
-    }
+    return release_document(
+        f"T{BAD}",
+        CLASSES,
+        {f"V{BAD}": VALUES, f"W{BAD}": None},
+        {
+            "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "thresholds"},
+            "nodes": [
+                {
+                    "id": f"N{BAD}",
+                    "attribute": f"V{BAD}",
+                    "branches": [{"in": VALUES[:1], "child": f"A{BAD}"}, {"in": VALUES[1:], "child": f"B{BAD}"}],
+                },
+                {"id": f"A{BAD}", "counts": {CLASSES[0]: 3, CLASSES[1]: 1}},
+                {"id": f"B{BAD}", "label": CLASSES[0], **leaf},
+            ],
+        },
+    )
 
 
 STUDY = """

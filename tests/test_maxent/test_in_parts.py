@@ -16,6 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from support.parted import check_numbers, public, same
+from support.paths import D1
 from support.strategies import thorough
 
 import maxent
@@ -46,7 +47,6 @@ def test_the_numbers_of_many_are_those_of_an_estimate_in_one_piece(data):
 
 
 NAMES = ["job", "age"]
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.fixture

@@ -6,14 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.paths import D1
 from support.studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.files.output import check_apart, check_outputs
 from maxent.studies.sweep import sweep
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.fixture

@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from support.paths import D1
 from support.studies import STUDY, people, write_study
 
 from maxent.models.files.scratch import PREFIX, remove_dead, scratch
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks are those of POSIX")
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 MARK = "Zyxwvut"  # A value of confidential records
 
 

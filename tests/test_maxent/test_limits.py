@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
+from support.documents import release_document
+from support.paths import ROOT
 from support.reported import written
 
 import maxent
@@ -13,7 +15,6 @@ from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.judging import judge, judge_rows
 from maxent.disclosure.limits import Limits, in_words
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 
@@ -130,12 +131,7 @@ def test_what_groups_prove_counts_where_it_is_worse():
 def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
     split = {"id": "r", "attribute": "A", "branches": [{"in": ["a"], "child": "p"}, {"in": ["b"], "child": "q"}]}
     leaves = [{"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
-        "trees": [{"nodes": [split, *leaves]}],
-    }
+    document = release_document("T", ["x", "y"], {"A": ["a", "b"]}, [split, *leaves])
     files = written(tmp_path, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
     limits = ["--max-certain", "0", "--max-posterior", "0.9", "--enforce", "--json"]
     for call in (["estimate", *files], ["compare", files[0], "--qi", files[1]]):

@@ -4,18 +4,16 @@ import csv
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from support.paths import D1, ROOT
 
 import maxent
 from maxent.__main__ import main
 from maxent.disclosure.registry import MEASURES, Measure
 
-ROOT = Path(__file__).parents[2]
-D1 = ROOT / "examples" / "d1"
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]
 

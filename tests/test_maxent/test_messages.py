@@ -5,10 +5,10 @@ import json
 import os
 import pickle
 import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -20,7 +20,6 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.solvers.registry import MissingExtra, UnknownBackend
 from maxent.text.spelling import in_study, on_command_line, respell, respelled
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = ["--target", "Salary", "--qi", "Education,Country,Gender"]
 
 

@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import D1
 from support.studies import STUDY, people
 
 from maxent.models.packages import BASE, EXTRAS
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 HIDE = """
 # Hides packages from this Python, and from those that it starts: they look as if they were not installed.

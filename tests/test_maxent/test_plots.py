@@ -13,6 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -25,7 +26,6 @@ from maxent.models.induction.inducers import id3
 from maxent.plotting import comparisons, estimates
 from maxent.results.comparison import Comparison
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / name) for name in ("tree.json", "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -23,8 +24,6 @@ from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.rebuilt.recount import recount
 from maxent.rebuilt.text import print_reconstruction
 from maxent.solvers.tables import rebuild as tables
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def stump(attribute: str, branches: list[dict[str, object]], counts: list[tuple[int, int]]) -> Tree:

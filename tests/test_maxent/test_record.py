@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -18,7 +19,6 @@ from maxent.policy.checks.registry import CHECKS
 from maxent.policy.record import schema
 from maxent.policy.shape import KEYWORDS, shape_problems
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 POLICY = """
 extends = "satre"
 [limits]

@@ -6,11 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 from support.reported import HOSTILE, forest, hostile, large
 
 from maxent.__main__ import main
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 

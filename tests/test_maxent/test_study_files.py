@@ -4,11 +4,11 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import ROOT
 from support.studies import PEOPLE, STUDY, people, write_study
 
 import maxent
@@ -21,8 +21,6 @@ from maxent.studies.options import OPTIONS, RELEASE
 from maxent.studies.points import columns
 from maxent.studies.study_file import load_study
 from maxent.studies.toml_lines import line_numbers
-
-ROOT = Path(__file__).parents[2]
 
 
 def problems(path):

@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.paths import EXAMPLES
 
 import maxent
 from maxent.__main__ import main
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 RULES = "|--- age <= 40.50\n|   |--- class: b\n|--- age >  40.50\n|   |--- class: a\n"
 GROW = "--target Salary --qi Education,Country,Gender"
 

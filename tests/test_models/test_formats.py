@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.paths import ROOT
 from support.toys import install_package
 
 import maxent
@@ -22,7 +23,6 @@ from maxent.models.formats.release_reader import Head, ReleaseReader, read_head
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
 
-ROOT = Path(__file__).parents[2]
 D1 = ROOT / "examples" / "d1" / "tree.json"
 STUMP = "stump 1\nSalary low high\nAge 37.5\n3 1\n0 4\n"
 PEOPLE = pd.DataFrame({"Age": [20, 25, 30, 35, 40, 50, 60, 70]})

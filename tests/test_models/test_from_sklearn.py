@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from support.paths import EXAMPLES
 
 import maxent
 from maxent.models.errors import InvalidInput
@@ -35,7 +35,6 @@ from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]
 SIZES = ["small", "medium", "large"]
 SEX = ["female", "male"]

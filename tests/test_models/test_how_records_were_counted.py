@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import LARGE, parse_release, validate_release
@@ -16,13 +17,7 @@ SPLIT = {"id": "N", "attribute": "Age", "branches": [{"le": 3, "child": "A"}, {"
 def document(publication, *trees):
     """A document of trees with two leaves each, which have what is stated of them."""
     nodes = [[SPLIT, {"id": "A", **left}, {"id": "B", **right}] for left, right in trees]
-    return {
-        "format": "maxent/1",
-        "target": {"name": "Y", "classes": ["low", "high"]},
-        "attributes": [{"name": "Age", "type": "numeric"}],
-        "release": publication,
-        "trees": [{"nodes": each} for each in nodes],
-    }
+    return release_document("Y", ["low", "high"], {"Age": None}, *(each for each in nodes), release=publication)
 
 
 def counted(low, high, **more):

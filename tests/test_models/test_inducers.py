@@ -2,20 +2,19 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.paths import EXAMPLES
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
 from maxent.models.induction.inducers import id3
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 IMPURITIES = ["gini", "entropy", "gain_ratio"]
 ABSENT = "z"
 

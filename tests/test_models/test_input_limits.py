@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
@@ -26,12 +27,7 @@ from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.study_file import load_study
 
 RELEASE = Release(Target("T", ("0", "1")), (Attribute("A", "numeric"),), ())
-TREE = {
-    "format": "maxent/1",
-    "target": {"name": "T", "classes": ["0", "1"]},
-    "attributes": [{"name": "A", "type": "numeric"}],
-    "trees": [{"nodes": [{"id": "L", "counts": {"0": 2, "1": 1}}]}],
-}
+TREE = release_document("T", ["0", "1"], {"A": None}, [{"id": "L", "counts": {"0": 2, "1": 1}}])
 
 
 @pytest.mark.parametrize(

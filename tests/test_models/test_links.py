@@ -12,6 +12,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from support.paths import SEEDS
 from test_models.test_onnx import STUMP, given, model, trees
 from test_models.test_spark import rewrite, stage
 
@@ -19,8 +20,6 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import READERS, convert_model
 from maxent.models.reading import Reader, Reading
-
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 
 Edit = Callable[[bytes], bytes]
 

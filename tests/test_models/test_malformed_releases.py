@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
@@ -14,19 +15,21 @@ from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.typed.document import read_typed
 from maxent.models.formats.registry import load_release
 
-BASE = {
-    "format": "maxent/1",
-    "target": {"name": "Salary", "classes": ["low", "high"]},
-    "attributes": [{"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
-        {"name": "Age", "type": "numeric"}],
-    "trees": [{"induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"}, "nodes": [{"id": "N1",
+NODES = [
+    {
+        "id": "N1",
         "attribute": "Education",
         "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
-        "counts": {"low": 5, "high": 6}}, {"id": "N2", "attribute": "Age",
-        "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}], "n": 7}, {"id": "L1", "label": "high",
-        "error_rate": 0.25, "counts": {"low": 1, "high": 3}}, {"id": "L2", "counts": {"low": 3, "high": 1}, "n": 4},
-        {"id": "L3", "label": "high", "counts": {"low": 1, "high": 2}}]}],
-}  # fmt: skip
+        "counts": {"low": 5, "high": 6},
+    },
+    {"id": "N2", "attribute": "Age", "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}], "n": 7},
+    {"id": "L1", "label": "high", "error_rate": 0.25, "counts": {"low": 1, "high": 3}},
+    {"id": "L2", "counts": {"low": 3, "high": 1}, "n": 4},
+    {"id": "L3", "label": "high", "counts": {"low": 1, "high": 2}},
+]
+INDUCTION = {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"}
+ATTRIBUTES = {"Education": ["Masters", "Doctorate"], "Age": None}
+BASE = release_document("Salary", ["low", "high"], ATTRIBUTES, {"induction": INDUCTION, "nodes": NODES})
 N1, N2, L1, L2, L3 = (("trees", 0, "nodes", i) for i in range(5))
 REMOVE = object()
 

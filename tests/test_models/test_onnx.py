@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.models import reads
+from support.paths import SEEDS
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted
@@ -16,8 +17,6 @@ from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
 from maxent.models.trees.predict import predict, predict_proba
-
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 
 
 def varint(number: int) -> bytes:

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 from support.models import read_model as read
+from support.paths import SEEDS
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 TRAIN = SEEDS / "train.csv"
 PEOPLE = pd.read_csv(TRAIN)
 NUMBERS = {

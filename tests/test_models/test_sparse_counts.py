@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import pytest
+from support.documents import release_document
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
@@ -36,12 +37,7 @@ def document(n: int, *, inner: bool = False, size: int = 3) -> dict:
             node["counts"] = dict.fromkeys(classes, size)
         nodes += [node, {"id": f"L{i}", "counts": {classes[i]: size}}]
     nodes.append({"id": "Z", "label": classes[-1], "n": size, "counts": {classes[-1]: size, classes[0]: 0}})
-    return {
-        "format": "maxent/1",
-        "target": {"name": "t", "classes": classes},
-        "attributes": [{"name": "x", "type": "numeric"}],
-        "trees": [{"nodes": nodes}],
-    }
+    return release_document("t", classes, {"x": None}, nodes)
 
 
 def test_counts_are_a_mapping_of_every_class():

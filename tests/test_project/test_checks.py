@@ -6,13 +6,12 @@ import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hunt import files, prey_of
+from support.paths import TESTS
 from support.search import HUNT, ROUND, ROUNDS, cases
 
-TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 
 SUITE = """

@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.trees.restate import restate
-
-ROOT = Path(__file__).parents[2]
 
 Halves = tuple[pd.DataFrame, pd.DataFrame]
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from papers.friedman_2006 import page, study
 from papers.tables import fill
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent.api.adversary.estimate import compile_release
@@ -17,8 +18,6 @@ from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import read_truth
-
-ROOT = Path(__file__).parents[2]
 
 ID3, C45, QUINLAN = study.INDUCERS
 

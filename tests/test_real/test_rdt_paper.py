@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from papers.waseda_2025 import page, protocol, published, study
 from papers.waseda_2025 import privacy as accounts
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent import privacy
@@ -20,7 +21,6 @@ from maxent.models.errors import InvalidInput
 from maxent.models.tables.domains import Domains
 from maxent.models.trees.accuracy import cases_of, score
 
-ROOT = Path(__file__).parents[2]
 TREES = 10
 
 # Where epsilon is below -ln(1 - beta): what is printed there is the formula, but no guarantee.

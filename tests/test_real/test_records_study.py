@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from papers.yang_2019 import page, study, tiers
+from support.paths import ROOT
 from test_real.instances import data_folder
-
-ROOT = Path(__file__).parents[2]
 
 
 def rows(name: str) -> list[list[str]]:

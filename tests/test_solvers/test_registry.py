@@ -8,9 +8,9 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 from support.toys import install_package
 
 from maxent.solvers.backend import Backend
@@ -24,7 +24,6 @@ from maxent.solvers.registry import (
     usable_backends,
 )
 
-ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_backend"
 
 

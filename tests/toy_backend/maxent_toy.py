@@ -1,5 +1,7 @@
 """A back end of a third party, whole: SciPy's SLSQP on the program as it is."""
 
+from __future__ import annotations
+
 import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize

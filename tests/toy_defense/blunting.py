@@ -1,5 +1,7 @@
 """The algorithm of a third party's defense: no leaf is surer of a class than a share."""
 
+from __future__ import annotations
+
 from dataclasses import replace
 
 from maxent.models.defenses.error_risk.prune import collapse

@@ -1,5 +1,7 @@
 """The entry of a third party's defense: what people are told of it, and its parameters."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from maxent.models.defenses.grown_tree import InducedTree

@@ -7,6 +7,8 @@ Age 37.5
 0 4
 """
 
+from __future__ import annotations
+
 import os
 
 from maxent.models.errors import invalid
