@@ -64,7 +64,7 @@ def by_linear_programs(program: Program, most: int = 1000) -> tuple[FloatArray, 
             lower.append(low)
             upper.append(high)
     owners = np.arange(len(program.table))[:, None] == program.cells.owner
-    a, low, high = np.array(rows).reshape(len(rows), -1), np.array(lower), np.array(upper)
+    a, low, high = np.array(rows).reshape(-1, np.prod(shape)), np.array(lower), np.array(upper)
     above, below = np.isfinite(high), np.isfinite(low)
     told: dict[str, Any] = {
         "A_ub": np.concatenate([a[above], -a[below]]),
