@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from support.paths import D1
+from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -37,8 +37,7 @@ Forgery = Callable[[Any], None]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a policy, a truth, control people and everything else that a check reads, and its record."""
     folder = tmp_path_factory.mktemp("forged")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, folder / name)
+    copy_d1(folder)
     people = pd.read_csv(D1 / "truth.csv")
     people.iloc[::2].to_csv(folder / "control.csv", index=False)
     people.head(1).assign(count=1).to_csv(folder / "facts.csv", index=False)

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from support.paths import D1, ROOT
+from support.paths import D1, ROOT, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -27,8 +27,7 @@ POLICY = 'name = "Ours | <b>"\n[limits]\nmin_leaf = %d\nmax_pure = 2\n[off]\nMX1
 @pytest.fixture
 def folder(tmp_path):
     """A folder with a release, tables and two policies: one that it keeps, and one that it does not."""
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, tmp_path)
+    copy_d1(tmp_path)
     (tmp_path / "kept.toml").write_text(POLICY % 1, encoding="utf-8")
     (tmp_path / "broken.toml").write_text(POLICY % 10, encoding="utf-8")
     return tmp_path

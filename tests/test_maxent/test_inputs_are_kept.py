@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from support.paths import D1
+from support.paths import copy_d1
 from support.studies import STUDY, people, write_study
 
 import maxent
@@ -19,8 +19,7 @@ from maxent.studies.sweep import sweep
 def folder(tmp_path, monkeypatch):
     """The small release with its tables, under names of all kinds."""
     monkeypatch.chdir(tmp_path)
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, name)
+    copy_d1(tmp_path)
     lines = Path("qi.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("q1.csv").write_text("".join(lines[:6]), encoding="utf-8")
     Path("q2.csv").write_text("".join([lines[0], *lines[6:]]), encoding="utf-8")

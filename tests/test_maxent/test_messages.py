@@ -4,11 +4,10 @@ import inspect
 import json
 import os
 import pickle
-import shutil
 
 import pandas as pd
 import pytest
-from support.paths import ROOT
+from support.paths import copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -25,8 +24,7 @@ COLUMNS = ["--target", "Salary", "--qi", "Education,Country,Gender"]
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
+    copy_d1(tmp_path)
     (tmp_path / "gaps.csv").write_text("A,B,T\nx,,no\n,2,yes\ny,3,no\n", encoding="utf-8")
     (tmp_path / "semicolons.csv").write_text("Education;Country;Gender\nMasters;USA;Male\nx\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)

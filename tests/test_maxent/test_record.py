@@ -9,7 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from support.paths import D1
+from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -40,8 +40,7 @@ perturbation = "none"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that a check reads, and its record."""
     folder = tmp_path_factory.mktemp("record")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, folder / name)
+    copy_d1(folder)
     shutil.copy(D1 / "truth.csv", folder / "control.csv")
     people = pd.read_csv(D1 / "truth.csv")
     people.head(1).assign(count=1).to_csv(folder / "facts.csv", index=False)

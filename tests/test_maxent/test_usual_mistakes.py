@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
-from support.paths import EXAMPLES
+from support.paths import EXAMPLES, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -109,8 +109,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(EXAMPLES / "d1" / name, made)
+    copy_d1(made)
     (made / "rules.txt").write_text(RULES, encoding="utf-8")
     (made / "people.csv").write_text("age,sex\n30,1\n50,0\n", encoding="utf-8")
     (made / "some.json").write_text('{"a": 1}', encoding="utf-8")

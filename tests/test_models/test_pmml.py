@@ -20,7 +20,6 @@ FIELDS = """<DataField name="Pay" optype="categorical" dataType="string"><Value 
 <DataField name="Job" optype="categorical" dataType="string"><Value value="clerk"/><Value value="a &quot;b&quot;"/>
 <Value value="smith"/></DataField>"""
 MINING = """<MiningField name="Pay" usageType="target"/><MiningField name="Age"/><MiningField name="Job"/>"""
-ANSWER = '<Node score="{0}" id="{2}" recordCount="{1}"><{3}/></Node>'
 
 
 def document(model: str, *, fields: str = FIELDS, before: str = "", application: str = "tool") -> str:

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from maxent.models.trees import printed_rates
 from maxent.models.trees.printed_rates import RateReader, _shortest, decimals, rate_reader
 
 NEAREST = (ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP)
@@ -145,28 +144,6 @@ def test_what_is_read_as_exact_is_what_was_counted(leaves):
     reader = rate_reader([(rate, float(n)) for _, n, rate in leaves], "auto")
     assume(reader.note.startswith("error rates are exact"))
     assert all(reader.hits(rate, float(n)) == (n - wrong, n - wrong) for wrong, n, rate in leaves)
-
-
-def test_what_leaves_say_alike_is_worked_out_once(monkeypatch):
-    printed_rates._whole.cache_clear()
-    asked, between = [], printed_rates._between
-    monkeypatch.setattr(printed_rates, "_between", lambda *given: (asked.append(given), between(*given))[1])
-    stated = [(1 / 3, 3.0), (0.25, 4.0)] * 50
-    reader = rate_reader(stated, "auto")
-    assert [reader.hits(rate, n) for rate, n in stated[:2]] == [(2.0, 2.0), (3.0, 3.0)]
-    assert len(asked) == 2
-
-
-def test_what_a_rate_was_printed_as_is_worked_out_once_for_all_sizes(monkeypatch):
-    for cached in (printed_rates._whole, printed_rates._between):
-        cached.cache_clear()
-    asked, half = [], printed_rates._half
-    monkeypatch.setattr(printed_rates, "_half", lambda *given: (asked.append(given), half(*given))[1])
-    reader = RateReader("digits", 2)
-    assert reader.hits(0.33, 100.0) == (67.0, 67.0)
-    assert reader.hits(0.34, 7.5) == pytest.approx((7.5 * 0.655, 7.5 * 0.665))
-    assert [reader.fits(0.33, float(n)) for n in (2, 3, 4)] == [False, True, False]
-    assert len(asked) == 2
 
 
 @given(

@@ -29,7 +29,6 @@ from maxent.models.release import Boosting
 from maxent.models.writers.registry import WRITERS
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/tree.json"))
-BRANCHES = [{"in": ["0"], "child": "E"}, {"in": ["2", "1"], "child": "F"}]
 RELEASE = {
     "format": "maxent/1",
     "target": {"name": "it's", "classes": ["no", "'yes'", "maybe"]},
