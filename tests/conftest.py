@@ -1,7 +1,5 @@
 """Shared by all tests: importable helpers, a repeatable Hypothesis, and a browser."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import signal
@@ -13,8 +11,6 @@ from hypothesis import Phase, settings
 
 sys.path.insert(0, str(Path(__file__).parent))  # --import-mode=importlib leaves it out
 sys.path.append(str(Path(__file__).parents[1] / "examples"))  # so that the package `papers` is found
-
-from mends import MENDS
 
 # What runs in the background, or under nohup, ignores these, and so would all programs that tests start.
 signal.signal(signal.SIGHUP, signal.SIG_DFL)
@@ -42,16 +38,3 @@ def browser():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
         yield browser
         browser.close()
-
-
-def pytest_addoption(parser):
-    parser.addoption(
-        "--mend", type=int, choices=MENDS, help="run the tests of one defect in tests/mends.py, slow ones too"
-    )
-
-
-def pytest_configure(config):
-    number = config.getoption("--mend")
-    if number is not None:
-        config.args = [str(Path(__file__).parent / name) for name in MENDS[number].tests]
-        config.option.markexpr = ""

@@ -6,8 +6,6 @@ has the number --seed, the next one more, until the time is over. What is found 
 shows it again. Exit status 1: something was found; 0: nothing; 130: interrupted.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import random
@@ -25,13 +23,11 @@ TESTS = Path(__file__).parent
 sys.path.insert(0, str(TESTS))
 
 from fuzz.fuzzers import FUZZERS  # noqa: E402
-from search import HUNT, ROUND, ROUNDS  # noqa: E402
+from support.search import HUNT, ROUND, ROUNDS  # noqa: E402
 
-MARKS = ("@thorough(", "@given(", "@pytest.mark.search")
-"""What a file has that is worth a hunt."""
+MARKS = ("@thorough(", "@given(", "@pytest.mark.search")  # What a file has that is worth a hunt
 
-BATCH = {"decisions": 20}
-"""Cases of a fuzzer in a round; others have `USUAL`."""
+BATCH = {"decisions": 20}  # Cases of a fuzzer in a round; others have `USUAL`
 
 USUAL = 500
 

@@ -1,7 +1,5 @@
 """The layout: imports run one way, in no circle, and every folder says what it holds."""
 
-from __future__ import annotations
-
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
@@ -13,8 +11,8 @@ import pytest
 import maxent
 
 ROOT = Path(__file__).parents[1]
+# From the lowest: a module imports from its own layer and from those before it.
 LAYERS = ("models", "constraints", "solvers", "maxent")
-"""From the lowest: a module imports from its own layer and from those before it."""
 
 
 def modules() -> dict[str, Path]:

@@ -75,9 +75,11 @@ class Transport:
         sums: FloatArray = np.bincount(self.column, masses, len(self.size)) - self.size
         return sums
 
-    def scaled(self, options: Options, told: Callable[[int, int], None]) -> tuple[FloatArray, int]:
+    def scaled(
+        self, options: Options, told: Callable[[int, int], None], sweeps: int = SWEEPS
+    ) -> tuple[FloatArray, int]:
         """Logarithms of the columns' factors at which the masses meet the sizes, and the steps of Newton's method."""
-        log_v = np.log(self._swept(options.clock))
+        log_v = np.log(self._swept(options.clock, sweeps))
         off = np.abs(self.missed(self.masses(log_v)))
         left = np.unique(self.component[off > CLOSE])
         by_component = np.argsort(self.component[self.column], kind="stable")
@@ -98,11 +100,11 @@ class Transport:
                 log_v[columns] = point.multipliers
         return log_v, steps
 
-    def _swept(self, clock: Clock) -> FloatArray:
+    def _swept(self, clock: Clock, sweeps: int) -> FloatArray:
         """The columns' factors after some sweeps of scaling rows and columns, shape (n_columns,)."""
         down, across = self.matrix, self.matrix.T.tocsr()
         v = self.size.copy()
-        for done in range(SWEEPS):
+        for done in range(sweeps):
             sums = across @ (self.total / (down @ v))
             if np.abs(v * sums - self.size).max() <= CLOSE or (done >= FEW and clock.stop() is not None):
                 break

@@ -1,13 +1,11 @@
 """Estimates with a back end, and small random problems to compare back ends on."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import refusal
+from support.brute_force import refusal
 
 import maxent
 from maxent.models.induction.inducers import id3

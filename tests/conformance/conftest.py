@@ -1,7 +1,5 @@
 """Every test here runs once for each installed back end, which passes it or refuses the program with a reason."""
 
-from __future__ import annotations
-
 import pytest
 
 from maxent.solvers.registry import usable_backends

@@ -1,22 +1,19 @@
 """All back ends say the same of the same problem: one by one against dense solves, and against each other."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 import pytest
-from brute_force import compare, refusal, releases
 from conformance.answers import random_problem
 from hypothesis import given
-from search import cases
-from strategies import thorough
+from support.brute_force import compare, refusal, releases
+from support.search import cases
+from support.strategies import thorough
 
 import maxent
 from maxent.solvers.registry import load_backend, usable_backends
 
-SAME = 1e-6
-"""Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)."""
+SAME = 1e-6  # Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)
 
 
 @pytest.mark.parametrize("private", [False, True], ids=["public", "private"])

@@ -1,18 +1,16 @@
 """One canonical answer: the same posterior from every back end and seed, whatever is renamed and in whatever order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import refusal
 from conformance.answers import random_problem
 from conformance.test_degenerate import contested
-from search import cases, some
-from symmetric import by_value, grown, renamed
+from support.brute_force import refusal
+from support.search import cases, some
+from support.symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.models.arrays import FloatArray
@@ -20,17 +18,16 @@ from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
 from maxent.solvers.registry import usable_backends
 
-SAME = 1e-6
-"""Largest difference of a probability."""
+SAME = 1e-6  # Largest difference of a probability
 
+# The random problems below 205 that are not convex.
 NOT_CONVEX = [
     *(9, 11, 19, 23, 39, 41, 47, 55, 59, 61, 63, 75, 79, 83, 91, 93, 95, 99, 101, 109, 111, 115, 117, 127, 129, 133),
     *(145, 149, 163, 169, 171, 173, 181, 183, 201),
 ]
-"""The random problems below 205 that are not convex."""
 
+# Back ends that prove their answers, and take up to hours where a problem is not convex: they are asked about few.
 GLOBAL = {"scip", "pyomo:scip_direct"}
-"""Back ends that prove their answers, and take up to hours where a problem is not convex: they are asked about few."""
 
 Answers = Iterator[tuple[str, maxent.Estimate, FloatArray]]
 

@@ -1,7 +1,5 @@
 """Statements with a coefficient for each quasi-identifier: answers that are known in closed form."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -15,8 +13,8 @@ from maxent.constraints.program import Linear
 from maxent.models.errors import Origin
 
 PLACES = [(a, b) for a in "01" for b in "01"]
+# Of the cells, in the order of `PLACES`: no statement of the tree tells those with the same A apart.
 WEIGHTS = np.array([1.0, -0.5, 1.0, 0.25])
-"""Of the cells, in the order of `PLACES`: no statement of the tree tells those with the same A apart."""
 PEOPLE = (30, 50, 20, 40)
 
 

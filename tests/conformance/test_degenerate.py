@@ -1,11 +1,10 @@
 """Problems at the edge: pure leaves, absent classes, one quasi-identifier, many equal rows, rounded rates."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from conformance.answers import estimate
+from support.documents import release_document
 
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.induction.inducers import id3
@@ -14,20 +13,18 @@ from maxent.models.induction.inducers import id3
 def tree(leaves, classes="abc", induction=None, attributes=("A", "B")):
     """A tree that splits on A (values 0, 1), chosen over B."""
     return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "X", "classes": list(classes)},
-            "attributes": [{"name": name, "type": "categorical", "values": ["0", "1"]} for name in attributes],
-            "trees": [
-                {
-                    "induction": {"impurity": induction, "candidates": "unused"},
-                    "nodes": [
-                        {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in "01"]},
-                        *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
-                    ],
-                }
-            ],
-        },
+        release_document(
+            "X",
+            classes,
+            {name: ["0", "1"] for name in attributes},
+            {
+                "induction": {"impurity": induction, "candidates": "unused"},
+                "nodes": [
+                    {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in "01"]},
+                    *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
+                ],
+            },
+        ),
         "test",
     )
 

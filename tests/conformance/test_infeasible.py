@@ -1,17 +1,13 @@
 """Statements that contradict each other: every back end's report names them."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from conformance.answers import estimate
+from support.paths import D1
 
 from maxent.models.formats.maxent_json.read import parse_release
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def changed(**nodes):

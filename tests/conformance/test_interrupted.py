@@ -1,11 +1,9 @@
 """A back end that has to stop returns the best point so far, and the answer says that it is not the last word."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from brute_force import refusal
 from conformance.answers import random_problem
+from support.brute_force import refusal
 from test_solvers.test_small_forests import forest
 
 import maxent

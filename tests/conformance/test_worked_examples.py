@@ -1,14 +1,10 @@
 """The papers' worked examples, to their exact numbers, by every back end."""
 
-from __future__ import annotations
-
-from pathlib import Path
-
 import numpy as np
 import pytest
 from conformance.answers import estimate
+from support.paths import EXAMPLES
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 D1, D2 = EXAMPLES / "d1", EXAMPLES / "d2"
 
 D1_ANSWERS = [

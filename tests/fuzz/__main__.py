@@ -1,7 +1,5 @@
 """Run cases: ``python tests/fuzz FUZZER NUMBER`` shows one, ``python tests/fuzz FUZZER FIRST:LAST`` tries many."""
 
-from __future__ import annotations
-
 import sys
 import time
 import warnings

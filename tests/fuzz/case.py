@@ -1,7 +1,5 @@
 """A case: files, and a call of the program in the folder that they are in."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random

@@ -1,7 +1,5 @@
 """Calls of commands that decide about a release, with something wrong in them, as `fuzz.options` has for others."""
 
-from __future__ import annotations
-
 from contextlib import redirect_stderr, redirect_stdout
 from functools import cache
 from io import StringIO
@@ -15,8 +13,7 @@ from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World
 from maxent.__main__ import main
 
-WEIGHTS = {"advise": 3, "check": 2, "reconstruct": 2, "verify": 1}
-"""Commands, and how often each is called."""
+WEIGHTS = {"advise": 3, "check": 2, "reconstruct": 2, "verify": 1}  # Commands, and how often each is called
 
 POLICY = b'name = "p"\n\n[limits]\nmin_leaf = 2\nmax_certain = 0\n'
 LIMITED = ("--time-limit", "2")

@@ -1,7 +1,5 @@
 """The fuzzers by their names, and what to say of a case."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from fuzz import decisions, models, options, releases, studies, tables
@@ -17,8 +15,7 @@ FUZZERS: Mapping[str, Callable[[int], Case]] = {
     "decisions": decisions.case,
 }
 
-SHOWN = 3_000
-"""Bytes of a file that are shown."""
+SHOWN = 3_000  # Bytes of a file that are shown
 
 
 def broken(name: str, number: int) -> str | None:

@@ -1,7 +1,5 @@
 """The law that every outcome keeps: a result that is whole, or a refusal that says why, and nothing else."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -25,15 +23,13 @@ from maxent.commands import main as cli
 from maxent.models.errors import MaxentError
 from maxent.models.files import input_files
 
-SECONDS = 20.0
-"""Of the processor, after which a case is taken to hang: the clock on the wall is not only ours."""
+SECONDS = 20.0  # Of the processor, after which a case is taken to hang: the clock on the wall is not only ours
 
 LIBRARIES, ROOM, TIMES = 150, 150, 30
 """Megabytes that libraries take which a case is the first to load; what reading a model may take beside its content,
 and how often the content."""
 
-LONGEST = 3_000
-"""Characters of a line of a message."""
+LONGEST = 3_000  # Characters of a line of a message
 
 SAID = re.compile(r"maxent: .+: expected .+, found .+")
 PLAIN = re.compile(r"maxent: (note: .+|the result is not to be relied on.*|\d+ problems|and \d+ more problems.*)")

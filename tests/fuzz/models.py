@@ -1,7 +1,5 @@
 """Models of other tools with something wrong in them: every reader that is registered, from the seeds of its name."""
 
-from __future__ import annotations
-
 import json
 import re
 import zlib
@@ -19,8 +17,7 @@ from fuzz.mutations.raw import FOREIGN, MARK, damaged
 from maxent.models.formats.registry import OWN, own_reader
 
 SEEDS = Path(__file__).parent / "seeds"
-TABLE = "train.csv"
-"""The training table of all seeds; its target is Salary."""
+TABLE = "train.csv"  # The training table of all seeds; its target is Salary
 
 
 @cache

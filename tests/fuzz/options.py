@@ -1,7 +1,5 @@
 """Calls with something wrong in them: options that are none, twice there, or have no value, or another's; and names."""
 
-from __future__ import annotations
-
 from enum import Enum
 from functools import cache
 from typing import Any, get_type_hints
@@ -36,11 +34,12 @@ KINDS = ("label", "label,rate", "counts", "marginal", "internal", "label,label",
 BACKENDS = ("auto", "newton", "ipopt", "scipy", "cvxpy", "scip", "pyomo", "newton,newton", "newtn", "newton:x")
 SIZES = ("1", "10kB", "1GB", "0", "-1", "1e9", "1 PB", "9" * 400, "9" * 400 + "TB", "1.5.GB", "lots", "inf", "1.5 GiB")
 TABLES = (["qi.csv"], ["qi.csv"], ["tree.json", "qi.csv"], ["tree.json", "qi.csv", "qi.csv"])
+# What may follow a release: its table, or another release and their tables.
 COMPARED = (["qi.csv"], ["qi.csv"], ["--diff", "qi.csv"], ["--diff", "--qi", "qi.csv", "qi.csv"])
-"""What may follow a release: its table, or another release and their tables."""
 
 DASK = ("", "nowhere", "tcp://", "http://x y", "tcp://:::", "\0")
 
+# Values by the parameter. Other numbers of jobs, starts, trees and repeats are legal, and take long.
 BY_NAME = {
     "backend": BACKENDS,
     "backends": BACKENDS,
@@ -64,9 +63,9 @@ BY_NAME = {
     **dict.fromkeys(("qi", "private", "categorical"), COLUMNS),
     **dict.fromkeys(("truth", "facts", "marginal", "test", "hierarchies", "domains", "data", "study"), NAMES),
 }
-"""Values by the parameter. Other numbers of jobs, starts, trees and repeats are legal, and take long."""
 
 
+# Commands, and how often each is called.
 WEIGHTS = {
     "estimate": 4,
     "defend": 4,
@@ -78,7 +77,6 @@ WEIGHTS = {
     "bench": 1,
     "backends": 1,
 }
-"""Commands, and how often each is called."""
 
 STUDY = '[data.d]\nfile = "truth.csv"\ntarget = "{target}"\n[[grid]]\nmax_depth = 1\n'
 STRANGE = ("--nothing", "-x", "--", "-", "--k", "--truth", "--=", "-o", "--json=1", "--no-presolve", "-ox")

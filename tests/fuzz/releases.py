@@ -1,7 +1,5 @@
 """Releases with something wrong in them: keys, numbers, texts, nodes and what they state, and bytes."""
 
-from __future__ import annotations
-
 import copy
 from typing import Any
 
@@ -56,11 +54,7 @@ def case(number: int) -> Case:
 
 def beside(found: World) -> dict[str, bytes]:
     """The files that go with a release, as they should be."""
-    return {
-        "before.json": as_json(found.document),
-        "qi.csv": as_csv(found.qi),
-        "truth.csv": as_csv(found.truth),
-    }
+    return {"before.json": as_json(found.document), "qi.csv": as_csv(found.qi), "truth.csv": as_csv(found.truth)}
 
 
 def _retold(document: Any, dice: Dice) -> Any:

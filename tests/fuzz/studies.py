@@ -1,7 +1,5 @@
 """Studies with something wrong in them: keys, types, paths, options that do not go together, TOML, and bytes."""
 
-from __future__ import annotations
-
 import json
 import re
 from typing import Any

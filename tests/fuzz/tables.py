@@ -1,7 +1,5 @@
 """Tables with something wrong: cells, columns, dialects and encodings of CSV, Parquet, pandas and workbooks."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import io

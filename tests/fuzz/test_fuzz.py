@@ -1,7 +1,5 @@
 """Cases keep the law: of each fuzzer the first hundred or less, and 1,000 in slow tests; `make hunt` has others."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path
@@ -13,17 +11,13 @@ from fuzz.fuzzers import FUZZERS, broken
 from fuzz.law import one_parser, outcome
 from maxent.models.errors import invalid
 
-SLICE = 100
-"""Cases of each fuzzer in the default suite."""
+SLICE = 100  # Cases of each fuzzer in the default suite
 
-ALL = 1_000
-"""Cases of each fuzzer in the slow tests."""
+ALL = 1_000  # Cases of each fuzzer in the slow tests
 
-FEW, MANY = 8, 80
-"""Cases of fuzzers that take longer: in the default suite, and in the slow tests."""
+FEW, MANY = 8, 80  # Cases of fuzzers that take longer: in the default suite, and in the slow tests
 
-LONGER = ("decisions",)
-"""Those of whole searches."""
+LONGER = ("decisions",)  # Those of whole searches
 
 
 def tried_apart(name: str, first: int, last: int) -> None:
@@ -34,8 +28,7 @@ def tried_apart(name: str, first: int, last: int) -> None:
     assert done.returncode == 0, done.stdout
 
 
-APART = ("models", "tables")
-"""Fuzzers of files that libraries in C++ read."""
+APART = ("models", "tables")  # Fuzzers of files that libraries in C++ read
 
 
 @pytest.mark.parametrize("name", sorted(FUZZERS.keys() - {*APART}))

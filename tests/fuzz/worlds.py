@@ -1,7 +1,5 @@
 """Starts of cases: releases and people that fit, from the examples, and small ones that are made up."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The releases that the benchmarks of ``maxent audit``, and of reading, make up are valid, and as they say."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Mondrian against partitions worked out by hand, and what both ways of cutting promise."""
 
-from __future__ import annotations
-
 from collections import Counter
 from math import log2
 
@@ -11,7 +9,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from papers.yang_2019 import mondrian
-from strategies import populations, thorough
+from support.strategies import populations, thorough
 
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.records.generalize import uniform

@@ -1,20 +1,17 @@
 """examples/papers/peers/compare.py: what it measures of environments, what the page says of it, and our own answers."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from papers.peers import compare, environments, maxent_
 from papers.peers.page import tables
 from papers.tables import fill
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "papers" / "peers" / "README.md"
 TIMES = {"installed": {"version": "2.0", "packages": 3, "bytes": 2_500_000, "largest": {"torch": 9e5}, "seconds": 1.0}}
 TIMES |= {"bare": {"cpu": 0.02, "wall": 0.03, "mb": 10.0}, "import": {"cpu": 1.5, "wall": 2.0, "mb": 90.0}}

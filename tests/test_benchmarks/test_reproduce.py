@@ -1,7 +1,5 @@
 """The page of reproductions is what the study files and the pages say, and everything that is printed is in it once."""
 
-from __future__ import annotations
-
 import ast
 import re
 from collections import Counter
@@ -12,11 +10,12 @@ import pytest
 from papers import pages, reproduce, study_files, verdicts
 from papers.reproduction_page import MARK, PAGE, compose
 from papers.tables import fill
+from support.paths import ROOT
 
 from maxent.models.errors import InvalidInput
 
-ROOT = Path(__file__).parents[2]
 MODULES = study_files.PAPERS
+# Every table, figure and number of the text that the papers print about examples or experiments.
 PRINTED = {
     "friedman-2006": "table1 figure1 adult text_figures figure3 figure4 figure5 figure6",
     "wakabayashi-2024": "table4_figure3_tree_leaves table5_uniqueness_leaves table6_homogeneity table7_method1 "
@@ -26,7 +25,6 @@ PRINTED = {
     "yang-2019": "worked_example table1 ncp_examples table2",
     "zhu-2010": "D1 D2 figure5 figure7 adult_experiment figure3 figure4 figure6 figure8 figure9",
 }
-"""Every table, figure and number of the text that the papers print about examples or experiments."""
 
 
 def test_everything_that_is_printed_is_in_one_place() -> None:
@@ -63,13 +61,13 @@ def test_what_is_asserted_by_a_test_is() -> None:
 
 
 def test_every_number_of_a_protocol_is_read() -> None:
-    for name in study_files.paper_names():
-        folder = MODULES / name.replace("-", "_")
-        if "[protocol]" in (folder / "paper.toml").read_text(encoding="utf-8"):
-            code = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in folder.glob("*.py")]
-            slices = [node.slice for nodes in code for node in nodes if isinstance(node, ast.Subscript)]
-            read = {node.value for node in slices if isinstance(node, ast.Constant)}
-            assert set(study_files.protocol(name)) <= read
+    folders = {name: MODULES / name.replace("-", "_") for name in study_files.paper_names()}
+    have = [name for name, at in folders.items() if "[protocol]" in (at / "paper.toml").read_text(encoding="utf-8")]
+    assert have
+    for name in have:
+        code = [ast.walk(ast.parse(path.read_text(encoding="utf-8"))) for path in folders[name].glob("*.py")]
+        slices = [node.slice for nodes in code for node in nodes if isinstance(node, ast.Subscript)]
+        assert set(study_files.protocol(name)) <= {node.value for node in slices if isinstance(node, ast.Constant)}
 
 
 def test_every_program_runs_once_and_the_defenses_are_swept() -> None:

@@ -1,7 +1,5 @@
 """Top-down specialisation against one worked out by hand and a naive one on random tables."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from math import log2
@@ -12,19 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from papers.friedman_2006 import tds
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.models.induction.inducers import cart
 from maxent.models.tables.qi_table import read_records
 from maxent.models.tables.training import read_training
 from maxent.models.trees.routing import assign
 
-TAXONOMY = [
-    ["Engineer", "Professional"],
-    ["Lawyer", "Professional"],
-    ["Dancer", "Artist"],
-    ["Writer", "Artist"],
-]
+TAXONOMY = [["Engineer", "Professional"], ["Lawyer", "Professional"], ["Dancer", "Artist"], ["Writer", "Artist"]]
 
 PEOPLE = pd.DataFrame(
     [

@@ -1,7 +1,5 @@
 """How Table 2 of Yang et al. (2019) is measured (papers/yang_2019/tiers.py), against tables worked out by hand."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

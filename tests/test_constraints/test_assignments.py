@@ -1,12 +1,10 @@
 """Which row may be whose, against every assignment there is."""
 
-from __future__ import annotations
-
 import numpy as np
-from generalised import assignments
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.generalised import assignments
+from support.strategies import thorough
 
 from maxent.constraints.row_matching import assign_rows
 

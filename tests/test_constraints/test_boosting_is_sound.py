@@ -1,17 +1,15 @@
 """The values of a boosted model prove counts of classes: all of them, and none that is not true."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from boosted import RULES, Rule, boosted, models
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, People, thorough, true_masses
+from support.boosted import RULES, Rule, boosted, models
+from support.strategies import Case, People, thorough, true_masses
 
 import maxent
 from maxent.constraints.cells import build_cells

@@ -3,15 +3,13 @@
 Those of scikit-learn are always: `test_boosting_is_sound`. Options that break the formula prove nothing that is false.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from boosted import satisfied
+from support.boosted import satisfied
 
 import maxent
 from maxent.constraints.cells import build_cells

@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.documents import release_document
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.models.formats.maxent_json.read import parse_release
@@ -26,12 +27,9 @@ ON_SEX = [
 
 
 def compared(induction, nodes=ON_SEX, qi=QI, **options):
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "Ill", "classes": ["y", "n"]},
-        "attributes": [SEX, CITY, AGE],
-        "trees": [{"induction": {"impurity": "gini", **induction}, "nodes": nodes}],
-    }
+    document = release_document(
+        "Ill", ["y", "n"], [SEX, CITY, AGE], {"induction": {"impurity": "gini", **induction}, "nodes": nodes}
+    )
     program = compile_release(parse_release(document, "test"), qi, **options)
     return {(c.origin.node, c.candidate, c.form): c.codes.tolist() for c in program.internal}
 
@@ -147,12 +145,7 @@ def test_no_cut_is_compared_that_scikit_learn_does_not_see(low):
 
 
 def test_the_impurity_can_be_overridden_and_says_when_it_is_of_no_use():
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "Ill", "classes": ["y", "n"]},
-        "attributes": [SEX, CITY, AGE],
-        "trees": [{"nodes": ON_SEX}],
-    }
+    document = release_document("Ill", ["y", "n"], [SEX, CITY, AGE], ON_SEX)
     program = compile_release(parse_release(document, "test"), QI, impurity="entropy")
     assert not program.internal
     assert any("candidates" in note for note in program.notes)

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pandas as pd
+from support.documents import release_document
 
-from maxent.constraints import cells as module
 from maxent.constraints.cells import build_cells
 from maxent.constraints.presolve.signatures import alike
 from maxent.models.formats.maxent_json.read import parse_release
@@ -15,15 +15,7 @@ PAY = {"name": "Pay", "type": "numeric", "role": "private"}
 
 
 def release(*trees, attributes=(CITY, CAR, PAY)):
-    return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "Ill", "classes": ["y", "n"]},
-            "attributes": list(attributes),
-            "trees": [{"nodes": list(nodes)} for nodes in trees],
-        },
-        "test",
-    )
+    return parse_release(release_document("Ill", ["y", "n"], attributes, *(nodes for nodes in trees)), "test")
 
 
 def split(id_, attribute, *branches):
@@ -66,23 +58,6 @@ def test_impossible_private_values_reach_no_leaf():
     )
     cells, _ = cells_of(release(nodes))
     assert set(cells.leaf[:, 0].tolist()) == {2, 4}
-
-
-def test_what_boxes_agree_about_is_narrowed_once(monkeypatch):
-    """The second tree finds eight boxes of incomes at its root, and all of them allow both cars."""
-    leaves = [{"id": f"L{i}"} for i in range(8)]
-    steps = [split(f"S{i}", "Pay", ({"le": i}, f"L{i}"), ({"gt": i}, f"S{i + 1}")) for i in range(6)]
-    incomes = (*steps, split("S6", "Pay", ({"le": 6}, "L6"), ({"gt": 6}, "L7")), *leaves)
-    narrowed, original = [], module._narrow
-
-    def narrow(possible, branch):
-        narrowed.append(possible)
-        return original(possible, branch)
-
-    monkeypatch.setattr(module, "_narrow", narrow)
-    cells, table = cells_of(release(incomes, BY_CAR))
-    assert len(cells) == 16 * len(table)
-    assert len(narrowed) == 14 + 2
 
 
 def test_quasi_identifiers_are_alike_whose_cells_are():

@@ -1,7 +1,5 @@
 """Nodes that state the share of every class: what is true satisfies it, and exact shares say what counts say."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,8 +8,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Case, Style, cases, leaves_of, populations, thorough
+from support.soundness import check
+from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
 import maxent
 from maxent.api.adversary.audit import audit_release

@@ -1,7 +1,5 @@
 """The values of boosted models whose classes have weights: weighted sums that the truth satisfies, and counts."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -9,13 +7,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from boosted import RULES, Rule, boosted, models, satisfied
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import DecisionTreeClassifier
-from strategies import Case, People, thorough, true_masses
+from support.boosted import RULES, Rule, boosted, models, satisfied
+from support.strategies import Case, People, thorough, true_masses
 
 import maxent
 from maxent.constraints.cells import build_cells

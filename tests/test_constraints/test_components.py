@@ -1,7 +1,5 @@
 """Connected components are numbered by their first nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 

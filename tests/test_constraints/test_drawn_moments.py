@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.datasets import load_diabetes
 from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForestRegressor
-from strategies import thorough
+from support.strategies import thorough
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
@@ -22,8 +22,7 @@ from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.tables.truth_and_facts import read_truth
 
-CERTAINLY = 1 - 1e-13
-"""A confidence at which an interval that misses the truth is a defect."""
+CERTAINLY = 1 - 1e-13  # A confidence at which an interval that misses the truth is a defect
 
 
 def violation(release, X, y, **options):

@@ -1,14 +1,12 @@
 """What is true of the people satisfies every constraint that is compiled after error-risk pruning."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Case, Style, cases, populations, thorough
+from support.soundness import check
+from support.strategies import Case, Style, cases, populations, thorough
 
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.trees.restate import restate

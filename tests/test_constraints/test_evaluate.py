@@ -1,7 +1,5 @@
 """Evaluation of every constraint at once agrees with a direct one, constraint by constraint."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -9,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, badness, cases, populations, thorough, true_facts
+from support.documents import release_document
+from support.strategies import Case, badness, cases, populations, thorough, true_facts
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints import residuals as evaluate
@@ -107,15 +106,12 @@ def test_a_chain_of_a_hundred_splits(impurity: Any) -> None:
         branches = [{"le": i, "child": f"L{i}"}, {"gt": i, "child": f"N{i + 1}" if i < 99 else "L100"}]
         nodes.append({"id": f"N{i}", "attribute": "A", "branches": branches})
     nodes += [{"id": f"L{i}", "label": "y"} for i in range(101)]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["y", "n"]},
-        "attributes": [
-            {"name": "A", "type": "numeric"},
-            {"name": "B", "type": "categorical", "values": ["0", "1", "2"]},
-        ],
-        "trees": [{"induction": {"impurity": impurity, "candidates": "thresholds"}, "nodes": nodes}],
-    }
+    document = release_document(
+        "X",
+        ["y", "n"],
+        {"A": None, "B": ["0", "1", "2"]},
+        {"induction": {"impurity": impurity, "candidates": "thresholds"}, "nodes": nodes},
+    )
     rng = np.random.default_rng(0)
     people = pd.DataFrame({"A": np.repeat(np.arange(101.0), 2), "B": rng.integers(0, 3, 202).astype(str)})
     program = compile_release(parse_release(document, "test"), people)

@@ -29,8 +29,7 @@ def test_numpy_values_and_derivatives_equal_sympys(name):
 
 
 @pytest.mark.parametrize(
-    ("name", "of_branch"),
-    [("gini", lambda p: 1 - (p**2).sum()), ("entropy", lambda p: -(p * np.log(p)).sum())],
+    ("name", "of_branch"), [("gini", lambda p: 1 - (p**2).sum()), ("entropy", lambda p: -(p * np.log(p)).sum())]
 )
 def test_a_branch_weighs_its_size_times_its_impurity(name, of_branch):
     masses = np.array([3.0, 1.0, 6.0])

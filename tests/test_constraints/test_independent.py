@@ -1,14 +1,12 @@
 """Rows that equations imply, and those that they do not."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import null_space
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.constraints.presolve.independent_rows import MOST, independent_rows
 

@@ -1,7 +1,5 @@
 """The truth satisfies everything that is compiled from a release of one of the inducers."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +7,8 @@ import numpy as np
 import pandas as pd
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import NUMBERS, Case, People, populations, thorough, true_masses
+from support.soundness import check
+from support.strategies import NUMBERS, Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
@@ -20,8 +18,8 @@ from maxent.models.release import Induction, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import read_training
 
+# Numbers that single precision confuses, or hardly tells apart.
 CLOSE = (1.0, 1.0 + 2**-23, 1.0 + 2**-22, 1.0 + 3 * 2**-24, 16777219.0, 16777220.0)
-"""Numbers that single precision confuses, or hardly tells apart."""
 
 PUBLISHED = {
     "publish": st.sampled_from(("labels", "rates", "counts")),

@@ -1,17 +1,15 @@
 """The truth satisfies everything that is compiled from a kADET release: what would have breached was no competitor."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from anonymity import hierarchies, training_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Case, People, populations, thorough, true_masses
+from support.anonymity import hierarchies, training_of
+from support.soundness import check
+from support.strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator

@@ -1,12 +1,11 @@
 """The registry of kinds of constraint: what is entered there is compiled, counted, reported and written as LaTeX."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -18,8 +17,6 @@ from maxent.disclosure.group_shares import NO_GROUP, _groups
 from maxent.models.errors import Origin
 from maxent.models.formats.registry import load_release
 from maxent.models.tables.qi_table import read_qi
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def at_least_one(context: Context):

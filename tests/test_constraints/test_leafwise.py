@@ -8,8 +8,6 @@ from scipy.optimize import minimize
 
 from maxent.constraints.presolve.closed_form import water_fill
 
-NO_LABEL = np.array([-1])
-
 
 def fill(weight, lower, upper, label=-1):
     return water_fill(np.array([weight]), np.array([lower]), np.array([upper]), np.array([label]))[0]

@@ -1,7 +1,5 @@
 """Lifted programs say what the release says: no more, so that the truth satisfies them, and no less."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import public
 from scipy.optimize import linprog
 from scipy.sparse import vstack
-from strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
+from support.documents import release_document
+from support.programs import public
+from support.strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.compiler import compile_program
@@ -190,25 +189,19 @@ def test_statements_that_cannot_hold_fix_nothing(publish: Any) -> None:
 def test_cuts_of_a_number_are_sums_of_one_another() -> None:
     """Many cuts of one attribute take room in proportion to the values, not to values times cuts."""
     n = 120
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["a", "b"]},
-        "attributes": [{"name": "A", "type": "numeric"}, {"name": "B", "type": "categorical", "values": ["0", "1"]}],
-        "trees": [
-            {
-                "induction": {"impurity": "gini", "candidates": "thresholds"},
-                "nodes": [
-                    {
-                        "id": "N",
-                        "attribute": "B",
-                        "branches": [{"in": ["0"], "child": "L0"}, {"in": ["1"], "child": "L1"}],
-                    },
-                    {"id": "L0", "label": "a", "error_rate": 0.25},
-                    {"id": "L1", "label": "b", "error_rate": 0.25},
-                ],
-            }
-        ],
-    }
+    document = release_document(
+        "X",
+        ["a", "b"],
+        {"A": None, "B": ["0", "1"]},
+        {
+            "induction": {"impurity": "gini", "candidates": "thresholds"},
+            "nodes": [
+                {"id": "N", "attribute": "B", "branches": [{"in": ["0"], "child": "L0"}, {"in": ["1"], "child": "L1"}]},
+                {"id": "L0", "label": "a", "error_rate": 0.25},
+                {"id": "L1", "label": "b", "error_rate": 0.25},
+            ],
+        },
+    )
     frame = pd.DataFrame({"A": np.arange(float(n)), "B": np.where(np.arange(n) % 3 == 0, "0", "1")})
     program = compile_release(parse_release(document, "test"), frame)
     _, [(_, part)] = lifted(program, np.random.default_rng(0), whole=True)

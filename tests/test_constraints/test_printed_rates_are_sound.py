@@ -1,7 +1,5 @@
 """However rates were printed, the truth satisfies what is compiled, and an audit claims nothing that is not so."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from decimal import ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
 from typing import Any
@@ -11,6 +9,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.documents import release_document
 
 import maxent
 from maxent.api.adversary.audit import audit_release
@@ -54,12 +53,7 @@ def release_of(counts: Any, rates: Any, *, sized: bool) -> maxent.Release:
     values = [f"v{i}" for i in range(len(leaves))]
     branches = [{"in": [value], "child": leaf["id"]} for value, leaf in zip(values, leaves, strict=True)]
     return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "T", "classes": classes},
-            "attributes": [{"name": "A", "type": "categorical", "values": values}],
-            "trees": [{"nodes": [{"id": "N", "attribute": "A", "branches": branches}, *leaves]}],
-        },
+        release_document("T", classes, {"A": values}, [{"id": "N", "attribute": "A", "branches": branches}, *leaves]),
         "printed",
     )
 
@@ -90,6 +84,7 @@ def test_the_truth_satisfies_printed_rates(case):
 
 
 @given(case=printed(), known=st.integers(0, 3), with_table=st.booleans())
+@pytest.mark.regression(number=5)
 def test_an_audit_claims_nothing_of_printed_rates_that_is_not_so(case, known, with_table):
     options = {"qi": case.qi, "count": "n"} if with_table else {}
     found = audit_release(case.release, background=known, **options)
@@ -114,6 +109,7 @@ def rounded() -> Printed:
     return Printed(counts, release_of(counts, (0.12, 0.13, 0.0), sized=True))
 
 
+@pytest.mark.regression(number=5)
 def test_rates_that_look_exact_prove_nothing(rounded):
     truth = pd.DataFrame(
         [(f"v{i}", "ab"[x], n) for i, leaf in enumerate(rounded.counts) for x, n in enumerate(leaf)],
@@ -130,6 +126,7 @@ def test_rates_that_look_exact_prove_nothing(rounded):
     assert literal.summary["disclosure"]["certain"] == literal.summary["divergence"]["infinite"] * 300 == 300
 
 
+@pytest.mark.regression(number=5)
 def test_both_commands_say_when_digits_prove_that_rates_are_exact():
     counts = ((2, 1), (3, 0))
     for rates in ((0.33, 0.0), (1 / 3, 0.0)):

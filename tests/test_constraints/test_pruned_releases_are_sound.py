@@ -1,7 +1,5 @@
 """What is true of the people satisfies every constraint that is compiled from a pruned release, whatever grew it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
+from support.strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
 
 from maxent.api.adversary.explain import explain
 from maxent.constraints.compiler import compile_program
@@ -173,11 +171,7 @@ def test_trees_of_the_tests_own(case: Case, method: Any, k: int, publish: Any, k
 
 @thorough(60)
 @given(
-    case=cases(
-        populations(rows=(8, 40), classes=(2, 2)),
-        kinds=("private", "greedy"),
-        style=st.just(Style("all")),
-    ),
+    case=cases(populations(rows=(8, 40), classes=(2, 2)), kinds=("private", "greedy"), style=st.just(Style("all"))),
     methods=st.lists(st.tuples(METHODS, KS), min_size=1, max_size=3),
 )
 def test_pruning_of_rates_and_again_of_pruned_trees(case: Case, methods: Any) -> None:

@@ -1,17 +1,15 @@
 """The truth satisfies everything that is compiled from random trees, however much of them is left out."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from anonymity import training_of
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Case, Draw, People, populations, thorough
+from support.anonymity import training_of
+from support.soundness import check
+from support.strategies import Case, Draw, People, populations, thorough
 
 from maxent.constraints.compiler import compile_program
 from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees

@@ -1,14 +1,12 @@
 """How often all intervals of a sampled forest hold together, over many forests of the same people."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from anonymity import training_of
 from scipy.stats import binom
-from strategies import Case, People, true_masses
+from support.anonymity import training_of
+from support.strategies import Case, People, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.sampling import n_countable
@@ -38,8 +36,8 @@ def held(people: People, asked: RandomTrees, confidence: float, releases: int) -
     return found
 
 
+# 225 leaves in each tree, with counts of 10, of which about one of all reaches 5 in a sample of a tenth.
 MANY_SMALL = alike(kinds=15, each=20)
-"""225 leaves in each tree, with counts of 10, of which about one of all reaches 5 in a sample of a tenth."""
 
 
 @pytest.mark.parametrize("k", [0, 3])

@@ -1,13 +1,11 @@
 """What is compiled of generalised records holds for the people that they were made from."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from generalised import METHODS, generalised, table_rows, true_masses
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Style, cases, populations, thorough
+from support.generalised import METHODS, generalised, table_rows, true_masses
+from support.strategies import Style, cases, populations, thorough
 
 from maxent.constraints.records import compile_records
 from maxent.constraints.residuals import Evaluator

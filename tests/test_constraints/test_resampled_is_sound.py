@@ -1,7 +1,5 @@
 """The truth satisfies what is compiled from bootstraps: always what is certain, as often as is said what is not."""
 
-from __future__ import annotations
-
 import itertools
 import math
 from dataclasses import replace
@@ -13,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
 from sklearn.ensemble import RandomForestClassifier
-from soundness import check
-from strategies import (
+from support.soundness import check
+from support.strategies import (
     Case,
     Draw,
     People,

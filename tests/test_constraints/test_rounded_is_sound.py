@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Style, cases, leaves_of, roundings, thorough
+from support.soundness import check
+from support.strategies import Style, cases, leaves_of, roundings, thorough
 
 import maxent
 from maxent.api.adversary.attack import audit_case

@@ -1,7 +1,5 @@
 """Trees as scikit-learn grows them with all that `fit` can be told: what was not compared is not compiled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +10,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
-from soundness import check
-from strategies import Case, People, populations, thorough, true_masses
+from support.soundness import check
+from support.strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
@@ -81,6 +79,7 @@ PEOPLE = populations(rows=(4, 60), public=(1, 4), private=(0, 1), classes=(2, 3)
 
 @thorough(100)
 @given(people=PEOPLE, options=parameters(), data=st.data())
+@pytest.mark.regression(number=4)
 def test_weights_and_rows_of_weight_0(people: People, options: Any, data: st.DataObject) -> None:
     """Weights as bootstraps and callers make them; rows of weight 0 count in fractions, and for nothing else."""
     n = len(people)
@@ -105,6 +104,7 @@ def test_weights_of_0_and_1_that_nobody_tells(people: People, options: Any, data
 @pytest.mark.slow
 @thorough(80)
 @given(people=PEOPLE, options=parameters(), told=st.booleans(), data=st.data())
+@pytest.mark.regression(number=4)
 def test_missing_values_in_features_that_the_tree_does_not_test(
     people: People, options: Any, told: bool, data: st.DataObject
 ) -> None:
@@ -153,6 +153,7 @@ def assert_states_nothing_of_records(release: Release) -> None:
 
 @pytest.mark.parametrize("told", [True, False], ids=["told", "untold"])
 @pytest.mark.parametrize("kind", ENSEMBLES)
+@pytest.mark.regression(number=4)
 def test_trees_of_ensembles_satisfy_what_is_compiled_of_them(kind: str, told: bool) -> None:
     compared = 0
     for seed in range(20):
@@ -176,6 +177,7 @@ def test_trees_of_ensembles_satisfy_what_is_compiled_of_them(kind: str, told: bo
         assert compared > 20, "each of these trees says which splits competed"
 
 
+@pytest.mark.regression(number=4)
 def test_fractional_weights_state_nothing_and_are_refused_as_counts() -> None:
     """Also where the sums of all nodes happen to be whole numbers."""
     refused = 0

@@ -1,7 +1,5 @@
 """Several sensitive columns: the truth satisfies what is compiled of their combinations, and of each by itself."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -12,8 +10,8 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
-from soundness import check
-from strategies import Case, People, populations, thorough
+from support.soundness import check
+from support.strategies import Case, People, populations, thorough
 
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.formats.maxent_json.read import validate_release

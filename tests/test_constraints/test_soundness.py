@@ -1,7 +1,5 @@
 """The property that everything rests on: what is true of the people satisfies every constraint that is compiled."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,8 +7,8 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
+from support.soundness import check
+from support.strategies import Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
 
 from maxent.constraints.compiler import compile_program, implied_marginal
 from maxent.constraints.residuals import Evaluator

@@ -1,12 +1,10 @@
 """Several releases about overlapping people: the truth satisfies what is compiled of all of them together."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
-from strategies import populations, thorough
-from successive import WHO, Successive, successive
+from support.strategies import populations, thorough
+from support.successive import WHO, Successive, successive
 
 from maxent.api.case import Tables, read_case
 from maxent.api.comparisons.successive import of_one

@@ -1,10 +1,8 @@
 """Sums over places, and sizes of places, are those of their cells."""
 
-from __future__ import annotations
-
 import numpy as np
 from hypothesis import given
-from strategies import Case, cases, thorough
+from support.strategies import Case, cases, thorough
 
 from maxent.constraints.cells import build_cells, place_sizes
 from maxent.constraints.place_sums import CellSums

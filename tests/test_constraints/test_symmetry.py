@@ -1,7 +1,5 @@
 """Exchangeable classes are found from the statements, and the mean is over the optima that swapping them leads to."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import fields, replace
 from functools import cache
@@ -10,7 +8,8 @@ from itertools import permutations
 import numpy as np
 import pandas as pd
 import pytest
-from symmetric import by_value, grown, renamed
+from support.documents import release_document
+from support.symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.__main__ import main
@@ -41,19 +40,15 @@ def estimated(seed: int, single_optimum: bool = False):
 def leaves(*statements, classes="wxyz"):
     """A tree that tests A (three people for each value), and its leaves."""
     return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "X", "classes": list(classes)},
-            "attributes": [{"name": "A", "type": "categorical", "values": ["0", "1", "2"]}],
-            "trees": [
-                {
-                    "nodes": [
-                        {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in "012"]},
-                        *({"id": f"L{i}", **statement} for i, statement in enumerate(statements)),
-                    ]
-                }
+        release_document(
+            "X",
+            classes,
+            {"A": ["0", "1", "2"]},
+            [
+                {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in "012"]},
+                *({"id": f"L{i}", **statement} for i, statement in enumerate(statements)),
             ],
-        },
+        ),
         "test",
     )
 

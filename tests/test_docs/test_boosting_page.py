@@ -1,15 +1,12 @@
 """The program that fills in docs/boosting.md, on a few people, and the page."""
 
-from __future__ import annotations
-
 import runpy
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from support.paths import ROOT
 
-ROOT = Path(__file__).parents[2]
 STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "boosting.py"))
 
 

@@ -5,8 +5,6 @@ Blocks ```` ```python ```` of a page share their names, in a folder where ``exam
 stands for anything and white space counts as one blank. ```` ```sh ```` is for what is not run, as it installs.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import re

@@ -1,13 +1,9 @@
 """What the documentation says about methods of defense is what the registry says."""
 
-from __future__ import annotations
-
-from pathlib import Path
+from support.paths import ROOT
 
 from maxent.models.defenses.registry import methods
 from maxent.studies.options import FILES, RELEASE
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_the_table_of_methods_has_them_all():

@@ -1,7 +1,5 @@
 """Figures of the pages: small files, and a way to write them that changes nothing but their size."""
 
-from __future__ import annotations
-
 import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
@@ -11,8 +9,7 @@ from papers.drawing import compact, panels
 
 TOP = Path(__file__).parents[2]
 FIGURES = sorted([*TOP.glob("docs/figures/*"), *TOP.glob("examples/papers/*/figures/*")])
-LARGEST = 40_000
-"""Bytes of a figure: a page of text with markup."""
+LARGEST = 40_000  # Bytes of a figure: a page of text with markup
 
 
 @pytest.mark.parametrize("path", FIGURES, ids=lambda path: path.name)

@@ -1,7 +1,5 @@
 """The page of frontiers: its program on a few people, and a part of its numbers computed again."""
 
-from __future__ import annotations
-
 import os
 import re
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The README is short, and the page of options has what the help of each command has."""
 
-from __future__ import annotations
-
 import importlib.util
 import re
 from pathlib import Path
@@ -12,8 +10,7 @@ from maxent.__main__ import main
 from maxent.commands.main import COMMANDS
 
 TOP = Path(__file__).parents[2]
-LONGEST = 150
-"""Lines of the README."""
+LONGEST = 150  # Lines of the README
 
 
 @pytest.fixture(scope="module")

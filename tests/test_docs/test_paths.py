@@ -1,7 +1,5 @@
 """What pages say of the project holds: files that they name are there, and it is installed as they tell."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
@@ -52,6 +50,7 @@ def test_pages_name_no_release_before_there_is_one():
     assert {f"{each.name}: {one[0]}" for each in pages for one in named.finditer(each.read_text("utf-8"))} == set()
 
 
+@pytest.mark.regression(number=23)
 def test_pages_install_from_a_copy_of_the_repository():
     text = {page.relative_to(TOP).as_posix(): page.read_text(encoding="utf-8") for page in PAGES}
     assert "pip install .  " in text["README.md"]

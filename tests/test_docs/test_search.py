@@ -1,7 +1,5 @@
 """The search of the documentation site, in a browser, on pages opened from disk."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 
@@ -30,6 +28,7 @@ def site(tmp_path_factory):
 
 
 @pytest.mark.parametrize("page", [name.replace(".md", ".html") for name in PAGES])
+@pytest.mark.regression(number=23)
 def test_a_query_finds_pages_without_network(browser, site, page):
     trouble = []
     opened = browser.new_page()
@@ -53,6 +52,7 @@ def test_words_that_are_nowhere_find_nothing(browser, site):
     opened.close()
 
 
+@pytest.mark.regression(number=23)
 def test_no_page_names_a_script_from_elsewhere(site):
     for page in site.rglob("*.html"):
         assert 'src="http' not in page.read_text(encoding="utf-8"), page

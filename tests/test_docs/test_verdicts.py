@@ -1,7 +1,5 @@
 """The table of verdicts of docs/results.md: models of many kinds that are right about nearly all of their people."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable

@@ -8,7 +8,8 @@ from unittest import mock
 
 import pandas as pd
 import pytest
-from parted import bits, same
+from support.parted import bits, same
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -20,7 +21,6 @@ from maxent.models.tables.parts import pieces
 
 fsspec = pytest.importorskip("fsspec")
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
 STORE = "memory://people"
 
@@ -100,24 +100,18 @@ def test_a_process_that_opened_an_address_is_not_copied():
         assert (found.jobs, found.copies) == (2, None)
 
 
-@pytest.mark.parametrize(
-    ("address", "complaint"),
-    [
-        (f"{STORE}/none.csv", "found no such file\n"),
-        (f"{STORE}/none-*.csv", "found no file that does\n"),
-        (f"{STORE}/*", "expected a pattern of files of one format"),
-        ("nothing://people/qi.csv", "found Protocol not known: nothing"),
-        ("s3://people/one::s3://people/two", "s3://: file: path: expected one address, found a chain"),
-        ("s3://KEY:SEC/RET@people/qi.csv", "s3://: file: path: expected an address without a password"),
-        ("https://me:SECRET@host/qi.csv", "https://: file: path: expected an address without a password"),
-        (
-            "refusing://people/denied.csv",
-            "refused (PermissionError: Access Denied); credentials are settings of fsspec",
-        ),
-        ("refusing://people/nobody.csv", "refused (NoCredentialsError: Unable to locate credentials); credentials"),
-        ("refusing://people/far.csv", "found ConnectionError: no answer from https://host/people.csv?..."),
-    ],
-)
+@pytest.mark.parametrize(("address", "complaint"), [
+    (f"{STORE}/none.csv", "found no such file\n"),
+    (f"{STORE}/none-*.csv", "found no file that does\n"),
+    (f"{STORE}/*", "expected a pattern of files of one format"),
+    ("nothing://people/qi.csv", "found Protocol not known: nothing"),
+    ("s3://people/one::s3://people/two", "s3://: file: path: expected one address, found a chain"),
+    ("s3://KEY:SEC/RET@people/qi.csv", "s3://: file: path: expected an address without a password"),
+    ("https://me:SECRET@host/qi.csv", "https://: file: path: expected an address without a password"),
+    ("refusing://people/denied.csv", "refused (PermissionError: Access Denied); credentials are settings of fsspec"),
+    ("refusing://people/nobody.csv", "refused (NoCredentialsError: Unable to locate credentials); credentials"),
+    ("refusing://people/far.csv", "found ConnectionError: no answer from https://host/people.csv?..."),
+])  # fmt: skip
 def test_what_a_store_does_not_do_is_said_without_secrets(store, capsys, address, complaint):
     fsspec.register_implementation("refusing", Refusing, clobber=True)
     assert main(["estimate", TREE, address, "--memory", "1GB"]) == 2

@@ -1,17 +1,15 @@
 """The attacks find what is in the leaves, and say nothing about people that is not true of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
-from attacked import DISEASE, LOAN_TREE, LOANS, pair, people, place_of, sampled, true_counts
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
+from support.attacked import DISEASE, LOAN_TREE, LOANS, pair, people, place_of, sampled, true_counts
+from support.strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
 
 import maxent
 from maxent.api.adversary.audit import audit_release

@@ -1,7 +1,5 @@
 """``maxent audit``: its forms of output, its files, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import re
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from attacked import DISEASE, LOAN_TREE, LOANS, pair, people
+from support.attacked import DISEASE, LOAN_TREE, LOANS, pair, people
 
 import maxent
 from maxent.__main__ import main

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import bits, cells, few_rows, public, same, written
-from strategies import thorough
+from support.parted import bits, cells, few_rows, public, same, written
+from support.paths import D1
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
@@ -17,7 +18,6 @@ from maxent.api.parts.by_leaf import opened
 from maxent.models.errors import InvalidInput
 from maxent.results.reliability import unwarned
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 CALL = ["audit", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 import pytest
-import toys
+from support import toys
 
 from maxent.__main__ import main
 from maxent.solvers.registry import backend_names

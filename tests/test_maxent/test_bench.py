@@ -14,7 +14,8 @@ import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
-import toys
+from support import toys
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -23,7 +24,6 @@ from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
 from maxent.results.bench import COLUMNS
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 TRUTH = str(ROOT / "examples/d1/truth.csv")
 ENTROPY = 0.369429
@@ -371,6 +371,7 @@ def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.regression(number=6)
 def test_where_what_is_stated_leaves_one_answer_presolve_is_not_blamed(tmp_path, capsys):
     leaf = {"id": "L", "counts": {"x": 1, "y": 1}}
     attribute = {"name": "A", "type": "categorical", "values": ["a"]}
@@ -385,6 +386,7 @@ def test_where_what_is_stated_leaves_one_answer_presolve_is_not_blamed(tmp_path,
 
 
 @pytest.mark.slow
+@pytest.mark.regression(number=6)
 def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, capsys):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     del document["trees"][0]["induction"]  # nothing but the rates of leaves: closed forms

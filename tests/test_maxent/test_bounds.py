@@ -1,12 +1,10 @@
 """``maxent bounds`` and `maxent.bounds`: what is proved, as text, JSON, a table and a notebook's."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -19,7 +17,6 @@ from maxent.models.errors import UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.levels import level_names
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 CALL = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 

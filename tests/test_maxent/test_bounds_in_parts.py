@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import bits, few_rows, public, same, written
-from strategies import thorough
+from support.parted import bits, few_rows, public, same, written
+from support.paths import D1
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
@@ -18,7 +19,6 @@ from maxent.api.parts.by_leaf import opened
 from maxent.models.errors import InvalidInput
 from maxent.results.reliability import unwarned
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 CALL = ["bounds", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 

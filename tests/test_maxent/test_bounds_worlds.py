@@ -1,13 +1,11 @@
 """``maxent bounds --worlds --witness``: worlds beside the estimate, and tables that agree with everything."""
 
-from __future__ import annotations
-
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -16,7 +14,6 @@ from maxent.models.errors import MissingExtra
 from maxent.results.worlds import Worlds
 from maxent.solvers.worlds.weighing.equally import Weighed
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 CALL = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 

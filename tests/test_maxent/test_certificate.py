@@ -1,18 +1,16 @@
 """What an answer is worth is computed, never taken from the back end: whatever that says, ``optimal`` is true."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 import pytest
-from contested import contested
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import SURE, cases, populations, thorough
+from support.contested import contested
+from support.paths import D1
+from support.strategies import SURE, cases, populations, thorough
 
 import maxent
 from maxent.api.adversary import estimate as engine
@@ -21,8 +19,6 @@ from maxent.models.files.json_text import as_json_text
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solution import Solution, Stop
 from maxent.text.estimate import summary_lines
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def solve(program, start, options):

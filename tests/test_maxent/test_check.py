@@ -1,7 +1,5 @@
 """Checks of policies: each one seen passing, failing and not to be told; verdicts, exit statuses and files."""
 
-from __future__ import annotations
-
 import json
 import os
 import warnings
@@ -17,6 +15,8 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
+from support.documents import release_document
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -28,7 +28,6 @@ from maxent.policy.checks.page import PAGE, page
 from maxent.policy.checks.registry import BY_KEY, CHECKS, FAMILIES
 from maxent.policy.policy import presets
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 DOCUMENT = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
 PEOPLE = pd.read_csv(D1 / "truth.csv")
 QI = PEOPLE[["Education", "Country", "Gender"]]
@@ -95,12 +94,7 @@ def memorised(folder: Path) -> Any:
     others = pd.DataFrame({"x": dice.choice(names, 60), "ill": dice.choice(["no", "yes"], 60)})
     leaves = [{"id": x, "counts": {ill: 1}} for x, ill in zip(members["x"], members["ill"], strict=True)]
     root = {"id": "root", "attribute": "x", "branches": [{"in": [x], "child": x} for x in names]}
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "ill", "classes": ["no", "yes"]},
-        "attributes": [{"name": "x", "type": "categorical", "values": names}],
-        "trees": [{"nodes": [root, *leaves]}],
-    }
+    document = release_document("ill", ["no", "yes"], {"x": names}, [root, *leaves])
     (folder / "memorised.json").write_text(json.dumps(document), encoding="utf-8")
     return maxent.check(folder / "memorised.json", members, truth=members, control=others, min_leaf=1).review
 
@@ -181,6 +175,7 @@ def matters(tmp_path_factory: pytest.TempPathFactory) -> Matters:
 
 
 Case = tuple[str, Any]
+# Id -> what it is judged of and against, so that it passes, fails, and cannot be told.
 CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX101": (("plain", 2), ("plain", 3), ("sampled", 3)),
     "MX102": (("plain", 1), ("plain", 2), ("labels", 2)),
@@ -215,7 +210,6 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX504": (("plain", True), ("of others", True), ("sampled", True)),
     "MX505": (("controlled", ["beyond_control"]), ("controlled", ["test_accuracy"]), ("plain", ["beyond_control"])),
 }
-"""Id -> what it is judged of and against, so that it passes, fails, and cannot be told."""
 
 STATUSES = ("pass", "fail", "cannot_tell")
 

@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.documents import release_document
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import command, main
@@ -17,7 +19,6 @@ from maxent.commands import main as cli
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 D2 = [str(ROOT / "examples/d2" / name) for name in ("tree.json", "qi.csv")]
 TRUTH1 = ["--truth", str(ROOT / "examples/d1/truth.csv")]
@@ -40,24 +41,20 @@ def release(tmp_path, document):
 
 def stump(values=("a", "b"), classes=("no", "yes"), name="V", **first):
     """A release with one categorical split; ``first`` is stated about its first leaf."""
-    return {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": list(classes)},
-        "attributes": [{"name": name, "type": "categorical", "values": list(values)}],
-        "trees": [
+    return release_document(
+        "T",
+        classes,
+        {name: list(values)},
+        [
             {
-                "nodes": [
-                    {
-                        "id": "N",
-                        "attribute": name,
-                        "branches": [{"in": [values[0]], "child": "A"}, {"in": list(values[1:]), "child": "B"}],
-                    },
-                    {"id": "A", **first},
-                    {"id": "B"},
-                ]
-            }
+                "id": "N",
+                "attribute": name,
+                "branches": [{"in": [values[0]], "child": "A"}, {"in": list(values[1:]), "child": "B"}],
+            },
+            {"id": "A", **first},
+            {"id": "B"},
         ],
-    }
+    )
 
 
 def test_the_summary_has_every_key_of_the_contract(capsys):

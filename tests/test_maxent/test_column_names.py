@@ -12,8 +12,7 @@ from maxent.models.tables.columns.column_names import own_names
 
 NAMES = ["count", "P(yes)", "divergence", "leaf", "leaf_n", "span", "population", "attack", "disclosed", "tree", "n"]
 NAMES += ["label", "count(no)", "people", "rows", "groups", "possible rows", "maxent_count", "node", "branch"]
-RENAMED = "maxent_maxent_count"
-"""There is an attribute ``maxent_count``, too."""
+RENAMED = "maxent_maxent_count"  # There is an attribute ``maxent_count``, too
 
 
 @pytest.fixture
@@ -66,6 +65,7 @@ CALLS = {
 
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=16)
 def test_ours_are_prefixed_in_every_file(folder, case, suffix):
     arguments, names = case
     assert main([*arguments, f"out{suffix}"]) == 0

@@ -11,8 +11,9 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from parted import few_rows, public, same, written
-from strategies import thorough
+from support.parted import few_rows, public, same, written
+from support.paths import D1
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
@@ -22,7 +23,6 @@ from maxent.models.release import Tree
 from maxent.results.reliability import unwarned
 from maxent.solvers.solve import dask_cluster
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
 CALL = ["compare", TREE, TREE, QI, "--truth", TRUTH]
 

@@ -123,6 +123,7 @@ def test_the_tabulator_key_in_an_interactive_bash(script, tmp_path):
 
 
 @needs_bash
+@pytest.mark.regression(number=19)
 def test_it_is_installed_for_bash(tmp_path):
     (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n", encoding="utf-8")
     installed = bash("maxent --install-completion; exit $?", tmp_path)

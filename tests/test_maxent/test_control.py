@@ -1,7 +1,5 @@
 """Control people: what a release gives away about its people beyond what it teaches about people like them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from itertools import pairwise
@@ -11,6 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.documents import release_document
 
 import maxent
 from maxent import InvalidInput
@@ -94,19 +93,15 @@ def test_a_mean_of_weighted_numbers_is_that_of_as_many_people() -> None:
 
 def tree(folder: Path, leaves: dict[str, dict[str, int]], branches: list[dict[str, Any]]) -> str:
     """A tree on one number, with counts."""
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [{"name": "A", "type": "numeric"}],
-        "trees": [
-            {
-                "nodes": [
-                    {"id": "r", "attribute": "A", "branches": branches},
-                    *({"id": name, "counts": counts} for name, counts in leaves.items()),
-                ]
-            }
+    document = release_document(
+        "T",
+        ["x", "y"],
+        {"A": None},
+        [
+            {"id": "r", "attribute": "A", "branches": branches},
+            *({"id": name, "counts": counts} for name, counts in leaves.items()),
         ],
-    }
+    )
     (folder / "tree.json").write_text(json.dumps(document), encoding="utf-8")
     return str(folder / "tree.json")
 

@@ -1,7 +1,5 @@
 """``maxent convert`` and `maxent.convert`: a model as a release, with what survived; and what is refused."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import pickle
@@ -10,12 +8,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 MODEL, TRUTH = str(D1 / "model.txt"), str(D1 / "truth.csv")
 QI = ["Education", "Country", "Gender"]
 

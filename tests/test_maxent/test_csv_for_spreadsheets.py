@@ -46,6 +46,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("arguments", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=10)
 def test_no_cell_is_a_formula(folder, arguments):
     assert main(arguments) == 0
     safe = cells("out.csv")
@@ -96,6 +97,7 @@ def test_ranges_below_zero_are_read_back(tmp_path):
     pd.testing.assert_frame_equal(first, second)
 
 
+@pytest.mark.regression(number=10)
 def test_a_name_that_begins_with_a_bracket_is_no_argument_of_an_item(folder, capsys):
     Path("qi.csv").rename("[qi].csv")
     assert main(["explain", "=tree.json", "[qi].csv", "--latex"]) == 0

@@ -140,11 +140,7 @@ def test_names_of_files():
     assert file_names("a/{k}/tree-{k}.json", [5]) == ("a/5/tree-5.json",)
 
 
-PUBLISHED = {
-    "labels": {"label"},
-    "rates": {"label", "error_rate", "n"},
-    "counts": {"label", "n", "counts"},
-}
+PUBLISHED = {"labels": {"label"}, "rates": {"label", "error_rate", "n"}, "counts": {"label", "n", "counts"}}
 
 
 @pytest.mark.parametrize("publish", PUBLISHED)

@@ -1,7 +1,5 @@
 """The best subtree that passes its own audit, against audits of all subtrees."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from limited import ends, held, trees
+from support.limited import ends, held, trees
 
 from maxent.api.adversary.estimate import estimate
 from maxent.api.releases import audited

@@ -1,7 +1,5 @@
 """Trees of a forest that together stay within limits."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

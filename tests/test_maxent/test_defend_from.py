@@ -1,7 +1,5 @@
 """Defenses that start from a tree of another tool."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,14 +1,12 @@
 """Numbers on inner nodes give removed leaves away: all that they give away is found, and it is the truth."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
-from attacked import DISEASE, numeric_split, pair, people, place_of
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Style, cases, leaves_of, thorough
+from support.attacked import DISEASE, numeric_split, pair, people, place_of
+from support.strategies import Style, cases, leaves_of, thorough
 
 import maxent
 from maxent.api.adversary.audit import audit_release

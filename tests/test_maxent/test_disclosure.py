@@ -98,6 +98,7 @@ def test_summary_never_hides_an_infinite_divergence():
     assert summary == d.DivergenceSummary(overall=None, max=None, top=(1,), top_k_average=None, infinite=1)
 
 
+@pytest.mark.regression(number=3)
 def test_vulnerability_and_certainty_weigh_individuals():
     posterior = [[0.999, 0.001], [0.6, 0.4], [0.9989, 0.0011]]
     assert d.certain([[0.999 - 9e-7, 0.001 + 9e-7], [0.999 - 2e-6, 0.001 + 2e-6]], [1, 1]) == 1  # within the tolerance
@@ -228,6 +229,7 @@ def test_measure_gathers_plain_numbers():
     assert found.is_certain.tolist() == [False, False, True, False, True, False, True]
 
 
+@pytest.mark.regression(number=3)
 def test_exact_numbers_take_the_place_of_computed_ones():
     posterior = [[0.999 - 1e-9, 0.001 + 1e-9], [0.999, 0.001], [0.5, 0.5]]
     found = d.measure(posterior, [3, 5, 7], surest=[0.9989999, 0.999, 0.5], possible=[0.9989999, 1.0, 1.0])

@@ -1,7 +1,5 @@
 """Results in a console and in a notebook: a few lines, a small table, whatever they hold; and warnings about them."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 import warnings
@@ -16,6 +14,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.paths import D1
 
 import maxent
 from maxent.models.errors import InvalidInput
@@ -23,7 +22,6 @@ from maxent.models.formats.conversion import Converted
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.text.display import LINES, ROWS, WIDTH, Display
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 EVIL = "<script>alert(1)</script>\x1b[31m"
 
 
@@ -100,6 +98,7 @@ def test_a_result_is_a_few_lines_in_a_console(kind: str, found: dict[str, object
 
 
 @pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.regression(number=17)
 def test_a_result_is_a_small_escaped_table_in_a_notebook(kind: str, found: dict[str, object]) -> None:
     html = found[kind]._repr_html_()  # type: ignore[attr-defined]
     tags = Tags(html).tags
@@ -115,6 +114,7 @@ def test_a_verdict_without_limits_says_so() -> None:
     assert repr(maxent.estimate(stump(), people()).verdict()) == "verdict: no limits were stated"
 
 
+@pytest.mark.regression(number=17)
 def test_a_large_estimate_is_shown_in_ten_lines_and_twelve_rows() -> None:
     result = large()
     text = repr(result)
@@ -176,6 +176,7 @@ DOUBTFUL = {
 
 
 @pytest.mark.parametrize("name", DOUBTFUL)
+@pytest.mark.regression(number=17)
 def test_python_warns_once_of_a_result_that_is_not_to_be_relied_on(name: str) -> None:
     call, why = DOUBTFUL[name]
     messages = warned(call)
@@ -227,6 +228,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.regression(number=17)
 def test_a_model_in_place_of_a_release_is_told_what_to_do(name: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         CALLS[name](TREE)

@@ -1,12 +1,9 @@
 """The Python interface: wrong options are refused like wrong files, and results cannot be changed."""
 
-from pathlib import Path
-
 import pytest
+from support.paths import D1
 
 import maxent
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def estimate(**options):

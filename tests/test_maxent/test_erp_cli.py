@@ -1,7 +1,5 @@
 """Error-risk pruning on the command line: trees, records in place of a tree, and ``maxent audit --risk``."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path
@@ -9,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from yang import RANGES, figure_1, records
+from support.yang import RANGES, figure_1, records
 
 import maxent
 from maxent.__main__ import main
@@ -166,26 +164,20 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(folder, capsys, monkey
 REFUSED = {
     "rule of others": (["prune-leaf", "--rule", "twig"], ["rule: expected none for the method prune-leaf"]),
     "rule of kadet": (["kadet", "--rule", "literal"], ["rule: expected none for the method kadet"]),
-    "rule of records": (
-        ["erp", "--rule", "twig", "--publish", "records", "-o", "r.csv"],
-        ["rule: expected none for rec"],
-    ),
+    "rule of records": (["erp", "--rule", "twig", "--publish", "records", "-o", "r.csv"],
+        ["rule: expected none for rec"]),
     "unknown rule": (["erp", "--rule", "branch"], ["branch", "twig", "literal"]),
-    "records of others": (
-        ["none", "--publish", "records", "-o", "r.csv"],
-        ["--publish: expected one of labels, rates, counts, found 'records'"],
-    ),
+    "records of others": (["none", "--publish", "records", "-o", "r.csv"],
+        ["--publish: expected one of labels, rates, counts, found 'records'"]),
     "distance of trees": (["erp", "--distance", "gower"], ["distance: expected none: it needs --publish records"]),
     "test of records": (["erp", "--publish", "records", "--test", "data.csv", "-o", "r.csv"], ["test: expected none"]),
-    "options of kadet": (
-        ["erp", "--l", "2", "--class-public"],
-        ["--l: expected none", "--class-public: expected none"],
-    ),
+    "options of kadet": (["erp", "--l", "2", "--class-public"],
+        ["--l: expected none", "--class-public: expected none"]),
     "records as a tree": (["erp", "--publish", "records", "-o", "r.json"], [".csv or .parquet"]),
     "a tree as records": (["erp", "-o", "r.csv"], ["ends in .json"]),
     "few records": (["erp", "--k", "151"], ["at least k = 151 records"]),
     "few records in tiers": (["erp", "--k", "151", "--publish", "records", "-o", "r.csv"], ["at least k = 151"]),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", REFUSED.values(), ids=REFUSED)

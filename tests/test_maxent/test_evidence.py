@@ -1,7 +1,5 @@
 """Limits with the truth: right guesses, the base rate, and leaves that are pure in truth."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -9,6 +7,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.documents import release_document
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -17,7 +17,6 @@ from maxent.evidence.baseline import baseline_of
 from maxent.plotting.estimates import draw_estimate
 from maxent.policy.checks.registry import BY_KEY
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI, TRUTH = str(D1 / "qi.csv"), str(D1 / "truth.csv")
 
 
@@ -113,33 +112,21 @@ def people() -> pd.DataFrame:
 
 
 def test_leaves_of_private_attributes_are_pure_only_whatever_these_are(tmp_path: Path) -> None:
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [
+    document = release_document(
+        "T",
+        ["x", "y"],
+        [
             {"name": "a", "type": "categorical", "values": ["1", "2"]},
             {"name": "b", "type": "categorical", "values": ["p", "q"], "role": "private"},
         ],
-        "trees": [
-            {
-                "nodes": [
-                    {
-                        "id": "r",
-                        "attribute": "a",
-                        "branches": [{"in": ["1"], "child": "s"}, {"in": ["2"], "child": "t"}],
-                    },
-                    {
-                        "id": "s",
-                        "attribute": "b",
-                        "branches": [{"in": ["p"], "child": "u"}, {"in": ["q"], "child": "v"}],
-                    },
-                    {"id": "t", "label": "x"},
-                    {"id": "u", "label": "x"},
-                    {"id": "v", "label": "y"},
-                ]
-            }
+        [
+            {"id": "r", "attribute": "a", "branches": [{"in": ["1"], "child": "s"}, {"in": ["2"], "child": "t"}]},
+            {"id": "s", "attribute": "b", "branches": [{"in": ["p"], "child": "u"}, {"in": ["q"], "child": "v"}]},
+            {"id": "t", "label": "x"},
+            {"id": "u", "label": "x"},
+            {"id": "v", "label": "y"},
         ],
-    }
+    )
     frame, path = people(), tmp_path / "tree.json"
     for more, pure in (({}, 6), ({"release": {"sampling_rate": 0.5}}, 0)):  # of a = 2 alone
         path.write_text(json.dumps(document | more), encoding="utf-8")

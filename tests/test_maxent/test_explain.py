@@ -2,12 +2,13 @@
 
 import json
 import re
-from pathlib import Path
 
 import casadi
 import numpy as np
 import pandas as pd
 import pytest
+from support.documents import release_document
+from support.paths import ROOT
 
 from maxent.__main__ import main
 from maxent.api.adversary.estimate import compile_release, estimate
@@ -16,29 +17,22 @@ from maxent.constraints.impurity import impurity_latex
 from maxent.formulas.latex import escaped, latex_document
 from maxent.formulas.pyomo_nl import lifted_program
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 WORK = {"name": "Work", "type": "categorical", "values": ["none", "some", "full"]}
-CART = {
-    "format": "maxent/1",
-    "target": {"name": "T", "classes": ["a_b", "50%"]},
-    "attributes": [{"name": "Age", "type": "numeric"}, WORK],
-    "trees": [
-        {
-            "induction": {"impurity": "gini", "candidates": "thresholds"},
-            "nodes": [
-                {
-                    "id": "N_1",
-                    "attribute": "Age",
-                    "branches": [{"le": 37.5, "child": "L1"}, {"gt": 37.5, "child": "L2"}],
-                },
-                {"id": "L1", "counts": {"a_b": 6, "50%": 1}},
-                {"id": "L2", "label": "50%"},
-            ],
-        }
-    ],
-}
+CART = release_document(
+    "T",
+    ["a_b", "50%"],
+    [{"name": "Age", "type": "numeric"}, WORK],
+    {
+        "induction": {"impurity": "gini", "candidates": "thresholds"},
+        "nodes": [
+            {"id": "N_1", "attribute": "Age", "branches": [{"le": 37.5, "child": "L1"}, {"gt": 37.5, "child": "L2"}]},
+            {"id": "L1", "counts": {"a_b": 6, "50%": 1}},
+            {"id": "L2", "label": "50%"},
+        ],
+    },
+)
 AGES = [20, 21, 22, 30, 31, 32, 37, 40, 41, 42]
 
 

@@ -1,17 +1,15 @@
 """Verdict and report from Python, and the first page of a report."""
 
-from __future__ import annotations
-
 import pickle
 from pathlib import Path
 
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = (D1 / "tree.json", D1 / "qi.csv")
 TRUTH = D1 / "truth.csv"
 

@@ -5,7 +5,7 @@ import json
 import sys
 
 import pytest
-from search import some
+from support.search import some
 
 from maxent.__main__ import main
 from tests.test_maxent.test_malformed_cli import BASE, QI, TRUTH
@@ -115,12 +115,13 @@ def run(capsys, monkeypatch, arguments):
     return status, printed.out + printed.err
 
 
+# Shapes that are tried by default; the others take long together, and so do all but the first with `bench`.
 USUAL = ("shadow", "one line", "json", "json broken", "toml", "csv", "csv semicolons", "binary")
-"""Shapes that are tried by default; the others take long together, and so do all but the first with `bench`."""
 
 
 @pytest.mark.parametrize("shape", USUAL)
 @pytest.mark.parametrize("role", CALLS)
+@pytest.mark.regression(number=13)
 def test_nothing_of_a_foreign_file_is_shown(folder, capsys, monkeypatch, role, shape):
     by_bench = shape not in USUAL[1:]
     nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command != "bench" or by_bench)
@@ -140,6 +141,7 @@ def test_nor_of_files_of_other_shapes(folder, capsys, monkeypatch, role, shape):
 @pytest.mark.slow
 @pytest.mark.search
 @pytest.mark.parametrize(("role", "shape"), some([(role, shape) for shape in USUAL[1:] for role in BENCHED], 4))
+@pytest.mark.regression(number=13)
 def test_nor_by_bench(folder, capsys, monkeypatch, role, shape):
     """It starts a process for each call."""
     nothing_shown(folder, capsys, monkeypatch, role, shape, lambda command: command == "bench")

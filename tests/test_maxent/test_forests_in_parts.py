@@ -12,8 +12,8 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import check_numbers, public, same
-from strategies import thorough
+from support.parted import check_numbers, public, same
+from support.strategies import thorough
 
 import maxent
 from maxent.api.parts import estimate as engine

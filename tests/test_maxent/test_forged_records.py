@@ -1,7 +1,5 @@
 """Forged records: everything that a record states is computed again or compared, or named as not verified."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import shutil
@@ -11,13 +9,13 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
 from maxent.policy.policy import Policy
 from maxent.policy.record import schema
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 POLICY = """
 extends = "satre"
 [limits]
@@ -39,8 +37,7 @@ Forgery = Callable[[Any], None]
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with a policy, a truth, control people and everything else that a check reads, and its record."""
     folder = tmp_path_factory.mktemp("forged")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, folder / name)
+    copy_d1(folder)
     people = pd.read_csv(D1 / "truth.csv")
     people.iloc[::2].to_csv(folder / "control.csv", index=False)
     people.head(1).assign(count=1).to_csv(folder / "facts.csv", index=False)
@@ -219,6 +216,7 @@ def without_option(name: str) -> Forgery:
 
 
 OTHER = "0" * 64
+# Name of a forgery of more than one field -> what forges, and the first field that differs, or is not verified.
 FORGERIES: dict[str, tuple[Forgery, str]] = {
     "loosened": (loosened, "criteria.thresholds.min_leaf"),
     "loosened a little": (loosened_a_little, "criteria.thresholds.max_posterior"),
@@ -246,11 +244,11 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
     "a file twice": (listed_twice, "inputs: table qi.csv"),
     "without a limit of the call": (without_option("limits"), "criteria.thresholds.max_certain"),
 }
-"""Name of a forgery of more than one field -> what forges, and the first field that differs, or is not verified."""
 
+# Forgeries of more than one field that nothing tells: the field is not verified.
 UNVERIFIED = ("said by another version", "without control")
-"""Forgeries of more than one field that nothing tells: the field is not verified."""
 
+# Place of a field -> a value that is forged, and the first field that differs: empty where it is that very one.
 EACH: dict[str, tuple[Any, str]] = {
     "created": ("2020-01-01T00:00:00Z", "not verified"),
     "title": ("Others", "not verified"),
@@ -340,7 +338,6 @@ EACH: dict[str, tuple[Any, str]] = {
     "decision/reason": ("none", "not verified"),
     "decision/decided_at": ("2026-11-30", "not verified"),
 }
-"""Place of a field -> a value that is forged, and the first field that differs: empty where it is that very one."""
 
 
 @pytest.mark.parametrize("name", [*FORGERIES, *EACH])

@@ -1,7 +1,5 @@
 """Gates: a model card from a record, MLflow, hooks of pre-commit and the reusable workflow, as their users run them."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -14,6 +12,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from support.paths import D1, ROOT, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -21,8 +20,6 @@ from maxent.commands.main import COMMANDS
 from maxent.mlflow import log_review
 from maxent.models.errors import InvalidInput
 
-ROOT = Path(__file__).parents[2]
-D1 = ROOT / "examples" / "d1"
 PROGRAMS = Path(sys.executable).parent
 POLICY = 'name = "Ours | <b>"\n[limits]\nmin_leaf = %d\nmax_pure = 2\n[off]\nMX104 = "agreed *in writing*"\n'
 
@@ -30,8 +27,7 @@ POLICY = 'name = "Ours | <b>"\n[limits]\nmin_leaf = %d\nmax_pure = 2\n[off]\nMX1
 @pytest.fixture
 def folder(tmp_path):
     """A folder with a release, tables and two policies: one that it keeps, and one that it does not."""
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, tmp_path)
+    copy_d1(tmp_path)
     (tmp_path / "kept.toml").write_text(POLICY % 1, encoding="utf-8")
     (tmp_path / "broken.toml").write_text(POLICY % 10, encoding="utf-8")
     return tmp_path

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import SURE, Case, cases, true_masses
+from support.documents import release_document
+from support.strategies import SURE, Case, cases, true_masses
 
 import maxent
 from maxent.__main__ import main
@@ -27,19 +28,17 @@ def release(*leaves, inner=None, split=("u", "v", "w"), private=False, **extra):
     ]
     values = {"A": list(split[: len(leaves)]), "B": ["0", "1", "2", "3"]}
     return parse_release(
-        {
-            "format": "maxent/1",
-            "target": {"name": "T", "classes": ["a", "b"]},
-            "attributes": [
+        release_document(
+            "T",
+            ["a", "b"],
+            [
                 {"name": name, "type": "categorical", "values": values[name]}
                 | ({"role": "private"} if private and name == "A" else {})
                 for name in values
             ],
-            "trees": [
-                {"nodes": [{"id": "N", "attribute": "A", "branches": branches, **(inner or {})}, *filter(None, leaves)]}
-            ],
+            [{"id": "N", "attribute": "A", "branches": branches, **(inner or {})}, *filter(None, leaves)],
             **extra,
-        },
+        ),
         "release",
     )
 

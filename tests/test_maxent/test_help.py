@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_args
 
 import pytest
+from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
@@ -24,11 +25,9 @@ from maxent.models.release import Impurity
 from maxent.models.tables.training import Missing
 from maxent.models.trees.printed_rates import Rounding
 
-ROOT = Path(__file__).parents[2]
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
 METHODS = [f"defend {name}" for name in method_names()]
-COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]
-"""Commands that have options of their own."""
+COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]  # Commands that have options of their own
 
 
 def help_of(capsys, *command, flag="--help-all"):
@@ -68,6 +67,7 @@ def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
 
 
 @pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.regression(number=19)
 def test_every_option_is_in_a_panel(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
     text = help_of(capsys, command)
@@ -154,6 +154,7 @@ def test_the_panels_of_an_estimate(capsys, monkeypatch):
 @pytest.mark.parametrize(
     "command", [[], ["defend"], *([name] for name in COMMANDS)], ids=lambda command: " ".join(command) or "maxent"
 )
+@pytest.mark.regression(number=19)
 def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, columns):
     monkeypatch.setenv("COLUMNS", str(columns))
     text = help_of(capsys, *command)
@@ -174,6 +175,7 @@ def test_the_usage_names_what_is_needed(capsys):
     assert help_of(capsys, "compare").startswith("Usage: maxent compare TREE... QI [OPTIONS]\n")
 
 
+@pytest.mark.regression(number=19)
 def test_every_command_has_two_examples_of_its_own():
     for name in (*COMMANDS, "defend"):
         examples = examples_of(name)
@@ -208,8 +210,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-LONG = {"bench", "sweep"}
-"""Commands whose examples take seconds."""
+LONG = {"bench", "sweep"}  # Commands whose examples take seconds
 
 
 @pytest.mark.parametrize(
@@ -284,6 +285,7 @@ problem, and for all trials of a search."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, uses in meanings().items() if len(uses) > 1))
+@pytest.mark.regression(number=19)
 def test_an_option_means_the_same_wherever_it_is(name):
     uses = meanings()[name]
     assert len({use[1:] for use in uses}) == 1 + (name in TWO_MEANINGS), uses

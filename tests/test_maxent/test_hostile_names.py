@@ -7,15 +7,16 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from studies import write_study
-from terminals import in_terminal, many_in_terminal, steering
+from support.documents import release_document
+from support.studies import write_study
+from support.terminals import in_terminal, many_in_terminal, steering
 
 import maxent
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
+# Sequences that set the title, clear the screen, turn the text; a line separator, and markup of Rich's.
 BAD = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2028\x7f\u200b[red]"
-"""Sequences that set the title, clear the screen, turn the text; a line separator, and markup of Rich's."""
 
 SHOWN = b"\\x1b]0;owned\\x07\\x1b[2J\\x9b31m\\u202e\\u2028\\x7f\\u200b[red]"
 
@@ -26,28 +27,23 @@ FILE, QI = f"tree{BAD}.json", f"qi{BAD}.csv"
 
 def document(**leaf):
     """A release all of whose names are bad."""
-    return {
-        "format": "maxent/1",
-        "target": {"name": f"T{BAD}", "classes": CLASSES},
-        "attributes": [
-            {"name": f"V{BAD}", "type": "categorical", "values": VALUES},
-            {"name": f"W{BAD}", "type": "numeric"},
-        ],
-        "trees": [
-            {
-                "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "thresholds"},
-                "nodes": [
-                    {
-                        "id": f"N{BAD}",
-                        "attribute": f"V{BAD}",
-                        "branches": [{"in": VALUES[:1], "child": f"A{BAD}"}, {"in": VALUES[1:], "child": f"B{BAD}"}],
-                    },
-                    {"id": f"A{BAD}", "counts": {CLASSES[0]: 3, CLASSES[1]: 1}},
-                    {"id": f"B{BAD}", "label": CLASSES[0], **leaf},
-                ],
-            }
-        ],
-    }
+    return release_document(
+        f"T{BAD}",
+        CLASSES,
+        {f"V{BAD}": VALUES, f"W{BAD}": None},
+        {
+            "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "thresholds"},
+            "nodes": [
+                {
+                    "id": f"N{BAD}",
+                    "attribute": f"V{BAD}",
+                    "branches": [{"in": VALUES[:1], "child": f"A{BAD}"}, {"in": VALUES[1:], "child": f"B{BAD}"}],
+                },
+                {"id": f"A{BAD}", "counts": {CLASSES[0]: 3, CLASSES[1]: 1}},
+                {"id": f"B{BAD}", "label": CLASSES[0], **leaf},
+            ],
+        },
+    )
 
 
 STUDY = """
@@ -114,8 +110,7 @@ CALLS = {
 }
 
 
-UNNAMED = ("backends", "bench")
-"""Calls whose results have no names from files."""
+UNNAMED = ("backends", "bench")  # Calls whose results have no names from files
 
 
 @pytest.fixture(scope="module")
@@ -124,6 +119,7 @@ def ran(folder):
 
 
 @pytest.mark.parametrize("name", CALLS)
+@pytest.mark.regression(number=10)
 def test_no_name_steers_the_terminal(ran, name):
     status, arrived = ran[name]
     assert steering(arrived) == []
@@ -133,6 +129,7 @@ def test_no_name_steers_the_terminal(ran, name):
     assert (shown in arrived) == (name not in UNNAMED)
 
 
+@pytest.mark.regression(number=10)
 def test_what_a_progress_bar_says_is_no_markup(ran):
     """It used to end the study that is called so."""
     assert rb"a [/b]\x1b]0;owned" in ran["sweep"][1]
@@ -144,6 +141,7 @@ def test_terminals_without_escape_sequences_get_none(folder):
     assert b"\x1b" not in arrived
 
 
+@pytest.mark.regression(number=10)
 def test_nothing_is_printed_but_where_text_is_made_printable():
     """Of all modules of the package."""
     allowed = {"text/terminal.py", "command_line/progress.py", "commands/main.py", "__main__.py"}

@@ -1,20 +1,19 @@
 """Numbers of hundreds and thousands of digits, as options and in Python: refused with a sentence."""
 
-from pathlib import Path
-
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
 from maxent.disclosure.limits import Limits
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 HUGE = 10**400
 
 
 @pytest.mark.parametrize("option", ["--max-certain", "--min-k", "--starts", "--seed", "--jobs", "--top"])
 @pytest.mark.parametrize("text", [str(HUGE), "9" * 5000, "1e400", "nan"])
+@pytest.mark.regression(number=15)
 def test_options(capsys, option, text):
     assert main(["estimate", *FILES, f"{option}={text}"]) == 2
     printed = capsys.readouterr()

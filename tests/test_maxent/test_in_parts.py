@@ -14,9 +14,10 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from parted import check_numbers, public, same
 from pyarrow import parquet
-from strategies import thorough
+from support.parted import check_numbers, public, same
+from support.paths import D1
+from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
@@ -46,7 +47,6 @@ def test_the_numbers_of_many_are_those_of_an_estimate_in_one_piece(data):
 
 
 NAMES = ["job", "age"]
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.fixture

@@ -6,22 +6,20 @@ import shutil
 from pathlib import Path
 
 import pytest
-from studies import STUDY, people, write_study
+from support.paths import copy_d1
+from support.studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.files.output import check_apart, check_outputs
 from maxent.studies.sweep import sweep
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
-
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """The small release with its tables, under names of all kinds."""
     monkeypatch.chdir(tmp_path)
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, name)
+    copy_d1(tmp_path)
     lines = Path("qi.csv").read_text(encoding="utf-8").splitlines(keepends=True)
     Path("q1.csv").write_text("".join(lines[:6]), encoding="utf-8")
     Path("q2.csv").write_text("".join([lines[0], *lines[6:]]), encoding="utf-8")
@@ -82,6 +80,7 @@ CALLS = {
 
 
 @pytest.mark.parametrize("arguments", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=9)
 def test_an_input_is_never_replaced(folder, capsys, arguments):
     for name in ("t.html", "t.svg", "t.json", "m.col", "m.row", "m.nl", "caf\u00e9.csv"):
         shutil.copy("truth.csv" if name == "t.json" else "qi.csv", name)
@@ -107,6 +106,7 @@ def test_a_name_with_brackets_is_no_pattern(folder):
     assert Path("q1.csv").read_bytes() == before
 
 
+@pytest.mark.regression(number=9)
 def test_outputs_do_not_replace_one_another(folder, capsys):
     call = ["explain", "tree.json", "qi.csv"]
     refused(folder, capsys, [*call, "--nl", "m.nl", "--pyomo", "m.col"], "which is the file of --pyomo too")
@@ -114,6 +114,7 @@ def test_outputs_do_not_replace_one_another(folder, capsys):
     refused(folder, capsys, ["audit", "tree.json", "-o", "a.csv", "--as-table", "A.csv"], "systems ignore case")
 
 
+@pytest.mark.regression(number=9)
 def test_several_releases_replace_no_input(folder, capsys):
     shutil.copy("truth.csv", "r-k3.json")
     call = ["defend", "prune-leaf", "r-k3.json", "--target", "Salary", "--qi", "Sex", "--k", "2", "--k", "3"]
@@ -145,6 +146,7 @@ STUDIES = {
 
 
 @pytest.mark.parametrize("case", STUDIES.values(), ids=STUDIES)
+@pytest.mark.regression(number=9)
 def test_a_study_replaces_nothing_that_it_reads(tmp_path, capsys, case):
     name, old, new = case
     table = people(tmp_path)

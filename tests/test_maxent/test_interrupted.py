@@ -13,7 +13,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
+from support.contested import contested
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -29,9 +30,7 @@ from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.clock import Clock, OutOfTime
 from maxent.solvers.solution import Solution, Stop
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
-PATIENT = 60.0
-"""Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest."""
+PATIENT = 60.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 

@@ -1,13 +1,11 @@
 """A kADET release passes its own audit."""
 
-from __future__ import annotations
-
 from typing import Any
 
-from anonymity import groups_by_span, hierarchies, training_of
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import People, populations, thorough
+from support.anonymity import groups_by_span, hierarchies, training_of
+from support.strategies import People, populations, thorough
 
 import maxent
 from maxent.models.defenses.kadet.parameters import Kadet

@@ -9,15 +9,14 @@ import time
 from pathlib import Path
 
 import pytest
-from studies import STUDY, people, write_study
+from support.paths import D1
+from support.studies import STUDY, people, write_study
 
 from maxent.models.files.scratch import PREFIX, remove_dead, scratch
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks are those of POSIX")
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
-MARK = "Zyxwvut"
-"""A value of confidential records."""
+MARK = "Zyxwvut"  # A value of confidential records
 
 
 @pytest.fixture
@@ -77,6 +76,7 @@ def sweeping(tmp_path, temporary):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.regression(number=12)
 def test_a_sweep_that_is_asked_to_end_leaves_no_records(temporary, sweeping, number):
     sweeping.send_signal(number)
     out, err = sweeping.communicate(timeout=300)
@@ -86,6 +86,7 @@ def test_a_sweep_that_is_asked_to_end_leaves_no_records(temporary, sweeping, num
 
 
 @pytest.mark.slow
+@pytest.mark.regression(number=12)
 def test_a_sweep_that_was_killed_leaves_them_to_the_next_run_of_anything(temporary, sweeping):
     sweeping.kill()
     sweeping.wait()

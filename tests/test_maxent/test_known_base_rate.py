@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.documents import release_document
 
 import maxent
 from maxent.disclosure.judging import judge
@@ -21,12 +22,7 @@ ATTRIBUTES = [{"name": "a", "type": "categorical", "values": ["x", "y"]}]
 def silent():
     """A tree whose leaves say nothing of classes."""
     split = {"id": "r", "attribute": "a", "branches": [{"in": ["x"], "child": "p"}, {"in": ["y"], "child": "q"}]}
-    return {
-        "format": "maxent/1",
-        "target": {"name": "ill", "classes": ["no", "yes"]},
-        "attributes": ATTRIBUTES,
-        "trees": [{"nodes": [split, {"id": "p"}, {"id": "q"}]}],
-    }
+    return release_document("ill", ["no", "yes"], ATTRIBUTES, [split, {"id": "p"}, {"id": "q"}])
 
 
 def people():

@@ -1,18 +1,15 @@
 """Whose class follows from the file of a model of any library is never passed over."""
 
-from __future__ import annotations
-
 from collections import Counter
 from importlib import import_module
 
 import pytest
-from libraries import drawn, judged, model
-from search import cases
+from support.libraries import drawn, judged, model
+from support.search import cases
 
 FIRST = 40
 TURNS = range(5)
-EACH = 20
-"""Models of a turn: a hundred in all, and a thousand in a round of a hunt."""
+EACH = 20  # Models of a turn: a hundred in all, and a thousand in a round of a hunt
 
 
 def test_the_libraries_are_there() -> None:

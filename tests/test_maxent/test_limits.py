@@ -4,7 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from reported import written
+from support.documents import release_document
+from support.paths import ROOT
+from support.reported import written
 
 import maxent
 from maxent import InvalidInput
@@ -14,7 +16,6 @@ from maxent.disclosure.checked_arrays import TOLERANCE
 from maxent.disclosure.judging import judge, judge_rows
 from maxent.disclosure.limits import Limits, in_words
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 
@@ -41,6 +42,7 @@ def test_a_limit_may_be_reached_but_not_passed(within, beyond):
     assert (status(within), status(beyond)) == ("pass", "fail")
 
 
+@pytest.mark.regression(number=3)
 def test_a_computed_probability_is_compared_with_its_error():
     limits = Limits(max_posterior=0.9)
     assert status(limits, max_posterior=0.9) == "pass"  # as exact counts are
@@ -58,6 +60,7 @@ def test_a_computed_probability_is_compared_with_its_error():
     ("found", "limit", "text"),
     [(0.9504, 0.95, "0.9504"), (0.95, 0.95, "0.950"), (0.9996, 0.9, "1.000"), (0.99994, 0.99995, "0.9999")],
 )
+@pytest.mark.regression(number=3)
 def test_a_number_does_not_look_like_a_limit_that_it_is_not(found, limit, text):
     [check] = judged(Limits(max_posterior=limit), max_posterior=found).checks
     assert check.found_text == text
@@ -78,6 +81,7 @@ def test_what_is_not_known_is_no_permission():
     assert status(Limits(min_k=5), reliable=False) == "pass"  # groups are counted, not estimated
 
 
+@pytest.mark.regression(number=7)
 def test_what_is_published_has_to_keep_a_limit_too():
     assert status(Limits(max_posterior=0.95), possible_posterior=0.95) == "pass"
     assert status(Limits(max_posterior=0.95), possible_posterior=0.96) == "cannot_tell"
@@ -154,15 +158,11 @@ def test_what_groups_prove_counts_where_it_is_worse():
     assert not any("proves" in line for line in told)
 
 
+@pytest.mark.regression(number=7)
 def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
     split = {"id": "r", "attribute": "A", "branches": [{"in": ["a"], "child": "p"}, {"in": ["b"], "child": "q"}]}
     leaves = [{"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
-        "trees": [{"nodes": [split, *leaves]}],
-    }
+    document = release_document("T", ["x", "y"], {"A": ["a", "b"]}, [split, *leaves])
     files = written(tmp_path, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
     limits = ["--max-certain", "0", "--max-posterior", "0.9", "--enforce", "--json"]
     for call in (["estimate", *files], ["compare", files[0], "--qi", files[1]]):
@@ -175,6 +175,7 @@ def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("command", ["estimate", "compare"])
+@pytest.mark.regression(number=7)
 def test_a_tree_of_labels_alone_fails_by_the_one_person_whom_it_proves(tmp_path, capsys, command):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     for node in document["trees"][0]["nodes"]:

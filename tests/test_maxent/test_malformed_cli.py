@@ -8,41 +8,36 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.documents import release_document
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.files.output import write_text
 
-BASE = {
-    "format": "maxent/1",
-    "target": {"name": "Salary", "classes": ["<=50K", ">50K"]},
-    "attributes": [
+BASE = release_document(
+    "Salary",
+    ["<=50K", ">50K"],
+    [
         {"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
         {"name": "Age", "type": "numeric"},
         {"name": "SportsCar", "type": "categorical", "values": ["yes", "no"], "role": "private"},
     ],
-    "release": {"sampling_rate": 1.0, "suppressed_below": 0},
-    "trees": [
-        {
-            "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
-            "nodes": [
-                {
-                    "id": "N1",
-                    "attribute": "Education",
-                    "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
-                },
-                {
-                    "id": "N2",
-                    "attribute": "Age",
-                    "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}],
-                },
-                {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
-                {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
-                {"id": "L3", "label": "<=50K"},
-            ],
-        }
-    ],
-}
+    {
+        "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
+        "nodes": [
+            {
+                "id": "N1",
+                "attribute": "Education",
+                "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
+            },
+            {"id": "N2", "attribute": "Age", "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}]},
+            {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
+            {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
+            {"id": "L3", "label": "<=50K"},
+        ],
+    },
+    release={"sampling_rate": 1.0, "suppressed_below": 0},
+)
 QI = "Education,Age\n" + "Masters,30\n" * 4 + "Masters,40\n" * 2 + "Doctorate,50\n" * 4
 TRUTH = "Education,Age,Salary\n" + "Masters,30,<=50K\n" * 3 + "Masters,30,>50K\n" + "Masters,40,<=50K\n" * 2
 TRUTH += "Doctorate,50,>50K\n" * 3 + "Doctorate,50,<=50K\n"
@@ -205,10 +200,7 @@ FILES = {
     "list": (b"[]", "document: content: expected a JSON object"),
     "no JSON": (b"tree: N1", "document: content: expected a JSON object"),
     "UTF-16": (TEXT.encode("utf-16"), "line 1: encoding: expected text in UTF-8"),
-    "Latin-1": (
-        TEXT.replace("Masters", "Ma\u00eetres").encode("latin-1"),
-        "encoding: expected",
-    ),
+    "Latin-1": (TEXT.replace("Masters", "Ma\u00eetres").encode("latin-1"), "encoding: expected"),
     "NaN": (TEXT.replace("0.25", "NaN").encode(), "node L1: error_rate: expected a number from 0 to 1, found NaN"),
     "Infinity": (TEXT.replace("37.5", "Infinity").encode(), "node N2, branch 1: le: expected a finite number"),
     "1e999": (
@@ -240,10 +232,7 @@ TABLES = {
     "missing value": (b"Education,Age\n,30\n", "qi.csv: line 2: Education: expected a value"),
     "missing number": (b"Education,Age\nMasters,\n", "qi.csv: line 2: Age: expected a finite number"),
     "no number": (b"Education,Age\nMasters,old\n", "qi.csv: line 2: Age: expected a finite number, found 'old'"),
-    "nan": (
-        b"Education,Age\nMasters,nan\n",
-        "no tree can route them), found a missing value ('nan' on 1 line)",
-    ),
+    "nan": (b"Education,Age\nMasters,nan\n", "no tree can route them), found a missing value ('nan' on 1 line)"),
     "inf": (b"Education,Age\nMasters,inf\n", "qi.csv: line 2: Age: expected a finite number, found 'inf'"),
     "ragged": (b"Education,Age\nMasters,30\nMasters\n", "qi.csv: line 3:"),
     "semicolons": (b"Education;Age\nMasters;30;1\n", "qi.csv: header: Education: expected a column of this name"),

@@ -1,23 +1,19 @@
 """The registry of measures: what is entered there is in texts, JSON, tables, sweeps, plots, the report and the docs."""
 
-from __future__ import annotations
-
 import csv
 import json
 import re
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from support.paths import D1, ROOT
 
 import maxent
 from maxent.__main__ import main
 from maxent.disclosure.registry import MEASURES, Measure
 
-ROOT = Path(__file__).parents[2]
-D1 = ROOT / "examples" / "d1"
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]
 
@@ -110,10 +106,10 @@ def test_an_estimate_has_its_measures_where_the_registry_says():
 def test_every_attack_has_its_measures_where_the_registry_says():
     [row] = maxent.compare([FILES[0]], FILES[1]).rows
     attacks = maxent.audit(*FILES)
-    for key, measure in MEASURES.items():
-        if measure.value is None and measure.json and key != "gcp":
-            part, _, last = measure.json.rpartition(".")
-            assert row[key] == (attacks[part] if part else attacks)[last]
+    places = {key: m.json.rpartition(".") for key, m in MEASURES.items() if m.value is None and m.json and key != "gcp"}
+    found = {key: (attacks[part] if part else attacks)[last] for key, (part, _, last) in places.items()}
+    assert found
+    assert found == {key: row[key] for key in found}
 
 
 @pytest.mark.parametrize("key", ["entropy_l_diversity", "alpha_k", "t_closeness"])

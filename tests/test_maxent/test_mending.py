@@ -1,7 +1,5 @@
 """What would pass: the best subtree within limits under a verdict of fail, or why none is offered."""
 
-from __future__ import annotations
-
 import json
 import pickle
 from collections.abc import Iterator

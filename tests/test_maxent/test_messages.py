@@ -4,11 +4,10 @@ import inspect
 import json
 import os
 import pickle
-import shutil
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -20,14 +19,12 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.solvers.registry import MissingExtra, UnknownBackend
 from maxent.text.spelling import in_study, on_command_line, respell, respelled
 
-ROOT = Path(__file__).parents[2]
 COLUMNS = ["--target", "Salary", "--qi", "Education,Country,Gender"]
 
 
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(ROOT / "examples/d1" / name, tmp_path / name)
+    copy_d1(tmp_path)
     (tmp_path / "gaps.csv").write_text("A,B,T\nx,,no\n,2,yes\ny,3,no\n", encoding="utf-8")
     (tmp_path / "semicolons.csv").write_text("Education;Country;Gender\nMasters;USA;Male\nx\n", encoding="utf-8")
     monkeypatch.chdir(tmp_path)
@@ -75,10 +72,7 @@ CALLS = {
             "--rule: expected one of twig, literal, found 'd'",
         ],
     ),
-    "command": (
-        ["audt"],
-        ["COMMAND: expected one of estimate, bounds,", "found 'audt'; did you mean 'audit'?"],
-    ),
+    "command": (["audt"], ["COMMAND: expected one of estimate, bounds,", "found 'audt'; did you mean 'audit'?"]),
     "missing values": (
         ["defend", "none", "gaps.csv", "--target", "T", "--qi", "A", "-o", "out.json"],
         ["gaps.csv: column 'A': values: expected no missing values:", "(--missing category)"],
@@ -188,6 +182,7 @@ def leaks(text):
 
 
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=18)
 def test_a_mistake_in_a_call_is_told_in_the_words_of_the_command_line(folder, capsys, case):
     call, expected = case
     before = sorted(os.listdir(folder))
@@ -222,6 +217,7 @@ def test_of_a_long_line_the_middle_is_left_out(folder, capsys):
 
 
 @pytest.mark.parametrize("case", CALLS.values(), ids=CALLS)
+@pytest.mark.regression(number=18)
 def test_with_json_the_error_is_json(folder, capsys, case):
     call, expected = case
     call = [*call, "--json"] if call[-1] != "--facts" else ["audit", "--json", *call[1:]]
@@ -345,6 +341,7 @@ def test_mentions_are_spelled_where_they_are_shown():
     assert respelled(elsewhere, spell) == elsewhere  # a column may be called like an option
 
 
+@pytest.mark.regression(number=18)
 def test_python_has_its_own_names(folder):
     with pytest.raises(maxent.InvalidInput, match=r"\(missing='category'\)"):
         maxent.defend("gaps.csv", target="T", qi=["A"])

@@ -1,7 +1,5 @@
 """Missing numbers are a value: a release that has them says what one with a number in their place says."""
 
-from __future__ import annotations
-
 import io
 from dataclasses import replace
 from typing import Any
@@ -10,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import Case, cases, populations, thorough
+from support.strategies import Case, cases, populations, thorough
 
 import maxent
 from maxent.models.errors import InvalidInput
@@ -19,8 +17,7 @@ from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.trees.predict import predict_proba
 
-STAND_IN = -1.5
-"""The number of the strategies that is taken to be missing."""
+STAND_IN = -1.5  # The number of the strategies that is taken to be missing
 
 AGE = Attribute("Age", "numeric", missing=True)
 

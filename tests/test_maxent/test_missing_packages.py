@@ -8,11 +8,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from studies import STUDY, people
+from support.paths import D1
+from support.studies import STUDY, people
 
 from maxent.models.packages import BASE, EXTRAS
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 HIDE = """
 # Hides packages from this Python, and from those that it starts: they look as if they were not installed.
@@ -84,6 +83,7 @@ def statuses(said):
 TREE = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 
 
+@pytest.mark.regression(number=21)
 def test_nothing_that_is_optional_is_needed(tmp_path):
     plot = ["estimate", *TREE, "-o", "figure.svg"]
     said = run(tmp_path, "casadi", "duckdb", *EXTRAS, plot=plot, scip=["estimate", *TREE, "--backend", "scip"])
@@ -97,6 +97,7 @@ def test_nothing_that_is_optional_is_needed(tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("module", "backend"), [("cyipopt", "ipopt"), ("cvxpy", "cvxpy"), ("pyomo", "pyomo:ipopt")])
+@pytest.mark.regression(number=21)
 def test_the_default_back_end_does_without_any_other(tmp_path, module, backend):
     said = run(tmp_path, module, own=["estimate", *TREE, "--backend", backend])
     assert statuses(said) == {"own": 2}
@@ -124,6 +125,7 @@ def test_no_table_is_read_without_arrow(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.regression(number=21)
 def test_nothing_imports_casadi_or_duckdb():
     for folder in ("constraints", "maxent", "models", "solvers"):
         for path in (Path(__file__).parents[2] / folder).rglob("*.py"):

@@ -2,8 +2,8 @@
 
 import numpy as np
 import pytest
-from reported import forest
-from small import release_and_people
+from support.reported import forest
+from support.small import release_and_people
 
 import maxent
 from maxent.disclosure.measures import bayes_vulnerability, certain, conditional_entropy, max_posterior

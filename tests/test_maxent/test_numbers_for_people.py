@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.documents import release_document
 
 from maxent.__main__ import main
 from maxent.constraints.program import Contradiction
@@ -16,17 +17,15 @@ def many(tmp_path):
     """1,234,567 people in two leaves, the posterior of one of which is 0.1 + 0.2 or so."""
     leaves = [{"id": "L0", "counts": {"a": 234567, "b": 0}}, {"id": "L1", "counts": {"a": 700000, "b": 300000}}]
     branches = [{"in": ["u"], "child": "L0"}, {"in": ["v"], "child": "L1"}]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "Secret", "classes": ["a", "b"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["u", "v"]}],
-        "trees": [{"nodes": [{"id": "N", "attribute": "A", "branches": branches}, *leaves]}],
-    }
+    document = release_document(
+        "Secret", ["a", "b"], {"A": ["u", "v"]}, [{"id": "N", "attribute": "A", "branches": branches}, *leaves]
+    )
     (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
     (tmp_path / "qi.csv").write_text("A,n\nu,234567\nv,1000000\n", encoding="utf-8")
     return [str(tmp_path / "tree.json"), str(tmp_path / "qi.csv")]
 
 
+@pytest.mark.regression(number=20)
 def test_texts_and_reports_have_commas_and_three_decimals(many, tmp_path, capsys):
     tree, qi = many
     report, limits = str(tmp_path / "out.html"), ["--max-certain", "200000", "--max-posterior", "0.30000000000000004"]

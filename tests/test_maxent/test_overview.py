@@ -1,7 +1,5 @@
 """The whole tree at a glance, and the way to a place, with one condition for each attribute."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Which files a command replaces: those that it wrote before, and with ``--force`` any; nothing is computed before."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil
@@ -18,6 +16,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "d1"
 COLUMNS = "--target Salary --qi Education,Country,Gender"
 FOREIGN = "a,b\n1,2\n"
 
+# Calls, and the suffixes of each of their outputs whose kind a file tells.
 CALLS = {
     "estimate tree.json qi.csv": {"-o": ("csv", "json", "parquet", "svg", "png", "pdf"), "--report": ("html",)},
     "bounds tree.json qi.csv --level closed": {"-o": ("csv", "json", "parquet")},
@@ -47,15 +46,14 @@ CALLS = {
     },
     "card record.json": {"-o": ("md",)},
 }
-"""Calls, and the suffixes of each of their outputs whose kind a file tells."""
 
+# Outputs whose header rows are those of any table of people.
 OF_PEOPLE = {
     "reconstruct tree.json qi.csv -o": "csv",
     "reconstruct tree.json qi.csv --proved": "csv",
     f"defend erp truth.csv {COLUMNS} --k 2 --publish records -o": "csv",
     "fetch adult -o": "csv",
 }
-"""Outputs whose header rows are those of any table of people."""
 
 CASES = [(call, option, suffix) for call, told in CALLS.items() for option, each in told.items() for suffix in each]
 

@@ -1,7 +1,5 @@
 """Plots of estimates and comparisons: what is drawn is what is so, it is readable, and it gets into files."""
 
-from __future__ import annotations
-
 import json
 import re
 import runpy
@@ -15,6 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -27,7 +26,6 @@ from maxent.models.induction.inducers import id3
 from maxent.plotting import comparisons, estimates
 from maxent.results.comparison import Comparison
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / name) for name in ("tree.json", "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]
 
@@ -280,7 +278,7 @@ def test_bars_are_the_measures_of_each_release():
     rows = (*ROWS[:2], row("third", None, 0.1, 0.2, exposed=None))
     axes = drawn(lambda ax: Comparison(rows).plot(ax=ax))
     assert [label.get_text() for label in axes.get_yticklabels()] == [
-        *("certain individuals", "exposed individuals", "Bayes vulnerability", "largest posterior", "train accuracy"),
+        *("certain individuals", "exposed individuals", "Bayes vulnerability", "largest posterior", "train accuracy")
     ]
     widths = [[bar.get_width() for bar in group] for group in axes.containers]
     assert widths == [[0.07, 0.03, 0.6, 0.9, 0.9], [0.07, 0.03, 0.6, 0.9, 0.75], [0.07, 0.0, 0.6, 0.9, 0.2]]
@@ -413,10 +411,7 @@ def test_the_default_plots_have_their_texts_as_texts(tmp_path, capsys):
     ("arguments", "message"),
     {
         "truth": (["--plot", "divergence", "-o", "a.svg"], "maxent: --truth: expected the confidential data"),
-        "table": (
-            ["--plot", "posterior", "-o", "a.csv"],
-            "maxent: --plot: expected -o with a file name that ends in",
-        ),
+        "table": (["--plot", "posterior", "-o", "a.csv"], "maxent: --plot: expected -o with a file name that ends in"),
         "none": (["--plot", "posterior"], "maxent: --plot: expected -o with a file name that ends in"),
         "suffix": (["-o", "a.gif"], "maxent: -o: expected a file name that ends in .csv or"),
     }.values(),

@@ -1,7 +1,5 @@
 """Policies: what files say, and everything that is wrong with them, with file, line and key."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """``maxent predict``: the rows of a table with what the release predicts for each."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 
@@ -9,14 +7,14 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import Case, cases, leaves_of, thorough
+from support.paths import D1
+from support.strategies import Case, cases, leaves_of, thorough
 
 from maxent.__main__ import main
 from maxent.api.releases.predict import predict
 from maxent.models.trees.predict import predict as classes_of
 from maxent.models.trees.predict import predict_proba
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI = str(D1 / "tree.json"), str(D1 / "qi.csv")
 
 

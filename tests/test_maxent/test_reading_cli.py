@@ -32,6 +32,7 @@ def run(capsys, *arguments):
 DEFEND = ("--target", "y", "--qi", "job,zip", "--k", "3", "-o", "tree.json")
 
 
+@pytest.mark.regression(number=1)
 def test_blanks_are_refused_and_stripped_when_asked(folder, capsys):
     status, out, err = run(capsys, "defend", "prune-parent", "blank.csv", *DEFEND)
     assert (status, out) == (2, "")
@@ -52,6 +53,7 @@ def test_blanks_are_refused_and_stripped_when_asked(folder, capsys):
     assert run(capsys, "explain", "tree.json", "blank.csv", "--text", "strip")[0] == 0
 
 
+@pytest.mark.regression(number=2)
 def test_missing_values_are_what_na_names(folder, capsys):
     call = ["defend", "prune-parent", "holes.csv", *DEFEND, "--missing", "category", "--json"]
     status, out, _ = run(capsys, *call)

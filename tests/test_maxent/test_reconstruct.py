@@ -1,7 +1,5 @@
 """``maxent reconstruct``: its table, what of it is proved, and what it refuses."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal
@@ -13,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
@@ -25,8 +24,6 @@ from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.rebuilt.recount import recount
 from maxent.rebuilt.text import print_reconstruction
 from maxent.solvers.tables import rebuild as tables
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 def stump(attribute: str, branches: list[dict[str, object]], counts: list[tuple[int, int]]) -> Tree:
@@ -49,8 +46,8 @@ BY_Q = stump("Q", [{"values": ("p",)}, {"values": ("q|", "r")}], [(2, 0), (1, 3)
 BY_AGE = stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(3, 1), (0, 2)])
 
 
+# Three of class a by the one tree, two by the other.
 CONTRADICTED = release(BY_Q, stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(2, 2), (0, 2)]))
-"""Three of class a by the one tree, two by the other."""
 
 
 def nowhere(*arguments: object) -> None:
@@ -184,8 +181,8 @@ def test_it_needs_or_tools(monkeypatch: pytest.MonkeyPatch) -> None:
         maxent.reconstruct(D1 / "tree.json")
 
 
+# Of the people up to 30 one is of class a and one of class b; of the others both are of class a.
 ONE_OF_EACH = release(stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(1, 1), (2, 0)]))
-"""Of the people up to 30 one is of class a and one of class b; of the others both are of class a."""
 
 
 @pytest.mark.parametrize("ages", [(20, 25, 40, 50), (25, 20, 50, 40)])

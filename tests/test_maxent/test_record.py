@@ -1,7 +1,5 @@
 """Records of checks: their schema, what they hold, and whether they are still true."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -11,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
@@ -20,7 +19,6 @@ from maxent.policy.checks.registry import CHECKS
 from maxent.policy.record import schema
 from maxent.policy.shape import KEYWORDS, shape_problems
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 POLICY = """
 extends = "satre"
 [limits]
@@ -42,8 +40,7 @@ perturbation = "none"
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with everything that a check reads, and its record."""
     folder = tmp_path_factory.mktemp("record")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(D1 / name, folder / name)
+    copy_d1(folder)
     shutil.copy(D1 / "truth.csv", folder / "control.csv")
     people = pd.read_csv(D1 / "truth.csv")
     people.head(1).assign(count=1).to_csv(folder / "facts.csv", index=False)
@@ -94,7 +91,7 @@ def test_a_record_has_every_input_and_every_check(record: Any, folder: Path) -> 
     import hashlib
 
     assert [each["role"] for each in record["inputs"]] == [
-        *("release", "table", "truth", "control", "facts", "marginal", "policy"),
+        *("release", "table", "truth", "control", "facts", "marginal", "policy")
     ]
     for each in record["inputs"]:
         content = (folder / each["path"]).read_bytes()
@@ -349,10 +346,7 @@ def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:
     [
         ("{", "expected"),
         ("{}", "file: format: expected 'maxent-record/1', of a record of a check, found nothing\n"),
-        (
-            '{"format": "maxent/1"}',
-            "file: format: expected 'maxent-record/1', of a record of a check, found",
-        ),
+        ('{"format": "maxent/1"}', "file: format: expected 'maxent-record/1', of a record of a check, found"),
     ],
 )
 def test_what_is_no_record(tmp_path: Path, capsys: Any, text: str, said: str) -> None:

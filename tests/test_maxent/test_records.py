@@ -1,18 +1,16 @@
 """Generalised records through the engine: the worked example, what estimates must agree with, attacks, the program."""
 
-from __future__ import annotations
-
 import json
 from math import sqrt
 
 import numpy as np
 import pandas as pd
 import pytest
-from generalised import METHODS, assignments, generalised, table_rows
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Style, cases, populations, thorough
-from yang import figure_1, records
+from support.generalised import METHODS, assignments, generalised, table_rows
+from support.strategies import Style, cases, populations, thorough
+from support.yang import figure_1, records
 
 import maxent
 from maxent.__main__ import main

@@ -6,7 +6,7 @@ import re
 
 import pandas as pd
 import pytest
-from studies import people, write_study
+from support.studies import people, write_study
 
 from maxent.__main__ import main
 from maxent.studies import rehearsal
@@ -54,52 +54,34 @@ STUDIES = {
     "all is well": (HEAD + grid(method=["none", "prune-leaf", "kadet"], k=["default"]), None),
     "random trees": (HEAD + grid(method="rdt", trees=2, depth=1), None),
     "records": (HEAD + grid(method="erp", publish="records"), None),
-    "too few people": (
-        HEAD + grid(method="prune-leaf", k=[5, 80]),
-        "3 points like data=people method=prune-leaf k=80: release, node L1: n: expected at least k = 80 records",
-    ),
-    "too few for kadet": (
-        HEAD + grid(method="kadet", k=80),
-        "kadet, root: k: expected at most 67, the records there are",
-    ),
-    "too few for erp": (
-        HEAD + grid(method="erp", k=80),
-        "n: expected at least k = 80 records in the whole tree, found 67",
-    ),
-    "too few for records": (
-        HEAD + grid(method="erp", k=80, publish="records"),
-        "3 points like data=people method=erp k=80 publish=records: generalize, training: records: expected",
-    ),
+    "too few people": (HEAD + grid(method="prune-leaf", k=[5, 80]),
+        "3 points like data=people method=prune-leaf k=80: release, node L1: n: expected at least k = 80 records"),
+    "too few for kadet": (HEAD + grid(method="kadet", k=80),
+        "kadet, root: k: expected at most 67, the records there are"),
+    "too few for erp": (HEAD + grid(method="erp", k=80),
+        "n: expected at least k = 80 records in the whole tree, found 67"),
+    "too few for records": (HEAD + grid(method="erp", k=80, publish="records"),
+        "3 points like data=people method=erp k=80 publish=records: generalize, training: records: expected"),
     "too diverse": (HEAD + grid(method="kadet", k=2, l=3.0), "kadet, root: l: expected at most"),
-    "numbers of id3": (
-        HEAD + grid(method="none", inducer="id3"),
-        "column 'age': type: expected categories: bin it, name it",
-    ),
-    "hierarchies": (
-        HEAD.replace("[protocol]", 'hierarchies = "hierarchies"\n[protocol]') + grid(method="kadet", hierarchies=True),
-        "kadet, attribute 'job': hierarchies: expected a row for every value, found none for 'nurse'",
-    ),
-    "domains": (
-        HEAD.replace("[protocol]", 'domains = "domains.json"\n[protocol]') + grid(method="rdt", domains=True),
-        "column 'job': domains: expected every value that occurs, found no 'nurse'",
-    ),
-    "test records": (
-        HEAD.split("[protocol]")[0] + 'test = "test.csv"\n' + grid(method="none"),
-        "1 point, data=people method=none: test, row 1: age: expected a finite number, found 'old'",
-    ),
-    "nothing implies the marginal": (
-        HEAD + grid(method="none", publish="labels", knowledge=["default", "marginal"]),
-        "3 points like data=people method=none publish=labels knowledge=marginal: marginal: expected a file with",
-    ),
-    "knowledge of trees about records": (
-        HEAD + grid(method="erp", publish="records", knowledge="label"),
-        "knowledge: expected none: it applies only to trees, and these are records, found one",
-    ),
+    "numbers of id3": (HEAD + grid(method="none", inducer="id3"),
+        "column 'age': type: expected categories: bin it, name it"),
+    "hierarchies": (HEAD.replace("[protocol]", 'hierarchies = "hierarchies"\n[protocol]') + grid(method="kadet",
+        hierarchies=True),
+        "kadet, attribute 'job': hierarchies: expected a row for every value, found none for 'nurse'"),
+    "domains": (HEAD.replace("[protocol]", 'domains = "domains.json"\n[protocol]') + grid(method="rdt", domains=True),
+        "column 'job': domains: expected every value that occurs, found no 'nurse'"),
+    "test records": (HEAD.split("[protocol]")[0] + 'test = "test.csv"\n' + grid(method="none"),
+        "1 point, data=people method=none: test, row 1: age: expected a finite number, found 'old'"),
+    "nothing implies the marginal": (HEAD + grid(method="none", publish="labels", knowledge=["default", "marginal"]),
+        "3 points like data=people method=none publish=labels knowledge=marginal: marginal: expected a file with"),
+    "knowledge of trees about records": (HEAD + grid(method="erp", publish="records", knowledge="label"),
+        "knowledge: expected none: it applies only to trees, and these are records, found one"),
     "only attacks": (HEAD + grid(method="none", publish="labels", estimate=False), None),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", STUDIES.values(), ids=STUDIES)
+@pytest.mark.regression(number=18)
 def test_what_fails_when_it_runs_is_found_before(folder, capsys, case):
     text, message = case
     write_study(folder, text)
@@ -199,6 +181,7 @@ def test_an_error_that_nobody_thought_of_is_told_too(folder, capsys, monkeypatch
     )
 
 
+@pytest.mark.regression(number=18)
 def test_failures_that_differ_in_numbers_are_one(folder, capsys):
     """Of three draws, each has another row first that lacks a value, and another number of them."""
     gaps(folder, "age", rows=range(0, 90, 3))

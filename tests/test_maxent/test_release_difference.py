@@ -1,7 +1,5 @@
 """The difference of two successive releases: who joined, left or stayed, and what is proved and estimated of them."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import leaves_of, populations, thorough
-from successive import WHO, Successive, successive
+from support.strategies import leaves_of, populations, thorough
+from support.successive import WHO, Successive, successive
 
 import maxent
 from maxent.__main__ import main
@@ -21,8 +19,7 @@ from maxent.models.release import Release
 EXAMPLE = Path(__file__).parents[2] / "examples" / "successive"
 OLD, NEW, OLD_QI, NEW_QI = (str(EXAMPLE / name) for name in ("old.json", "new.json", "old.csv", "new.csv"))
 CLASSES = ("a", "b", "c")
-FAST = 20
-"""Planted differences that are looked for by default."""
+FAST = 20  # Planted differences that are looked for by default
 
 
 def crowd(seed: int) -> pd.DataFrame:

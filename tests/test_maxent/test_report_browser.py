@@ -6,11 +6,11 @@ from itertools import pairwise
 from pathlib import Path
 
 import pytest
-from reported import HOSTILE, forest, hostile, large
+from support.paths import ROOT
+from support.reported import HOSTILE, forest, hostile, large
 
 from maxent.__main__ import main
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
 
@@ -292,6 +292,7 @@ def test_thousands_of_leaves_stay_usable(opened, tmp_path):
     assert sideways(page) <= 0
 
 
+@pytest.mark.regression(number=20)
 def test_the_banner_shows_that_no_release_may_be_published(browser, tmp_path):
     document = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     root = {"trees": [{"nodes": [{"id": "N1", "label": ">50K"}]}]}

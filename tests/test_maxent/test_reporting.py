@@ -8,7 +8,9 @@ from math import log
 from pathlib import Path
 
 import pytest
-from reported import HOSTILE, forest, hostile, large, written
+from support.documents import release_document
+from support.paths import ROOT
+from support.reported import HOSTILE, forest, hostile, large, written
 
 import maxent
 from maxent.__main__ import main
@@ -25,7 +27,6 @@ from maxent.html_report.trees import drawn_trees
 from maxent.html_report.words import percent, shown
 from maxent.results.solved import estimate_numbers
 
-ROOT = Path(__file__).parents[2]
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 TRUTH1 = ["--truth", str(ROOT / "examples/d1/truth.csv")]
 ROOT1 = {"<=50K": 5, ">50K": 6}
@@ -151,6 +152,7 @@ def test_before_and_after(tmp_path):
         (("counts", "counts2"), "Every number that was asked for is within its limit. Within: counts, counts2"),
     ],
 )
+@pytest.mark.regression(number=20)
 def test_the_banner_says_what_may_be_published(tmp_path, releases, said):
     tree = json.loads(Path(D1[0]).read_text(encoding="utf-8"))
     roots = {"label": {"label": ">50K", "n": 11}, "counts": {"counts": ROOT1}}
@@ -181,12 +183,12 @@ def test_a_class_that_a_group_proves_is_certain(tmp_path):
 def lone(folder):
     """A leaf of one person and a label: the estimate, which knows shares and no whole people, is in doubt."""
     split = {"id": "r", "attribute": "A", "branches": [{"in": ["a"], "child": "p"}, {"in": ["b"], "child": "q"}]}
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
-        "trees": [{"nodes": [split, {"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}]}],
-    }
+    document = release_document(
+        "T",
+        ["x", "y"],
+        {"A": ["a", "b"]},
+        [split, {"id": "p", "label": "y", "n": 1}, {"id": "q", "label": "x", "n": 3}],
+    )
     return written(folder, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
 
 
@@ -242,12 +244,7 @@ def test_of_records_rows_are_counted_and_people_may_be_there(tmp_path):
 def test_rows_of_records_are_not_compared_with_people_in_leaves(tmp_path):
     *files, _, _ = records(tmp_path)
     nodes = [{"id": "L", "counts": {"x": 8, "y": 4}}]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["x", "y"]},
-        "attributes": [{"name": "A", "type": "numeric"}],
-        "trees": [{"nodes": nodes}],
-    }
+    document = release_document("T", ["x", "y"], {"A": None}, nodes)
     (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
     _, page = report(tmp_path, "compare", str(tmp_path / "tree.json"), files[0], "--qi", files[1])
     assert "People in leaves of a single class less is better" in page.text
@@ -312,12 +309,7 @@ def test_forests_removed_leaves_and_private_attributes(tmp_path):
 
 
 def test_a_release_that_states_nothing(tmp_path):
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["only"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["a", "b"]}],
-        "trees": [{"nodes": [{"id": "root"}]}],
-    }
+    document = release_document("T", ["only"], {"A": ["a", "b"]}, [{"id": "root"}])
     _, page = report(tmp_path, "estimate", *written(tmp_path, document, {"A": 0}, [("a",)]))
     assert "No limits were stated" in page.text
     assert "1 of 1 (100 %)" in page.text  # there is one class only

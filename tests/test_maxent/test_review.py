@@ -1,7 +1,5 @@
 """Reviews: a model, its table and quasi-identifiers -> attacks, estimate, verdict and report in one call."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -181,18 +179,12 @@ def test_a_boosted_regression_with_bins_is_refused_as_what_it_is() -> None:
         maxent.review(model, frame[["age"]], frame["pay"], qi=["age"], bins=[0, 30, 100])
 
 
-@pytest.mark.parametrize(
-    ("numbers", "says"),
-    [
-        (
-            {"bins": [0, 20, 25]},
-            "bins: expected numbers that cover the target: means of leaves are from .* found 0 to 25",
-        ),
-        ({"values": [1, 2]}, "values: expected numbers that cover the target: means of leaves are from"),
-        ({"bins": [25, 30, 35]}, "pay: expected a number from 25 to 35, as bins have to cover the target, or one of"),
-        ({"values": [20, 40]}, "pay: expected a value of the target, which all have to be stated: one of '20', '40'"),
-    ],
-)
+@pytest.mark.parametrize(("numbers", "says"), [
+    ({"bins": [0, 20, 25]}, "bins: expected numbers that cover the target: means of leaves are from .* found 0 to 25"),
+    ({"values": [1, 2]}, "values: expected numbers that cover the target: means of leaves are from"),
+    ({"bins": [25, 30, 35]}, "pay: expected a number from 25 to 35, as bins have to cover the target, or one of"),
+    ({"values": [20, 40]}, "pay: expected a value of the target, which all have to be stated: one of '20', '40'"),
+])  # fmt: skip
 def test_bins_have_to_cover_the_target(numbers: dict[str, Any], says: str) -> None:
     frame, _ = people()
     model = DecisionTreeRegressor(max_depth=2).fit(frame[["age"]], frame["pay"])

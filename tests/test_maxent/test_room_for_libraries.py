@@ -1,7 +1,5 @@
 """A process with a limit of memory in which SciPy cannot be loaded ends, and says so."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

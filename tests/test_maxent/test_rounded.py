@@ -1,7 +1,5 @@
 """Rounded counts in commands: policies and their records, reports, exports, rebuilt tables."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

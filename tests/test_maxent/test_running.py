@@ -1,7 +1,5 @@
 """Points that are run one after another, or beside each other, and the clock that ends them."""
 
-from __future__ import annotations
-
 import os
 import signal
 import sys

@@ -1,7 +1,5 @@
 """Models of XGBoost, LightGBM and CatBoost that are there: read as the files that these tools save of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Releases about several sensitive columns: what is inferred of combinations, and of each column by itself."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -6,7 +6,7 @@ from unittest import mock
 import numpy as np
 import pandas as pd
 import pytest
-from parted import same
+from support.parted import same
 
 import maxent
 from maxent.api.parts import estimate as engine

@@ -1,7 +1,5 @@
 """Reviews of models with several outputs: of each sensitive column by itself, and of all together."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Adversaries with stakes: sensitive classes, gain matrices, and the capacity of a release."""
 
-from __future__ import annotations
-
 import json
 from math import log2
 from pathlib import Path
@@ -10,13 +8,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
 from maxent.evidence.leakage import channel_of, leakage, min_capacity, posterior_vulnerability, prior_vulnerability
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]
 

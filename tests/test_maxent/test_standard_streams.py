@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from studies import STUDY, people, write_study
+from support.paths import D1
+from support.studies import STUDY, people, write_study
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams are closed as POSIX has it")
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 ESTIMATE = ["estimate", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 FULL = Path("/dev/full")
 full = pytest.mark.skipif(not FULL.exists(), reason="needs /dev/full, a file that cannot be written")
@@ -38,6 +38,7 @@ COMMANDS = {
 
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+@pytest.mark.regression(number=15)
 def test_a_closed_standard_output_is_told_before_any_work(arguments):
     ran = shell('"$@" >&-', *arguments)
     told = "maxent: cannot write: standard output is closed (for none, send it to /dev/null)\n"

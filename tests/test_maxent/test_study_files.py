@@ -4,12 +4,12 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from studies import PEOPLE, STUDY, people, write_study
+from support.paths import ROOT
+from support.studies import PEOPLE, STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
@@ -21,8 +21,6 @@ from maxent.studies.options import OPTIONS, RELEASE
 from maxent.studies.points import columns
 from maxent.studies.study_file import load_study
 from maxent.studies.toml_lines import line_numbers
-
-ROOT = Path(__file__).parents[2]
 
 
 def problems(path):
@@ -89,45 +87,29 @@ data = ["people", "all"]
     assert not (tmp_path / "results").exists()
 
 
-@pytest.mark.parametrize(
-    ("text", "message"),
-    [
-        ("", "data: expected tables with names, such as [data.people], found nothing"),
-        ("[data]\n[[grid]]\n", "line 1: data: expected tables with names, such as [data.people], found {}"),
-        (
-            "data = 3\ngrid = []\n",
-            "file: content: expected a study, with tables [data.NAME] and [[grid]], found neither",
-        ),
-        ("x = [", "content: expected a TOML document "),
-        ("x = " + "[" * 10_000, "file: content: expected a TOML document, found "),
-        ("x = " + "9" * 5_000, "file: content: expected a TOML document, found "),
-        (STUDY + "k = 2\n", "grid 1: k: expected none for the method none: it is an option of prune-leaf,"),
-        (STUDY + "hierarchies = true\n", "grid 1: hierarchies: expected none for the method none"),
-        (STUDY + "max_depth = 9007199254740993\n", "max_depth: expected a whole number, or a list of such"),
-        (STUDY + "estimate = false\nstarts = 3\n", "starts: expected none where estimate = false, found 3"),
-        (STUDY + "min_size = 0\n", "min_size: expected a whole number of at least 1, found 0"),
-        (STUDY + "confidence = 2.0\n", "confidence: expected a probability between 0 and 1, found 2.0"),
-        (
-            STUDY + "confidence = nan\n",
-            "confidence: expected a number, or a list of such values, or 'default', found nan",
-        ),
-        (
-            STUDY + "max_depth = [" + "1," * 400 + "]\nmin_samples_leaf = [" + "1," * 400 + "]\n",
-            "grid 1: grid: expected at most 100000 combinations, found more",
-        ),
-        (
-            STUDY + '[[grid]]\nmethod = "kadet"\nhierarchies = true\n',
-            "grid 2: hierarchies: expected a data set with hierarchies, found none in [data.people]",
-        ),
-        (STUDY.replace("qi =", "colour ="), "[data.people]: colour: expected one of categorical,"),
-        (
-            STUDY.replace('"job", "sex"', '"job", "secret"'),
-            "target: expected a column that is not among qi and private",
-        ),
-        (STUDY.replace("missing =", "fold ="), "fold: expected one of categorical,"),
-        (STUDY + "[protocol]\nfolds = 99\n", "[data.people]: file: expected at least 99 records, one for each fold"),
-    ],
-)
+@pytest.mark.parametrize(("text", "message"), [
+    ("", "data: expected tables with names, such as [data.people], found nothing"),
+    ("[data]\n[[grid]]\n", "line 1: data: expected tables with names, such as [data.people], found {}"),
+    ("data = 3\ngrid = []\n", "file: content: expected a study, with tables [data.NAME] and [[grid]], found neither"),
+    ("x = [", "content: expected a TOML document "),
+    ("x = " + "[" * 10_000, "file: content: expected a TOML document, found "),
+    ("x = " + "9" * 5_000, "file: content: expected a TOML document, found "),
+    (STUDY + "k = 2\n", "grid 1: k: expected none for the method none: it is an option of prune-leaf,"),
+    (STUDY + "hierarchies = true\n", "grid 1: hierarchies: expected none for the method none"),
+    (STUDY + "max_depth = 9007199254740993\n", "max_depth: expected a whole number, or a list of such"),
+    (STUDY + "estimate = false\nstarts = 3\n", "starts: expected none where estimate = false, found 3"),
+    (STUDY + "min_size = 0\n", "min_size: expected a whole number of at least 1, found 0"),
+    (STUDY + "confidence = 2.0\n", "confidence: expected a probability between 0 and 1, found 2.0"),
+    (STUDY + "confidence = nan\n", "confidence: expected a number, or a list of such values, or 'default', found nan"),
+    (STUDY + "max_depth = [" + "1," * 400 + "]\nmin_samples_leaf = [" + "1," * 400 + "]\n",
+        "grid 1: grid: expected at most 100000 combinations, found more"),
+    (STUDY + '[[grid]]\nmethod = "kadet"\nhierarchies = true\n',
+        "grid 2: hierarchies: expected a data set with hierarchies, found none in [data.people]"),
+    (STUDY.replace("qi =", "colour ="), "[data.people]: colour: expected one of categorical,"),
+    (STUDY.replace('"job", "sex"', '"job", "secret"'), "target: expected a column that is not among qi and private"),
+    (STUDY.replace("missing =", "fold ="), "fold: expected one of categorical,"),
+    (STUDY + "[protocol]\nfolds = 99\n", "[data.people]: file: expected at least 99 records, one for each fold"),
+])  # fmt: skip
 def test_what_a_study_cannot_say(tmp_path, text, message):
     people(tmp_path)
     path = write_study(tmp_path, text)
@@ -178,12 +160,7 @@ impurity = "gini"
     assert len(study.points) == 2 * 3 * 2 * (1 + 2 * 2 * 2)
     assert len({point.id for point in study.points}) == len(study.points)
     assert {(point.seed, point.fold) for point in study.points} == {(s, f) for s in (4, 7) for f in range(3)}
-    assert dict(study.points[0].options) == {
-        "method": "none",
-        "inducer": "cart",
-        "impurity": "gini",
-        "max_depth": 2,
-    }
+    assert dict(study.points[0].options) == {"method": "none", "inducer": "cart", "impurity": "gini", "max_depth": 2}
     assert dict(study.points[1].options)["knowledge"] == "label"
     assert main(["sweep", str(path), "--dry-run"]) == 0
     printed = capsys.readouterr().out.splitlines()

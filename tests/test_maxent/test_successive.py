@@ -1,7 +1,5 @@
 """Several releases about overlapping people: what they tell together, in Python and on the command line."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -9,8 +7,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from hypothesis import given
-from strategies import thorough
-from successive import WHO, Successive, successive
+from support.strategies import thorough
+from support.successive import WHO, Successive, successive
 
 import maxent
 from maxent.__main__ import main

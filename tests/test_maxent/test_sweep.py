@@ -7,7 +7,7 @@ from collections import Counter
 import numpy as np
 import pandas as pd
 import pytest
-from studies import PEOPLE, STUDY, people, same, write_study
+from support.studies import PEOPLE, STUDY, people, same, write_study
 
 import maxent
 from maxent.__main__ import main

@@ -10,7 +10,7 @@ import time
 import pandas as pd
 import pyarrow.parquet as pq
 import pytest
-from studies import STUDY, die_at_k_4, people, same, write_study
+from support.studies import STUDY, die_at_k_4, people, same, write_study
 
 import maxent
 from maxent.__main__ import main
@@ -59,6 +59,7 @@ def test_one_run_at_a_time(tmp_path, capsys):
 
 
 @pytest.mark.parametrize("link", [os.symlink, os.link])
+@pytest.mark.regression(number=12)
 def test_a_lock_that_is_a_link_is_refused(tmp_path, link):
     (tmp_path / "other").write_text("kept", encoding="utf-8")
     (tmp_path / "out").mkdir()

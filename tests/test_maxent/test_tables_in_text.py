@@ -1,7 +1,5 @@
 """Tables on standard output are the same with Rich and, where nobody needs it, without."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 

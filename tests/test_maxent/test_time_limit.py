@@ -12,8 +12,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from programs import private, public, whole
+from support.contested import contested
+from support.programs import private, public, whole
 
 import maxent
 from maxent.__main__ import main
@@ -31,8 +31,7 @@ from maxent.solvers.dual import bound
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import attempt, driver, pieces, slack
 
-HOURS = 600.0
-"""Seconds that a stage would take, which nobody waits for."""
+HOURS = 600.0  # Seconds that a stage would take, which nobody waits for
 
 
 @dataclass
@@ -93,6 +92,7 @@ def given_up(stage, release, frame, marginal=None, status="time_limit"):
     return found
 
 
+@pytest.mark.regression(number=14)
 def test_a_back_end_is_left_behind(monkeypatch, stage):
     monkeypatch.setattr(engine, "load_backend", lambda name: Stuck(stage))
     given_up(stage, *contested("gini"))
@@ -104,11 +104,13 @@ def test_so_is_what_proves_the_optimum(monkeypatch, stage):
     assert found.certificate in ("gap", "local")
 
 
+@pytest.mark.regression(number=14)
 def test_so_is_the_search_for_contradictions(monkeypatch, stage):
     monkeypatch.setattr(attempt, "restrict", stage)
     given_up(stage, *private("gini"))
 
 
+@pytest.mark.regression(number=14)
 def test_so_is_their_reconciliation(monkeypatch, stage):
     monkeypatch.setattr(slack, "_relax_linear", stage)
     given_up(stage, *contradicting())
@@ -222,6 +224,7 @@ def two_trees():
     return replace(release, trees=release.trees * 2), frame[["B", "C"]]
 
 
+@pytest.mark.regression(number=14)
 def test_before_an_answer_the_first_look_that_finds_time_up_ends_it(monkeypatch):
     release, frame = two_trees()
     clocks, said = [], []
@@ -252,6 +255,7 @@ def test_before_an_answer_the_first_look_that_finds_time_up_ends_it(monkeypatch)
     ("module", "name"),
     [(case, "build_cells"), (compiler, "place_sizes"), (compiler, "release_rates"), (pieces, "Evaluator")],
 )
+@pytest.mark.regression(number=14)
 def test_what_does_not_look_then_is_left_behind(monkeypatch, stage, module, name):
     monkeypatch.setattr(module, name, stage)
     with pytest.raises(NoAnswerInTime, match="time_limit: expected more seconds than it takes"):
@@ -284,6 +288,7 @@ def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):
 
 
 @pytest.mark.parametrize(("evaluating", "enough"), [(0.01, True), (100.0, True), (300.0, False)])
+@pytest.mark.regression(number=14)
 def test_time_is_kept_back_for_measuring(monkeypatch, stage, evaluating, enough):
     """Solving ends earlier by what measuring takes longer than is allowed for, judged by an evaluation before."""
     times = iter([0.0, evaluating])

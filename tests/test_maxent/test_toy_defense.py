@@ -1,7 +1,5 @@
 """A defense of a third party, two files and an entry point, is everywhere that those of this package are."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What a model states and the compiler does not read is counted, and no limit is known to be kept beside it."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -25,10 +23,7 @@ NOT_READ = {
     "a tree with weights": (DecisionTreeClassifier(min_samples_leaf=30, random_state=0), WEIGHTS),
     "a forest with weights": (RandomForestClassifier(3, min_samples_leaf=30, bootstrap=False, random_state=0), WEIGHTS),
     "a monotonic tree": (DecisionTreeClassifier(monotonic_cst=[1, 0, 0], min_samples_leaf=30, random_state=0), None),
-    "gradient boosting on samples": (
-        GradientBoostingClassifier(n_estimators=3, subsample=0.8),
-        None,
-    ),
+    "gradient boosting on samples": (GradientBoostingClassifier(n_estimators=3, subsample=0.8), None),
 }
 
 
@@ -81,11 +76,7 @@ def test_proofs_from_what_is_read_pass_nothing_beside_what_is_not() -> None:
 
 def test_one_of_several_releases_that_is_not_read_is_enough() -> None:
     read = reviewed(DecisionTreeClassifier(max_depth=2, min_samples_leaf=50, random_state=0)).release
-    nodes = (
-        Node("N", "A", (Branch("L", le=0.5), Branch("M", gt=0.5))),
-        Node("L", label="no"),
-        Node("M", label="yes"),
-    )
+    nodes = (Node("N", "A", (Branch("L", le=0.5), Branch("M", gt=0.5))), Node("L", label="no"), Node("M", label="yes"))
     attributes = (Attribute("A", "numeric"),)
     decided = Release(Target("Y", ("no", "yes")), attributes, (Tree(nodes),), labels="decided")
     found = maxent.estimate([read, decided], X)

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from contested import contested
+from support.contested import contested
 
 import maxent
 from maxent.__main__ import main

@@ -1,7 +1,5 @@
 """Usual mistakes on the command line, each with its message: exit status 2, a few lines, and no traceback."""
 
-from __future__ import annotations
-
 import os
 import shutil
 from pathlib import Path
@@ -9,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.paths import EXAMPLES, copy_d1
 
 import maxent
 from maxent.__main__ import main
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 RULES = "|--- age <= 40.50\n|   |--- class: b\n|--- age >  40.50\n|   |--- class: a\n"
 GROW = "--target Salary --qi Education,Country,Gender"
 
@@ -111,8 +109,7 @@ MISTAKES = {
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = tmp_path_factory.mktemp("mistakes")
-    for name in ("tree.json", "qi.csv", "truth.csv"):
-        shutil.copy(EXAMPLES / "d1" / name, made)
+    copy_d1(made)
     (made / "rules.txt").write_text(RULES, encoding="utf-8")
     (made / "people.csv").write_text("age,sex\n30,1\n50,0\n", encoding="utf-8")
     (made / "some.json").write_text('{"a": 1}', encoding="utf-8")

@@ -1,18 +1,18 @@
 """Processes and clusters: the same options with the same meaning in every command that has them."""
 
 import json
-from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
 from maxent.commands.main import COMMANDS, made
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))
 TRAINING = ["--target", "Salary", "--qi", "Education,Country,Gender"]
+# A call of every command with workers. What they are asked of is refused before any of it is read.
 CALLS = {
     "estimate": [TREE, QI],
     "bounds": [TREE, QI, "--level", "closed"],
@@ -24,7 +24,6 @@ CALLS = {
     "advise": [TRUTH, *TRAINING, "--max-certain", "0"],
     "sweep": ["study.toml", "-o", "out"],
 }
-"""A call of every command with workers. What they are asked of is refused before any of it is read."""
 
 
 def options(command):

@@ -1,7 +1,5 @@
 """What is not read is judged as if it gave away the classes of all who end in the same leaves of all trees."""
 
-from __future__ import annotations
-
 import json
 import warnings
 from typing import Any

@@ -1,7 +1,5 @@
 """The three risks of WP216: singling out, linkability and inference."""
 
-from __future__ import annotations
-
 from itertools import combinations
 from pathlib import Path
 

@@ -2,17 +2,16 @@
 
 import inspect
 import warnings
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.paths import D1
 
 import maxent
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
+# Nothing that an argument could be; and what has no truth value, compares by its values, and has no hash.
 WRONG = [object(), np.arange(3)]
-"""Nothing that an argument could be; and what has no truth value, compares by its values, and has no hash."""
 
 
 def calls():

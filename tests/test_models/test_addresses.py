@@ -1,13 +1,11 @@
 """Addresses of object stores and of the web: refused in words, but for tables in parts."""
 
-from pathlib import Path
-
 import pytest
+from support.paths import D1
 
 from maxent.__main__ import main
 from maxent.models.files.addresses import redacted, without_secrets
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 TREE, QI = str(D1 / "tree.json"), str(D1 / "qi.csv")
 SAID = "(addresses are not opened: mount the store, or copy the file here)"
 OF_TABLES = "(addresses are opened where people are taken in parts: docs/scale.md"

@@ -1,7 +1,5 @@
 """Trees that only say what they test become a release: domains, the rest of a domain, roles, names."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pandas as pd

@@ -5,8 +5,6 @@ lambda 0.5, ``cat_l2`` 10) and CatBoost 1.2 (3 trees, rate 0.2, penalty 3; witho
 people of `people`. Those of weighted classes have 5 rounds, ``scale_pos_weight`` 3 and ``is_unbalance``.
 """
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any
@@ -14,14 +12,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from boosted import satisfied
+from support.boosted import satisfied
+from support.models import read_model
 
 from maxent.constraints.cells import build_cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
+from maxent.models.formats.conversion import Converted
 from maxent.models.formats.xgboost.training import Weights, training_of
-from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
@@ -39,7 +36,7 @@ def people(n: int = 180) -> tuple[pd.DataFrame, Any]:
 
 
 def read(path: Path, **said: str) -> Converted:
-    return convert_model(path, Wanted(target="Y", parameters=said), Reader())
+    return read_model(path, target="Y", parameters=said)
 
 
 def rule(found: Converted) -> Boosting:

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release

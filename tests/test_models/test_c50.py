@@ -1,19 +1,16 @@
 """Trees of C5.0: its file, the names beside it, values that are missing, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import read_model
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.c50.names import read_names
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
 from maxent.models.trees.predict import predict
 
 NAMES = """| made for a test
@@ -52,7 +49,7 @@ def read(folder: Path, tree: str = TREE, names: str = NAMES, **said: Any) -> Con
     (folder / "model.tree").write_text(tree, encoding="utf-8")
     if names:
         (folder / "model.names").write_text(names, encoding="utf-8")
-    return convert_model(folder / "model.tree", Wanted(**said), Reader())
+    return read_model(folder / "model.tree", **said)
 
 
 def test_the_names_file_has_the_target_the_classes_and_the_values(tmp_path: Path) -> None:
@@ -183,7 +180,7 @@ Evaluation on training data (9 cases):
 
 def text(folder: Path, printed: str = TEXT, **said: Any) -> Converted:
     (folder / "model.txt").write_text(printed, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+    return read_model(folder / "model.txt", **said)
 
 
 def test_the_text_has_sets_on_several_lines_and_subtrees_apart(tmp_path: Path) -> None:

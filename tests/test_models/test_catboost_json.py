@@ -1,20 +1,15 @@
 """Models that CatBoost saved as JSON: levels of tests, nested nodes, hashes of categories; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict, predict_proba
 
 AGE = {"border": 30.100000381469727, "float_feature_index": 0, "split_index": 0, "split_type": "FloatFeature"}
@@ -43,17 +38,14 @@ def model(*trees: dict[str, Any], loss: str = "Logloss", classes: Any = ("no", "
     }
 
 
+# Above 30.1: 1 more; red: 2 more.
 OBLIVIOUS = {"leaf_values": [0.0, 1.0, 2.0, 3.0], "leaf_weights": [2, 1, 1, 0], "splits": [AGE, RED]}
-"""Above 30.1: 1 more; red: 2 more."""
 
 PEOPLE = pd.DataFrame({"age": [30.1, 31.0, np.nan, 99.0], "colour": ["blue", "green", "red", None]})
 SCORES = np.array([0.0, 1.0, 2.0, 1.0])
 
 
-def read(folder: Path, document: Any, **said: Any) -> Converted:
-    (folder / "model.json").write_text(json.dumps(document, sort_keys=True, indent=1), encoding="utf-8")
-    assert reader_for(folder / "model.json").name == "catboost-json"
-    return convert_model(folder / "model.json", Wanted(**said), Reader())
+read = reads("model.json", "catboost-json", sort_keys=True, indent=1)
 
 
 def test_the_last_test_of_an_oblivious_tree_is_on_top(tmp_path: Path) -> None:

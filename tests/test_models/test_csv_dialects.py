@@ -41,6 +41,7 @@ SEPARATED = "cells are separated by {!r} (csv_delimiter= names another mark)"
 
 
 @pytest.mark.parametrize("mark", [";", "\t", "|"])
+@pytest.mark.regression(number=16)
 def test_cells_separated_by_another_mark_are_recognised_and_noted(tmp_path, mark):
     text = f'A{mark}B\r\n\r\nx{mark}"a{mark}b"\r\n"y, z"{mark}\r\n'
     rows, lines, problems, notes = read(tmp_path, text)

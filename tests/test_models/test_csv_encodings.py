@@ -63,6 +63,7 @@ def expected(text):
         (JAPANESE, "shift_jis", "cp932"),
     ],
 )
+@pytest.mark.regression(number=16)
 def test_an_encoding_is_recognised_and_told(tmp_path, words, encoding, found):
     path, text = tmp_path / "data.csv", table(words)
     path.write_bytes(text.encode(encoding))

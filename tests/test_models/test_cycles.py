@@ -1,7 +1,5 @@
 """Children lead down: links that are no tree are refused before anybody walks along them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -134,10 +134,7 @@ def as_served(name, table):
     del header
     parts = [[", ".join(row[:-1]) for row in rows if row[-1] == fold] for fold in ("train", "test")]
     train, test = parts
-    return [
-        ("\n".join(train) + "\n\n").encode(),
-        ("|1x3 Cross validator\n" + ".\n".join(test) + ".\n\n").encode(),
-    ]
+    return [("\n".join(train) + "\n\n").encode(), ("|1x3 Cross validator\n" + ".\n".join(test) + ".\n\n").encode()]
 
 
 @pytest.mark.parametrize("name", [*DATA_SETS])

@@ -1,7 +1,5 @@
 """Domains that are known without the data: what can be said, and what is refused."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Releases that say how their trees predict together do so; those that cannot be are refused."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -36,11 +34,7 @@ SECOND = stump({"counts": {"a": 1, "b": 3}}, {"counts": {"a": 5, "b": 3}})
 
 @pytest.mark.parametrize(
     ("how", "expected"),
-    [
-        (None, [10 / 14, 5 / 10]),
-        ("mean", [(0.9 + 3 * 0.25) / 4, (0.0 + 3 * 0.625) / 4]),
-        ("vote", [0.25, 0.75]),
-    ],
+    [(None, [10 / 14, 5 / 10]), ("mean", [(0.9 + 3 * 0.25) / 4, (0.0 + 3 * 0.625) / 4]), ("vote", [0.25, 0.75])],
 )
 def test_forests_add_counts_or_take_means_or_votes(how: Any, expected: list[float]) -> None:
     weights = (1.0, 1.0) if how is None else (1.0, 3.0)

@@ -1,15 +1,13 @@
 """Error-risk pruning: the worked example of Yang et al. (2019), the rules told naively, and what is left."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from math import isnan
 
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Style, cases, leaves_of, populations, thorough
-from yang import RANGES, figure_1
+from support.strategies import Style, cases, leaves_of, populations, thorough
+from support.yang import RANGES, figure_1
 
 from maxent.models.defenses.error_risk.prune import Cut, collapse, erp_cuts, prune_erp
 from maxent.models.defenses.leaf_pruning import prune_parent
@@ -222,25 +220,15 @@ def test_what_was_done_before_is_kept():
     assert prune_erp(once, 5, ranges=RANGES).defense == Defense("erp", {"k": 5, "rule": "twig", "prune-parent.k": 2})
 
 
-@pytest.mark.parametrize(
-    ("change", "arguments", "where"),
-    [
-        ({}, {"k": 0}, ["argument"]),
-        ({}, {"k": 2.5, "rule": "greedy"}, ["argument", "argument"]),
-        ({}, {"k": 15}, ["node 1"]),
-        ({}, {"k": 3, "ranges": {}}, ["ranges"]),
-        ({"9": Node("9", label="No", n=3)}, {"k": 3}, ["node 9"]),
-        (
-            {
-                "2": Node(
-                    "2", "Marital Status", (Branch(None, values=("Married",)), Branch("5", values=("Not Married",)))
-                )
-            },
-            {"k": 3},
-            ["node 2"],
-        ),
-    ],
-)
+@pytest.mark.parametrize(("change", "arguments", "where"), [
+    ({}, {"k": 0}, ["argument"]),
+    ({}, {"k": 2.5, "rule": "greedy"}, ["argument", "argument"]),
+    ({}, {"k": 15}, ["node 1"]),
+    ({}, {"k": 3, "ranges": {}}, ["ranges"]),
+    ({"9": Node("9", label="No", n=3)}, {"k": 3}, ["node 9"]),
+    ({"2": Node("2", "Marital Status", (Branch(None, values=("Married",)), Branch("5", values=("Not Married",))))},
+        {"k": 3}, ["node 2"]),
+])  # fmt: skip
 def test_what_is_wrong_is_named(change, arguments, where):
     release = figure_1()
     nodes = tuple(change.get(node.id, node) for node in release.trees[0].nodes if node.id != "4" or "2" not in change)

@@ -1,7 +1,5 @@
 """The estimator publishes what error-risk pruning makes of its tree."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest

@@ -1,7 +1,5 @@
 """The estimators publish what the functions make of a tree, and predict from nothing but what they publish."""
 
-from __future__ import annotations
-
 import pickle
 import subprocess
 import sys

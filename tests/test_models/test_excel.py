@@ -1,7 +1,5 @@
 """Excel workbooks as tables: cells as in CSV, sheets, formulas, and what is refused before it is read."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import json
@@ -64,6 +62,7 @@ def refusal(path, **reading):
 
 
 @pytest.mark.parametrize("merged", [False, True])
+@pytest.mark.regression(number=16)
 def test_cells_are_text_as_in_csv(tmp_path, merged):
     rows, lines, problems, notes = read(workbook(tmp_path / "qi.xlsx"), merged=merged)
     assert rows == [

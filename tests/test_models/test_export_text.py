@@ -1,7 +1,5 @@
 """Text of scikit-learn: the tree that is read predicts and counts as the model does, or the text is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
-from strategies import thorough
+from support.models import reads
+from support.strategies import thorough
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict, predict_proba
 
 COLOURS = ("a,b", "dark_blue", "red", "x <= 3")
@@ -39,9 +35,7 @@ def grown(frame: pd.DataFrame, depth: int | None = 4, **options: Any) -> tuple[A
     return DecisionTreeClassifier(max_depth=depth, random_state=0, **options).fit(x, frame["Y"]), x
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "model.txt").write_text(text, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+read = reads("model.txt")
 
 
 @thorough(12)

@@ -1,7 +1,5 @@
 """Formats of releases: what a file is recognised by, what is said of files that nobody knows, third parties."""
 
-from __future__ import annotations
-
 import pickle
 import sys
 import tomllib
@@ -12,7 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from toys import install_package
+from support.paths import ROOT
+from support.toys import install_package
 
 import maxent
 from maxent.__main__ import main
@@ -25,7 +24,6 @@ from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
 
 READERS = tuple(map(own_reader, OWN))
-ROOT = Path(__file__).parents[2]
 D1 = ROOT / "examples" / "d1" / "tree.json"
 STUMP = "stump 1\nSalary low high\nAge 37.5\n3 1\n0 4\n"
 PEOPLE = pd.DataFrame({"Age": [20, 25, 30, 35, 40, 50, 60, 70]})

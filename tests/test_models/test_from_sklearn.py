@@ -1,6 +1,5 @@
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -24,6 +23,7 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from support.paths import EXAMPLES
 
 import maxent
 from maxent.models.errors import InvalidInput
@@ -35,7 +35,6 @@ from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 COLOURS = ["red", "blue", "green", "grey"]
 SIZES = ["small", "medium", "large"]
 SEX = ["female", "male"]
@@ -237,24 +236,18 @@ def test_a_fraction_is_of_all_rows_that_fit_was_given():
     assert from_sklearn(rows, target="t", X=features).trees[0].induction.min_samples_leaf == 5
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
-    [
-        ({"sample_weight": np.ones(60)}, "60 rows above 0 that weigh 120, found 60 rows above 0 that weigh 60"),
-        ({"sample_weight": np.full(60, 0.5)}, "whole number, at least 0, for each row.*found 0.5 for row 0"),
-        ({"sample_weight": [-1.0, *[1.0] * 59]}, "found -1 for row 0"),
-        ({"sample_weight": [np.nan] * 60}, "found nan for row 0"),
-        ({"sample_weight": 2}, r"found an array of shape \(\)"),
-        ({"sample_weight": ["much"]}, r"found \['much'\]"),
-        ({"sample_weight": "right", "X": "short"}, "X: expected as many rows as sample_weight, 60, found 50"),
-        (
-            {"sample_weight": "right", "X": "other"},
-            r"X: expected the rows that fit was given: (rows|weight) \d+ at node",
-        ),
-        ({"sample_weight": "right", "X": "narrow"}, "X: expected the rows that fit was given, 2 features"),
-        ({"sample_weight": "right", "X": "text"}, "X: expected the rows that fit was given, 2 features"),
-    ],
-)
+@pytest.mark.parametrize(("told", "message"), [
+    ({"sample_weight": np.ones(60)}, "60 rows above 0 that weigh 120, found 60 rows above 0 that weigh 60"),
+    ({"sample_weight": np.full(60, 0.5)}, "whole number, at least 0, for each row.*found 0.5 for row 0"),
+    ({"sample_weight": [-1.0, *[1.0] * 59]}, "found -1 for row 0"),
+    ({"sample_weight": [np.nan] * 60}, "found nan for row 0"),
+    ({"sample_weight": 2}, r"found an array of shape \(\)"),
+    ({"sample_weight": ["much"]}, r"found \['much'\]"),
+    ({"sample_weight": "right", "X": "short"}, "X: expected as many rows as sample_weight, 60, found 50"),
+    ({"sample_weight": "right", "X": "other"}, r"X: expected the rows that fit was given: (rows|weight) \d+ at node"),
+    ({"sample_weight": "right", "X": "narrow"}, "X: expected the rows that fit was given, 2 features"),
+    ({"sample_weight": "right", "X": "text"}, "X: expected the rows that fit was given, 2 features"),
+])  # fmt: skip
 def test_what_fit_was_given_has_to_be_that_of_the_tree(told, message):
     table, y = people(2, n=60)
     features, repeat = table[["age", "income"]], np.arange(60) % 3 + 1
@@ -330,50 +323,33 @@ TWO = ([[0.0], [1.0]], [0, 1])
 WAYS_OUT = {
     "class": (DecisionTreeClassifier, "an object, not its class; write DecisionTreeClassifier(...).fit(X, y)"),
     "unfitted forest": (RandomForestClassifier(), "or an ensemble of these: call fit first, found"),
-    "bag of something else": (
-        BaggingClassifier(LogisticRegression(), n_estimators=2, random_state=0).fit(*(20 * v for v in TWO)),
-        "or an ensemble of these: one of trees; what it holds are others",
-    ),
+    "bag of something else": (BaggingClassifier(LogisticRegression(), n_estimators=2,
+        random_state=0).fit(*(20 * v for v in TWO)), "or an ensemble of these: one of trees; what it holds are others"),
     "boosting": (GradientBoostingClassifier(), "or an ensemble of these: call fit first"),
     "histogram boosting": (HistGradientBoostingClassifier(), "or an ensemble of these: call fit first"),
-    "adaboost of something else": (
-        AdaBoostClassifier(LogisticRegression(), n_estimators=1).fit(*TWO),
-        "one of trees; what it holds are others",
-    ),
+    "adaboost of something else": (AdaBoostClassifier(LogisticRegression(), n_estimators=1).fit(*TWO),
+        "one of trees; what it holds are others"),
     "regression": (DecisionTreeRegressor().fit(*TWO), "edges of bins, or the values"),
     "forest of regressions": (RandomForestRegressor(2).fit(*TWO), "edges of bins, or the values"),
-    "boosted regression": (
-        GradientBoostingRegressor(n_estimators=2).fit(*TWO),
-        "of regressions a tree, or a forest without bootstrap, with bins of the target",
-    ),
-    "calibrated": (
-        CalibratedClassifierCV(DecisionTreeClassifier(), cv=2).fit(*(2 * v for v in TWO)),
-        "publish the model that it calibrates, fitted on all rows",
-    ),
-    "search without refit": (
-        GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, refit=False),
-        "call fit with refit=True, then give its best_estimator_",
-    ),
-    "pipeline": (
-        make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(*TWO),
-        "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it",
-    ),
-    "pipeline of a regression": (
-        make_pipeline(StandardScaler(), DecisionTreeRegressor()).fit(*TWO),
-        "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it",
-    ),
-    "one against the rest": (
-        OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
-        "give one of its estimators_ that is",
-    ),
-    "linear": (
-        LogisticRegression(),
-        "a fitted sklearn.tree.DecisionTreeClassifier, or an ensemble of these, found LogisticRegression",
-    ),
-}
+    "boosted regression": (GradientBoostingRegressor(n_estimators=2).fit(*TWO),
+        "of regressions a tree, or a forest without bootstrap, with bins of the target"),
+    "calibrated": (CalibratedClassifierCV(DecisionTreeClassifier(), cv=2).fit(*(2 * v for v in TWO)),
+        "publish the model that it calibrates, fitted on all rows"),
+    "search without refit": (GridSearchCV(DecisionTreeClassifier(), {"max_depth": [1]}, refit=False),
+        "call fit with refit=True, then give its best_estimator_"),
+    "pipeline": (make_pipeline(StandardScaler(), DecisionTreeClassifier()).fit(*TWO),
+        "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"),
+    "pipeline of a regression": (make_pipeline(StandardScaler(), DecisionTreeRegressor()).fit(*TWO),
+        "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"),
+    "one against the rest": (OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
+        "give one of its estimators_ that is"),
+    "linear": (LogisticRegression(),
+        "a fitted sklearn.tree.DecisionTreeClassifier, or an ensemble of these, found LogisticRegression"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", WAYS_OUT)
+@pytest.mark.regression(number=17)
 def test_the_way_out_is_named(case):
     model, message = WAYS_OUT[case]
     with pytest.raises(InvalidInput) as refusal:

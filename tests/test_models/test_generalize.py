@@ -1,7 +1,5 @@
 """Generalised records: Table 1 of Yang et al. (2019), what every table guarantees, and the measures."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from dataclasses import replace
@@ -11,8 +9,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Style, cases, populations, thorough
-from yang import RANGES, figure_1, records
+from support.strategies import Style, cases, populations, thorough
+from support.yang import RANGES, figure_1, records
 
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.errors import InvalidInput
@@ -347,10 +345,7 @@ def test_attributes_of_one_value_cost_nothing():
 def test_rows_are_sorted_text():
     rows = small_table().frame()
     assert rows.columns.tolist() == ["n", "c", "y"]
-    assert rows.to_numpy().tolist() == [
-        *[["0-4", "r|g", y] for y in "uuv"],
-        *[["10", "b", y] for y in "uvv"],
-    ]
+    assert rows.to_numpy().tolist() == [*[["0-4", "r|g", y] for y in "uuv"], *[["10", "b", y] for y in "uvv"]]
 
 
 def test_numbers_and_names_that_look_like_separators():

@@ -1,7 +1,6 @@
 """Graphs that scikit-learn draws of trees, with any options of its function; and what is none of them."""
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,11 +9,9 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_graphviz
+from support.models import read_model, reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict, predict_proba
 
 PEOPLE = pd.DataFrame(
@@ -31,13 +28,7 @@ NAMED = {"feature_names": list(ENCODED), "class_names": list(TREE.classes_)}
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    def found(text: str, **wanted: Any) -> Converted:
-        path = tmp_path / "tree"
-        path.write_text(text, encoding="utf-8")
-        assert reader_for(path).name == "graphviz"
-        return convert_model(path, Wanted(**wanted), Reader())
-
-    return found
+    return partial(reads("tree", "graphviz"), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +102,7 @@ def test_other_graphs_are_refused(tmp_path: Path, text: str, match: str) -> None
     path = tmp_path / "tree.dot"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InvalidInput, match=match):
-        convert_model(path, Wanted(), Reader())
+        read_model(path)
 
 
 def test_trees_of_c50py_are_refused_with_the_way_out(read: Any) -> None:

@@ -1,7 +1,5 @@
 """Reading generalisation hierarchies, and splitting by them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -44,6 +44,7 @@ def test_one_typing_error_is_found_among_many_names():
         assert found in (best, name)
 
 
+@pytest.mark.regression(number=15)
 def test_unknown_values_cost_little_however_many_they_are(monkeypatch):
     """20 columns of long values that no domain has: only the first problems are compared, each with a few names."""
     compared = []

@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import LARGE, parse_release, validate_release
@@ -16,13 +17,7 @@ SPLIT = {"id": "N", "attribute": "Age", "branches": [{"le": 3, "child": "A"}, {"
 def document(publication, *trees):
     """A document of trees with two leaves each, which have what is stated of them."""
     nodes = [[SPLIT, {"id": "A", **left}, {"id": "B", **right}] for left, right in trees]
-    return {
-        "format": "maxent/1",
-        "target": {"name": "Y", "classes": ["low", "high"]},
-        "attributes": [{"name": "Age", "type": "numeric"}],
-        "release": publication,
-        "trees": [{"nodes": each} for each in nodes],
-    }
+    return release_document("Y", ["low", "high"], {"Age": None}, *(each for each in nodes), release=publication)
 
 
 def counted(low, high, **more):
@@ -38,11 +33,7 @@ ROUNDED = [(counted(5, 10, n=20), counted(low, 0, n=low)) for low in (5, 10)]
 WRONG = ["yes", -3, 0, 2.5, True, None, [7], {}, 2**60]
 STATED = {
     "resampled": (DRAWN, {"resampled": 7}, [{"resampled": wrong} for wrong in WRONG]),
-    "sampling_rate": (
-        SAMPLED,
-        {"sampling_rate": 0.5},
-        [{"sampling_rate": wrong} for wrong in WRONG],
-    ),
+    "sampling_rate": (SAMPLED, {"sampling_rate": 0.5}, [{"sampling_rate": wrong} for wrong in WRONG]),
     "suppressed_below": (
         SUPPRESSED,
         {"suppressed_below": 3},

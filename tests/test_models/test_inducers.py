@@ -2,20 +2,19 @@ import math
 import subprocess
 import sys
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.paths import EXAMPLES
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
 from maxent.models.induction.inducers import id3
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
 IMPURITIES = ["gini", "entropy", "gain_ratio"]
 ABSENT = "z"
 
@@ -139,11 +138,7 @@ def test_absent_values_share_one_empty_leaf_with_the_label_of_its_parent():
 
 @pytest.mark.parametrize(
     ("publish", "label", "rate", "n", "counts"),
-    [
-        ("labels", "1", None, None, None),
-        ("rates", "1", 1 / 3, 3, None),
-        ("counts", "1", None, 3, {"0": 1, "1": 2}),
-    ],
+    [("labels", "1", None, None, None), ("rates", "1", 1 / 3, 3, None), ("counts", "1", None, 3, {"0": 1, "1": 2})],
 )
 def test_what_leaves_state(publish, label, rate, n, counts):
     data = pd.DataFrame({"a": ["x", "x", "x", "y"], "t": [1, 1, 0, 0]})

@@ -12,6 +12,7 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
@@ -26,12 +27,7 @@ from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.study_file import load_study
 
 RELEASE = Release(Target("T", ("0", "1")), (Attribute("A", "numeric"),), ())
-TREE = {
-    "format": "maxent/1",
-    "target": {"name": "T", "classes": ["0", "1"]},
-    "attributes": [{"name": "A", "type": "numeric"}],
-    "trees": [{"nodes": [{"id": "L", "counts": {"0": 2, "1": 1}}]}],
-}
+TREE = release_document("T", ["0", "1"], {"A": None}, [{"id": "L", "counts": {"0": 2, "1": 1}}])
 
 
 @pytest.mark.parametrize(
@@ -94,6 +90,7 @@ def special(request, tmp_path, monkeypatch):
 NO_FILE = r"file: path: expected .*, found a device, pipe or socket \(give - to read standard input\)"
 
 
+@pytest.mark.regression(number=11)
 def test_what_is_no_file_is_refused_whatever_reads_it(special):
     readers = [
         lambda: read_qi(special, RELEASE),
@@ -169,6 +166,7 @@ def test_errors_in_standard_input_have_places(folder):
     assert "standard input: line 3: A: expected a finite number" in errors
 
 
+@pytest.mark.regression(number=11)
 def test_standard_input_has_a_limit(folder):
     status, _, errors = maxent(
         folder, "audit", "tree.json", "-", "--max-memory", "1MB", data=b"A\n" + b"1\n" * 1_000_000
@@ -277,6 +275,7 @@ def peak(how, path):
 
 @needs_proc
 @pytest.mark.parametrize("how", ["merged", "whole"])
+@pytest.mark.regression(number=11)
 def test_a_small_parquet_file_of_very_long_texts(tmp_path, how):
     path = tmp_path / "bomb.parquet"
     once = pa.DictionaryArray.from_arrays(pa.array([0] * 100_000, pa.int32()), pa.array(["x" * 1_000_000]))
@@ -307,6 +306,7 @@ def test_a_small_parquet_file_of_texts_stored_as_differences(tmp_path, how):
 
 @needs_proc
 @pytest.mark.parametrize("how", ["merged", pytest.param("whole", marks=pytest.mark.slow)])
+@pytest.mark.regression(number=11)
 def test_a_small_archive_of_very_many_lines(tmp_path, how):
     path = tmp_path / "bomb.csv.gz"
     lines = gzip.compress((b"x," + b"y" * 97 + b"\n") * 10_000, 9)
@@ -348,6 +348,7 @@ def test_studies_state_limits(tmp_path):
         load_study(study)
 
 
+@pytest.mark.regression(number=13)
 def test_a_study_shows_nothing_of_a_file_that_is_no_table(tmp_path):
     (tmp_path / "shadow").write_text("root:$6$secret:19000:0\n", encoding="utf-8")
     study = tmp_path / "study.toml"

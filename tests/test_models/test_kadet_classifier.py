@@ -1,7 +1,5 @@
 """kADET as a scikit-learn estimator, and what it refuses."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
@@ -100,19 +98,14 @@ def test_missing_values_are_refused_or_a_category() -> None:
         KADETClassifier(k=1, missing="category").fit(pd.DataFrame({"age": [1.0, np.nan, 3.0]}), ["a", "b", "a"])
 
 
-@pytest.mark.parametrize(
-    ("parameters", "message"),
-    [
-        ({"k": 8}, "X: expected at least k = 8 records, found n_samples = 7"),
-        (
-            {"k": 3, "class_public": True},
-            "k: expected at most 2, the records of the rarest class, as the class is public, found 3, but '\\+' has 2",
-        ),
-        ({"k": 2, "l": 1.9}, "l: expected at most 1.8\\d*, e to the entropy of all records' classes, found 1.9"),
-        ({"k": 2, "l": 3, "diversity": "distinct"}, "l: expected at most 2, the classes that occur, found 3"),
-        ({"k": 2, "alpha": 0.7}, "alpha: expected at least 0.714286, the share of '-', found 0.7"),
-    ],
-)
+@pytest.mark.parametrize(("parameters", "message"), [
+    ({"k": 8}, "X: expected at least k = 8 records, found n_samples = 7"),
+    ({"k": 3, "class_public": True},
+        "k: expected at most 2, the records of the rarest class, as the class is public, found 3, but '\\+' has 2"),
+    ({"k": 2, "l": 1.9}, "l: expected at most 1.8\\d*, e to the entropy of all records' classes, found 1.9"),
+    ({"k": 2, "l": 3, "diversity": "distinct"}, "l: expected at most 2, the classes that occur, found 3"),
+    ({"k": 2, "alpha": 0.7}, "alpha: expected at least 0.714286, the share of '-', found 0.7"),
+])  # fmt: skip
 def test_what_no_tree_keeps_is_refused_with_what_one_would(parameters: Any, message: str) -> None:
     with pytest.raises(InvalidInput, match=message):
         fitted(**parameters)

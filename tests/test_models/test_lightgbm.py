@@ -1,19 +1,16 @@
 """Models of LightGBM, as text and as JSON: directions of missing values, bit sets, sizes; and what is none of them."""
 
-from __future__ import annotations
-
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 PARAMETERS = {
@@ -42,10 +39,7 @@ TREE = {
     "is_linear": "0",
 }
 PEOPLE = pd.DataFrame(
-    {
-        "age": [30.5, 30.0, np.nan, 31.0, 1e9, 40.0],
-        "colour": ["blue", "red", None, "red", "blue", None],
-    }
+    {"age": [30.5, 30.0, np.nan, 31.0, 1e9, 40.0], "colour": ["blue", "red", None, "red", "blue", None]}
 )
 SCORES = np.array([0.5, -0.25, -0.25, 0.75, 0.75, 0.75])
 
@@ -107,10 +101,7 @@ def dump(**changes: Any) -> dict[str, Any]:
     }
 
 
-def read(folder: Path, content: str | dict[str, Any], **said: Any) -> Converted:
-    content = content if isinstance(content, str) else json.dumps(content)
-    (folder / "model").write_text(content, encoding="utf-8")
-    return convert_model(folder / "model", Wanted(**said), Reader())
+read = reads("model")
 
 
 def scores(found: Converted) -> Any:

@@ -1,18 +1,14 @@
 """The table that LightGBM makes of its trees: what a training table proves of it, and what is no such table."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict_proba
 
 HEADER = (
@@ -47,10 +43,7 @@ def text(base: float = BASE) -> str:
     return HEADER + "\n".join(rows) + "\n"
 
 
-def read(folder: Path, content: str, **said: Any) -> Converted:
-    (folder / "trees.csv").write_text(content, encoding="utf-8")
-    assert reader_for(folder / "trees.csv").name == "lightgbm-table"
-    return convert_model(folder / "trees.csv", Wanted(**said), Reader())
+read = reads("trees.csv", "lightgbm-table")
 
 
 def test_a_table_proves_the_objective_and_the_names_of_categories(tmp_path: Path) -> None:

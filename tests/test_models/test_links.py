@@ -1,7 +1,5 @@
 """Links between nodes that are no tree: every reader of files that can have them refuses, and names the node."""
 
-from __future__ import annotations
-
 import json
 import re
 import shutil
@@ -14,6 +12,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
+from support.paths import SEEDS
 from test_models.test_onnx import STUMP, given, model, trees
 from test_models.test_spark import rewrite, stage
 
@@ -21,8 +20,6 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import OWN, convert_model
 from maxent.models.reading import Reader, Reading
-
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 
 Edit = Callable[[bytes], bytes]
 
@@ -129,129 +126,44 @@ def release(below: str, other: str) -> Edit:
     return lambda content: json.dumps(found).encode()
 
 
+# By reader: a seed, what makes of it a circle, a node below itself, and one below two others; which node is named.
 LINKS: dict[str, tuple[str, Mapping[str, tuple[Callable[[Any], Any], str]]]] = {
-    "maxent/1": (
-        "xgboost-json.json",
-        {
-            "a circle": (release("n0", "n4"), "n[01]"),
-            "itself": (release("n1", "n4"), "n1"),
-            "shared": (release("n2", "n4"), "n[012]"),
-        },
-    ),
-    "xgboost-json": (
-        "xgboost-json.json",
-        {
-            "a circle": (xgboost(left_children=[1, 0, -1, -1, -1]), "0|1"),
-            "itself": (xgboost(left_children=[1, 1, -1, -1, -1]), "1"),
-            "shared": (xgboost(left_children=[1, 2, -1, -1, -1]), "2"),
-        },
-    ),
-    "xgboost-ubj": (
-        "xgboost-ubj.ubj",
-        {
-            "a circle": (ubjson([1, 0, -1, -1, -1], [2, 4, -1, -1, -1]), "0|1"),
-            "itself": (ubjson([1, 1, -1, -1, -1], [2, 4, -1, -1, -1]), "1"),
-            "shared": (ubjson([1, 2, -1, -1, -1], [2, 4, -1, -1, -1]), "2"),
-        },
-    ),
-    "xgboost-dump": (
-        "xgboost-dump.txt",
-        {
-            "a circle": (swap(("yes=4,no=3,missing=3", "yes=0,no=3,missing=3")), "0|1"),
-            "itself": (swap(("yes=4,no=3,missing=3", "yes=1,no=3,missing=3")), "1"),
-            "shared": (swap(("yes=4,no=3,missing=3", "yes=2,no=3,missing=3")), "2"),
-        },
-    ),
-    "xgboost-dump-json": (
-        "xgboost-dump-json.json",
-        {
-            "a circle": (dump(0), "0|1"),
-            "itself": (dump(1), "1"),
-            "shared": (dump(2), "2"),
-        },
-    ),
-    "xgboost-table": (
-        "xgboost-table.csv",
-        {
-            "a circle": (swap(("0-4,0-3,0-3", "0-0,0-3,0-3")), "0|1"),
-            "itself": (swap(("0-4,0-3,0-3", "0-1,0-3,0-3")), "1"),
-            "shared": (swap(("0-4,0-3,0-3", "0-2,0-3,0-3")), "2"),
-        },
-    ),
-    "lightgbm-text": (
-        "lightgbm-text.txt",
-        {
-            "a circle": (swap(("left_child=2 -2 -1", "left_child=2 0 -1")), "0|1"),
-            "itself": (swap(("left_child=2 -2 -1", "left_child=2 1 -1")), "1"),
-            "shared": (swap(("left_child=2 -2 -1", "left_child=2 2 -1")), "2"),
-        },
-    ),
-    "lightgbm-table": (
-        "lightgbm-table.csv",
-        {
-            "a circle": (swap(("0-L1,0-L2,0-S0", "0-S0,0-L2,0-S0")), "0-S[01]"),
-            "itself": (swap(("0-L1,0-L2,0-S0", "0-S1,0-L2,0-S0")), "0-S1"),
-            "shared": (swap(("0-L1,0-L2,0-S0", "0-L0,0-L2,0-S0")), "0-L0"),
-        },
-    ),
-    "treelite-json": (
-        "treelite-json.json",
-        {
-            "a circle": (treelite(1, 0), "0|1"),
-            "itself": (treelite(1, 1), "1"),
-            "shared": (treelite(1, 4), "4"),
-        },
-    ),
-    "spark": (
-        "spark",
-        {
-            "a circle": (spark(2, 0), "0|2"),
-            "itself": (spark(2, 2), "2"),
-            "shared": (spark(2, 1), "1"),
-        },
-    ),
-    "graphviz": (
-        "graphviz.dot",
-        {
-            "a circle": (swap(("1 -> 2 ;", "1 -> 0 ;")), "0|1"),
-            "itself": (swap(("1 -> 2 ;", "1 -> 1 ;")), "1"),
-            "shared": (swap(("1 -> 2 ;", "1 -> 4 ;")), "4"),
-        },
-    ),
-    "skops": (
-        "skops.skops",
-        {
-            "a circle": (skops(1, 0), "0|1"),
-            "itself": (skops(1, 1), "1"),
-            "shared": (skops(1, 4), "4"),
-        },
-    ),
-    "onnx": (
-        "onnx.onnx",
-        {
-            "a circle": (onnx([1, 0, 0, 0, 0], [2, 4, 0, 0, 0]), "0|1"),
-            "itself": (onnx([1, 1, 0, 0, 0], [2, 4, 0, 0, 0]), "1"),
-            "shared": (onnx([1, 2, 0, 0, 0], [2, 4, 0, 0, 0]), "2"),
-        },
-    ),
-    "weka": (
-        "weka.5.txt",
-        {
-            "a circle": (swap(("N1->N2", "N1->N0")), "N[01]"),
-            "itself": (swap(("N1->N2", "N1->N1")), "N1"),
-            "shared": (swap(("N1->N2", "N1->N4")), "N4"),
-        },
-    ),
-    "r-forest": (
-        "r-forest.csv",
-        {
-            "a circle": (swap(('"2",4,5', '"2",1,5')), "1|2"),
-            "itself": (swap(('"2",4,5', '"2",2,5')), "2"),
-            "shared": (swap(('"2",4,5', '"2",3,5')), "3"),
-        },
-    ),
-}
-"""By reader: a seed, what makes of it a circle, a node below itself, and one below two others; which node is named."""
+    "maxent/1": ("xgboost-json.json", {"a circle": (release("n0", "n4"), "n[01]"),
+        "itself": (release("n1", "n4"), "n1"), "shared": (release("n2", "n4"), "n[012]")}),
+    "xgboost-json": ("xgboost-json.json", {"a circle": (xgboost(left_children=[1, 0, -1, -1, -1]), "0|1"),
+        "itself": (xgboost(left_children=[1, 1, -1, -1, -1]), "1"),
+        "shared": (xgboost(left_children=[1, 2, -1, -1, -1]), "2")}),
+    "xgboost-ubj": ("xgboost-ubj.ubj", {"a circle": (ubjson([1, 0, -1, -1, -1], [2, 4, -1, -1, -1]), "0|1"),
+        "itself": (ubjson([1, 1, -1, -1, -1], [2, 4, -1, -1, -1]), "1"),
+        "shared": (ubjson([1, 2, -1, -1, -1], [2, 4, -1, -1, -1]), "2")}),
+    "xgboost-dump": ("xgboost-dump.txt", {"a circle": (swap(("yes=4,no=3,missing=3", "yes=0,no=3,missing=3")), "0|1"),
+        "itself": (swap(("yes=4,no=3,missing=3", "yes=1,no=3,missing=3")), "1"),
+        "shared": (swap(("yes=4,no=3,missing=3", "yes=2,no=3,missing=3")), "2")}),
+    "xgboost-dump-json": ("xgboost-dump-json.json",
+        {"a circle": (dump(0), "0|1"), "itself": (dump(1), "1"), "shared": (dump(2), "2")}),
+    "xgboost-table": ("xgboost-table.csv", {"a circle": (swap(("0-4,0-3,0-3", "0-0,0-3,0-3")), "0|1"),
+        "itself": (swap(("0-4,0-3,0-3", "0-1,0-3,0-3")), "1"), "shared": (swap(("0-4,0-3,0-3", "0-2,0-3,0-3")), "2")}),
+    "lightgbm-text": ("lightgbm-text.txt", {"a circle": (swap(("left_child=2 -2 -1", "left_child=2 0 -1")), "0|1"),
+        "itself": (swap(("left_child=2 -2 -1", "left_child=2 1 -1")), "1"),
+        "shared": (swap(("left_child=2 -2 -1", "left_child=2 2 -1")), "2")}),
+    "lightgbm-table": ("lightgbm-table.csv", {"a circle": (swap(("0-L1,0-L2,0-S0", "0-S0,0-L2,0-S0")), "0-S[01]"),
+        "itself": (swap(("0-L1,0-L2,0-S0", "0-S1,0-L2,0-S0")), "0-S1"),
+        "shared": (swap(("0-L1,0-L2,0-S0", "0-L0,0-L2,0-S0")), "0-L0")}),
+    "treelite-json": ("treelite-json.json",
+        {"a circle": (treelite(1, 0), "0|1"), "itself": (treelite(1, 1), "1"), "shared": (treelite(1, 4), "4")}),
+    "spark": ("spark", {"a circle": (spark(2, 0), "0|2"), "itself": (spark(2, 2), "2"), "shared": (spark(2, 1), "1")}),
+    "graphviz": ("graphviz.dot", {"a circle": (swap(("1 -> 2 ;", "1 -> 0 ;")), "0|1"),
+        "itself": (swap(("1 -> 2 ;", "1 -> 1 ;")), "1"), "shared": (swap(("1 -> 2 ;", "1 -> 4 ;")), "4")}),
+    "skops": ("skops.skops",
+        {"a circle": (skops(1, 0), "0|1"), "itself": (skops(1, 1), "1"), "shared": (skops(1, 4), "4")}),
+    "onnx": ("onnx.onnx", {"a circle": (onnx([1, 0, 0, 0, 0], [2, 4, 0, 0, 0]), "0|1"),
+        "itself": (onnx([1, 1, 0, 0, 0], [2, 4, 0, 0, 0]), "1"),
+        "shared": (onnx([1, 2, 0, 0, 0], [2, 4, 0, 0, 0]), "2")}),
+    "weka": ("weka.5.txt", {"a circle": (swap(("N1->N2", "N1->N0")), "N[01]"),
+        "itself": (swap(("N1->N2", "N1->N1")), "N1"), "shared": (swap(("N1->N2", "N1->N4")), "N4")}),
+    "r-forest": ("r-forest.csv", {"a circle": (swap(('"2",4,5', '"2",1,5')), "1|2"),
+        "itself": (swap(('"2",4,5', '"2",2,5')), "2"), "shared": (swap(('"2",4,5', '"2",3,5')), "3")}),
+}  # fmt: skip
 
 TRAINED = Wanted(train=SEEDS / "train.csv", target="Salary")
 WANTED = {
@@ -259,6 +171,7 @@ WANTED = {
     "lightgbm-table": replace(TRAINED, parameters={"objective": "binary"}),
 }
 
+# Readers of files that cannot say that a node is below two others, or itself, and why.
 NO_LINKS: dict[str, str] = {
     "lightgbm-json": "nested JSON",
     "catboost-json": "nested JSON, or a list of the tests of all depths",
@@ -274,7 +187,6 @@ NO_LINKS: dict[str, str] = {
     "partykit-print": "indented text",
     "records": "a table without nodes",
 }
-"""Readers of files that cannot say that a node is below two others, or itself, and why."""
 
 
 def test_every_reader_has_a_case_or_a_reason() -> None:

@@ -52,88 +52,55 @@ def check(found: tuple[str, str, str, str], expected: tuple[str, str, str, str])
 
 
 CSV = {
-    "outside the domain": (
-        "Education,Age\nMasters,3\nMastrs,3\n",
-        ("line 3", "Education", "one of 'Masters', 'Doctorate'", "'Mastrs' (did you mean 'Masters'?)"),
-    ),
-    "other case": (
-        "Education,Age\nMASTERS,3\n",
-        ("line 2", "Education", "one of", "'MASTERS' (did you mean 'Masters'?)"),
-    ),
-    "twice the same": (
-        "Education,Age\nPhD,3\nMasters,1\nPhD,3\n",
-        ("line 2", "Education", "one of", "'PhD' (on 2 lines)"),
-    ),
-    "space after the comma": (
-        "Age,Education\n3, Masters\n",
-        ("line 2", "Education", "one of", "' Masters' (spaces count: 'Masters' would do"),
-    ),
-    "missing category": (
-        "Education,Age\nMasters,3\n,3\n,4\n",
-        ("line 3", "Education", "add it to the `values` of 'Education'", "a missing value (and on 1 more lines)"),
-    ),
+    "outside the domain": ("Education,Age\nMasters,3\nMastrs,3\n",
+        ("line 3", "Education", "one of 'Masters', 'Doctorate'", "'Mastrs' (did you mean 'Masters'?)")),
+    "other case": ("Education,Age\nMASTERS,3\n",
+        ("line 2", "Education", "one of", "'MASTERS' (did you mean 'Masters'?)")),
+    "twice the same": ("Education,Age\nPhD,3\nMasters,1\nPhD,3\n",
+        ("line 2", "Education", "one of", "'PhD' (on 2 lines)")),
+    "space after the comma": ("Age,Education\n3, Masters\n",
+        ("line 2", "Education", "one of", "' Masters' (spaces count: 'Masters' would do")),
+    "missing category": ("Education,Age\nMasters,3\n,3\n,4\n",
+        ("line 3", "Education", "add it to the `values` of 'Education'", "a missing value (and on 1 more lines)")),
     "missing number": ("Education,Age\nMasters,\n", ("line 2", "Age", "impute", "a missing value")),
     "nan": ("Education,Age\nMasters,nan\n", ("line 2", "Age", "a finite number", "'nan'")),
     "infinite": ("Education,Age\nMasters,3\nMasters,-inf\n", ("line 3", "Age", "a finite number", "'-inf'")),
     "too large": ("Education,Age\nMasters,1e999\n", ("line 2", "Age", "a finite number", "'1e999'")),
-    "decimal comma": (
-        'Education,Age\nMasters,"1,5"\n',
-        ("line 2", "Age", "a finite number", "'1,5' (decimals follow a point)"),
-    ),
+    "decimal comma": ('Education,Age\nMasters,"1,5"\n',
+        ("line 2", "Age", "a finite number", "'1,5' (decimals follow a point)")),
     "a word": ("Education,Age\nMasters,abc\n", ("line 2", "Age", "a finite number", "'abc'")),
     "underscores": ("Education,Age\nMasters,1_000\n", ("line 2", "Age", "a finite number", "'1_000'")),
     "control characters": ("Education,Age\nMasters,\x1f8\n", ("line 2", "Age", "a finite number", "'\\x1f8'")),
     "other digits": ("Education,Age\nMasters,\u0663\n", ("line 2", "Age", "a finite number", "'\u0663'")),
-    "after a quoted line end": (
-        'Note,Education,Age\n"a\nb\nc",Masters,3\n\n,PhD,3\n',
-        ("line 6", "Education", "one of", "'PhD'"),
-    ),
+    "after a quoted line end": ('Note,Education,Age\n"a\nb\nc",Masters,3\n\n,PhD,3\n',
+        ("line 6", "Education", "one of", "'PhD'")),
     "after leading blank lines": ("\n\nEducation,Age\nPhD,3\n", ("line 4", "Education", "one of", "'PhD'")),
-    "missing column": (
-        "education ,Age\nMasters,3\n",
-        ("header", "Education", "a column of this name", "none; did you mean 'education '?"),
-    ),
-    "spaces in the header": (
-        "Age, Education\n3,Masters\n",
-        ("header", "Education", "a column", "but ' Education' (spaces"),
-    ),
+    "missing column": ("education ,Age\nMasters,3\n",
+        ("header", "Education", "a column of this name", "none; did you mean 'education '?")),
+    "spaces in the header": ("Age, Education\n3,Masters\n",
+        ("header", "Education", "a column", "but ' Education' (spaces")),
     "too few cells": ("Education,Age\nMasters,3\nMasters\n", ("line 3", "cells", "2, as in the header", "1")),
     "too many cells": ("Education,Age\n\nMasters,3,\nMasters,3\n", ("line 3", "cells", "2, as in the header", "3")),
     "header only": ("Education,Age\n", ("rows", "individuals", "at least one individual", "no rows")),
     "header only, no line end": ("Education,Age", ("rows", "individuals", "at least one individual", "no rows")),
     "empty": ("", ("file", "header", "names of the columns", "an empty file")),
     "blank": (" \n\n\r\n", ("file", "header", "names of the columns", "an empty file")),
-    "repeated column": (
-        "Education,Age,Education\nMasters,3,Masters\n",
-        ("header", "Education", "one column of this name", "2 of them"),
-    ),
-    "open quote": (
-        'Education,Age,Note\nMasters,3,"a\nMasters,3,\n',
-        ("line 2", "cell", "quotes in pairs", "never closed"),
-    ),
-    "open quote at the end": (
-        'Education,Age\nMasters,3\nMasters,"3',
-        ("line 3", "cell", "quotes in pairs", "never closed"),
-    ),
-    "open quote in the header": (
-        'Education,"Age\nMasters,3\n',
-        ("line 1", "cell", "quotes in pairs", "never closed"),
-    ),
-    "open quote above megabytes": (
-        'Education,Age\nMasters,3\nMasters,"3\n' + "Masters,3\n" * 120_000,
-        ("line 3", "cell", "at most 131072 characters", "is a quote not closed?"),
-    ),
+    "repeated column": ("Education,Age,Education\nMasters,3,Masters\n",
+        ("header", "Education", "one column of this name", "2 of them")),
+    "open quote": ('Education,Age,Note\nMasters,3,"a\nMasters,3,\n',
+        ("line 2", "cell", "quotes in pairs", "never closed")),
+    "open quote at the end": ('Education,Age\nMasters,3\nMasters,"3',
+        ("line 3", "cell", "quotes in pairs", "never closed")),
+    "open quote in the header": ('Education,"Age\nMasters,3\n', ("line 1", "cell", "quotes in pairs", "never closed")),
+    "open quote above megabytes": ('Education,Age\nMasters,3\nMasters,"3\n' + "Masters,3\n" * 120_000,
+        ("line 3", "cell", "at most 131072 characters", "is a quote not closed?")),
     "one endless line": ("x" * 3_000_000, ("line 1", "line", "at most 1048576 characters", "a longer one")),
-    "an endless line below": (
-        "Education,Age\nMasters," + "3," * 1_000_000,
-        ("line 2", "line", "at most 1048576 characters", "a longer one"),
-    ),
+    "an endless line below": ("Education,Age\nMasters," + "3," * 1_000_000,
+        ("line 2", "line", "at most 1048576 characters", "a longer one")),
     "a NUL byte": ("Education,Age\nMasters,3\nMas\0ters,3\n", ("line 3", "encoding", "UTF-8", "a NUL byte")),
-    "a long value": (
-        "Education,Age\n" + "x" * 1000 + ",3\n",
-        ("line 2", "Education", "one of", "'" + "x" * 56 + "..."),
-    ),
-}
+    "a long value": ("Education,Age\n" + "x" * 1000 + ",3\n",
+        ("line 2", "Education", "one of", "'" + "x" * 56 + "...")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), CSV.values(), ids=CSV)
@@ -147,37 +114,22 @@ def test_csv_with_one_mistake(tmp_path, text, expected):
 
 
 BYTES = {
-    "letters of no encoding": (
-        b"Education,Age,Note\nMasters,3,\nMasters,3,K\xf6ln \x81\x8d\n",
-        (
-            "line 3",
-            "encoding",
-            "an encoding that can be told (name it: csv_encoding='cp1252', say)",
-            "byte 0xf6 at pos",
-        ),
-    ),
-    "utf-16 without a byte-order mark": (
-        "Education,Age\nMasters,3\n".encode("utf-16-le"),
-        (
-            "line 1",
-            "encoding",
-            "CSV text in UTF-8 (csv_encoding= names another",
-            "NUL byte (is it a binary file, or UTF-16",
-        ),
-    ),
+    "letters of no encoding": (b"Education,Age,Note\nMasters,3,\nMasters,3,K\xf6ln \x81\x8d\n", ("line 3", "encoding",
+        "an encoding that can be told (name it: csv_encoding='cp1252', say)", "byte 0xf6 at pos")),
+    "utf-16 without a byte-order mark": ("Education,Age\nMasters,3\n".encode("utf-16-le"), ("line 1", "encoding",
+        "CSV text in UTF-8 (csv_encoding= names another", "NUL byte (is it a binary file, or UTF-16")),
     "zip": (b"PK\x03\x04....", ("file", "format", "CSV text", "Excel workbook")),
     "parquet": (b"PAR1....", ("file", "format", "CSV text", "a Parquet file (name it .parquet)")),
     "gzip": (b"\x1f\x8b....", ("file", "format", "CSV text", "a gzip archive")),
     "a byte-order mark alone": (b"\xef\xbb\xbf", ("file", "header", "names of the columns", "an empty file")),
-    "byte-order marks and blank lines": (
-        b"\xef\xbb\xbf\n\xef\xbb\xbf\r\n",
-        ("file", "header", "names of the columns", "an empty file"),
-    ),
+    "byte-order marks and blank lines": (b"\xef\xbb\xbf\n\xef\xbb\xbf\r\n",
+        ("file", "header", "names of the columns", "an empty file")),
     "a quote alone": (b'"', ("line 1", "cell", "quotes in pairs", "never closed")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("data", "expected"), BYTES.values(), ids=BYTES)
+@pytest.mark.regression(number=15)
 def test_bytes_that_are_no_csv(tmp_path, data, expected):
     path = tmp_path / "qi.csv"
     path.write_bytes(data)
@@ -246,29 +198,21 @@ def test_things_that_are_no_table(source):
 
 
 FRAMES = {
-    "null category": (
-        {"Education": ["Masters", None], "Age": [3, 3]},
-        ("row 2", "Education", "'unknown'", "a missing value"),
-    ),
+    "null category": ({"Education": ["Masters", None], "Age": [3, 3]},
+        ("row 2", "Education", "'unknown'", "a missing value")),
     "NaN": ({"Education": ["Masters"] * 2, "Age": [3, np.nan]}, ("row 2", "Age", "impute", "a missing value")),
-    "NA": (
-        {"Education": pd.array(["Masters", pd.NA], dtype="string"), "Age": 3},
-        ("row 2", "Education", "", "missing"),
-    ),
-    "null in a categorical": (
-        {"Education": pd.Categorical(["Masters", None]), "Age": 3},
-        ("row 2", "Education", "", "missing"),
-    ),
+    "NA": ({"Education": pd.array(["Masters", pd.NA], dtype="string"), "Age": 3},
+        ("row 2", "Education", "", "missing")),
+    "null in a categorical": ({"Education": pd.Categorical(["Masters", None]), "Age": 3},
+        ("row 2", "Education", "", "missing")),
     "infinite": ({"Education": "Masters", "Age": [3, np.inf]}, ("row 2", "Age", "a finite number", "'inf'")),
     "a boolean for a number": ({"Education": "Masters", "Age": [True]}, ("row 1", "Age", "a finite number", "'True'")),
     "a number for a category": ({"Education": [7], "Age": 3}, ("row 1", "Education", "one of 'Masters'", "'7'")),
     "a list in a cell": ({"Education": [["Masters"]], "Age": 3}, ("row 1", "Education", "one of", "\"['Masters']\"")),
     "no rows": ({"Education": [], "Age": []}, ("rows", "individuals", "at least one individual", "no rows")),
-    "no such column": (
-        {"Education": ["Masters"], 3: 1},
-        ("columns", "Age", "a column of this name", "'Education', '3'"),
-    ),
-}
+    "no such column": ({"Education": ["Masters"], 3: 1},
+        ("columns", "Age", "a column of this name", "'Education', '3'")),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("columns", "expected"), FRAMES.values(), ids=FRAMES)
@@ -313,10 +257,7 @@ def test_floats_where_the_domain_has_whole_numbers():
 def test_counts_that_are_no_numbers_of_people(tmp_path, cell, found):
     path = tmp_path / "qi.csv"
     path.write_text(f"Education,Age,n\nMasters,3,2.0\nMasters,3,{cell}\n", encoding="utf-8")
-    check(
-        only(read_qi, path, RELEASE, count="n"),
-        ("line 3", "n", "a whole number of individuals, at least 0", found),
-    )
+    check(only(read_qi, path, RELEASE, count="n"), ("line 3", "n", "a whole number of individuals, at least 0", found))
 
 
 def test_counts_that_are_too_many_or_none():
@@ -425,10 +366,8 @@ def test_a_truth_without_classes():
 
 
 FACTS = {
-    "nobody": (
-        "Education,Age,Salary\nMasters,3,>50K\nMasters,40,>50K\n",
-        ("line 3", "fact", "a quasi-identifier of qi", "none"),
-    ),
+    "nobody": ("Education,Age,Salary\nMasters,3,>50K\nMasters,40,>50K\n",
+        ("line 3", "fact", "a quasi-identifier of qi", "none")),
     "no such age": ("Age,Salary\n39,>50K\n", ("line 2", "fact", "a quasi-identifier of qi that matches", "none")),
     "outside the domain": ("Education,Salary\nPhD,>50K\n", ("line 2", "Education", "one of 'Masters'", "'PhD'")),
     "not a number": ("Age,Salary\nold,>50K\n", ("line 2", "Age", "a finite number", "'old'")),
@@ -437,17 +376,13 @@ FACTS = {
     "no target": ("Age\n3\n", ("header", "Salary", "a column of this name", "none")),
     "only the target": ("Salary\n>50K\n", ("header", "quasi-identifier", "'Education', 'Age'", "none among 'Salary'")),
     "private": ("Age,Car,Salary\n3,yes,>50K\n", ("header", "Car", "public attributes", "a private attribute")),
-    "unknown column": (
-        "Age,Eduction,Salary\n3,,>50K\n",
-        ("header", "Eduction", "'Education', 'Age'", "another column"),
-    ),
-    "count of none": (
-        "Age,Salary,count\n3,>50K,0\n",
-        ("line 2", "count", "a whole number of individuals, at least 1", "'0'"),
-    ),
+    "unknown column": ("Age,Eduction,Salary\n3,,>50K\n",
+        ("header", "Eduction", "'Education', 'Age'", "another column")),
+    "count of none": ("Age,Salary,count\n3,>50K,0\n",
+        ("line 2", "count", "a whole number of individuals, at least 1", "'0'")),
     "count of halves": ("Age,Salary,count\n3,>50K,0.5\n", ("line 2", "count", "at least 1", "'0.5'")),
     "count of more than match": ("Age,Salary,count\n3,>50K,3\n", ("line 2", "count", "at most the 2 individuals", "3")),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("text", "expected"), FACTS.values(), ids=FACTS)
@@ -494,6 +429,7 @@ def test_marginals_with_one_mistake(tmp_path, text, expected):
     check(only(read_marginal, path, RELEASE, 10), expected)
 
 
+@pytest.mark.regression(number=13)
 def test_a_file_without_any_of_the_columns_is_not_shown(tmp_path):
     path = tmp_path / "shadow"
     for text in (

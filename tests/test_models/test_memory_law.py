@@ -1,7 +1,5 @@
 """Reading takes at most 30 times the content, as it is unpacked, and 150 MB: measured in processes of their own."""
 
-from __future__ import annotations
-
 import gzip
 import os
 import shutil
@@ -192,8 +190,8 @@ FILES: dict[str, tuple[str, bytes, Callable[[], bytes]]] = {
         }.items()
     },
 }
+# Models that are folders, and the file in them that is changed.
 FOLDERS = {"ydf": "nodes-*", "spark": "stages/4_*/data/part-*.parquet"}
-"""Models that are folders, and the file in them that is changed."""
 
 FEW = ("carriage returns", "a dotted key", "packed numbers", "operators")
 SLOW = [pytest.param(name, marks=pytest.mark.slow) for name in FILES if name not in FEW]

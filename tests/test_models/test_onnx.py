@@ -1,7 +1,5 @@
 """Models in ONNX: one ensemble of trees, the columns before it undone, in files that are made here byte by byte."""
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 from typing import Any
@@ -9,16 +7,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
+from support.paths import SEEDS
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.protobuf import Malformed, fields, packed
 from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
+from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
 from maxent.models.trees.predict import predict, predict_proba
-
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 
 
 def varint(number: int) -> bytes:
@@ -102,10 +100,7 @@ def trees(**other: Any) -> bytes:
     return operator("TreeEnsembleClassifier", ["X"], ["label", "p"], **attributes)
 
 
-def read(folder: Path, content: bytes, **wanted: Any) -> Converted:
-    (folder / "model").write_bytes(content)
-    assert reader_for(folder / "model").name == "onnx"
-    return convert_model(folder / "model", Wanted(**wanted), Reader())
+read = reads("model", "onnx")
 
 
 def stump(folder: Path, features: tuple[str, ...] | None = ("x",), **other: Any) -> Converted:
@@ -251,22 +246,14 @@ def test_the_seeds_are_of_real_tools() -> None:
 
 WRONG: dict[str, tuple[bytes, str]] = {
     "two ensembles": (model([trees(), trees()], [given("X", 1, 1)]), "one ensemble of trees .*, found 2"),
-    "regression": (
-        model([operator("TreeEnsembleRegressor", ["X"], ["y"])], [given("X", 1, 1)]),
-        "others do not name their classes, found TreeEnsembleRegressor",
-    ),
-    "after": (
-        model([trees(), operator("Mul", ["p", "p"], ["q"])], [given("X", 1, 1)]),
-        "nothing done to the probabilities but .*, found Mul",
-    ),
-    "before": (
-        model([operator("Less", ["Y"], ["X"]), trees()], [given("Y", 1, 1)]),
-        "steps before the trees that can be undone: .*, found Less",
-    ),
-    "circle": (
-        model([operator("Identity", ["X"], ["X"]), trees()], [given("Y", 1, 1)]),
-        "a tensor that an operator makes, or the caller gives",
-    ),
+    "regression": (model([operator("TreeEnsembleRegressor", ["X"], ["y"])], [given("X", 1, 1)]),
+        "others do not name their classes, found TreeEnsembleRegressor"),
+    "after": (model([trees(), operator("Mul", ["p", "p"], ["q"])], [given("X", 1, 1)]),
+        "nothing done to the probabilities but .*, found Mul"),
+    "before": (model([operator("Less", ["Y"], ["X"]), trees()], [given("Y", 1, 1)]),
+        "steps before the trees that can be undone: .*, found Less"),
+    "circle": (model([operator("Identity", ["X"], ["X"]), trees()], [given("Y", 1, 1)]),
+        "a tensor that an operator makes, or the caller gives"),
     "names": (model([trees()], [given("X", 1, 2)]), "2 different names of columns, which --features gives"),
     "sets": (model([trees(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])], [given("X", 1, 1)]), "tests of numbers"),
     "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "node 0: .*each node below one other"),
@@ -276,7 +263,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
     "class": (model([trees(class_ids=[1, 5])], [given("X", 1, 1)]), "classes below 2"),
     "scores": (model([trees(class_weights=[-1.0, 1.0])], [given("X", 1, 1)]), "LOGISTIC of scores of both signs"),
     "cut off": (model([trees()], [given("X", 1, 1)])[:-30], "a model in ONNX"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", WRONG)

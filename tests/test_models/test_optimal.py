@@ -1,7 +1,5 @@
 """The best subtree within limits, against all subtrees of random trees, with measures computed anew."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import product
@@ -12,8 +10,8 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import as_release, entropy, gini, held, keeps, leaves_of, random_limits, random_tree, training
-from strategies import Case, Style, cases, populations, thorough
+from support.limited import as_release, entropy, gini, held, keeps, leaves_of, random_limits, random_tree, training
+from support.strategies import Case, Style, cases, populations, thorough
 
 from maxent.api.adversary.estimate import estimate
 from maxent.models.defenses import OptimalSubtree, ParentPrunedTree

@@ -1,7 +1,5 @@
 """Trees that depart from what `prune_leaf` predicts only for what is more than chance, against all subtrees."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from math import comb
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from limited import GONE, as_release, ends, held, leaves_of, random_tree, records_of, trees
+from support.limited import GONE, as_release, ends, held, leaves_of, random_tree, records_of, trees
 from test_models.test_optimal_removed import keeps
 
 from maxent.api.releases.defend import defend

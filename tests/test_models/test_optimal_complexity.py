@@ -1,7 +1,5 @@
 """What a leaf costs: the best subtree for it, all that are best for some cost, and the choice by cross-validation."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import replace
 from functools import partial
@@ -10,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from limited import as_release, ends, gini, held, random_tree, records_of, trees
 from sklearn.tree import DecisionTreeClassifier
+from support.limited import as_release, ends, gini, held, random_tree, records_of, trees
 from test_models.test_optimal_costs import cost
 from test_models.test_optimal_removed import right
 

@@ -1,7 +1,5 @@
 """Trees of the least cost within limits, against all trees; costs are those of decisions, added up person by person."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,7 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from limited import CLASSES, as_release, ends, held, keeps, random_limits, random_tree, records_of, trees
+from support.limited import CLASSES, as_release, ends, held, keeps, random_limits, random_tree, records_of, trees
 
 from maxent.__main__ import main
 from maxent.api.releases.defend import defend

@@ -1,7 +1,5 @@
 """Branches merged along hierarchies: against all cuts of all subtrees of random trees, and what is published then."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice, product
@@ -10,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from limited import ends, entropy, gini, held, keeps, random_limits, trees
+from support.limited import ends, entropy, gini, held, keeps, random_limits, trees
 
 from maxent.__main__ import main
 from maxent.api.adversary.estimate import estimate

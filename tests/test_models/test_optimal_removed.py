@@ -1,19 +1,28 @@
 """Removed leaves in the search for the best subtree, against all subtrees with all removals of random trees."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from anonymity import training_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import as_release, ends, entropy, gini, held, leaves_of, random_limits, random_tree, records_of, trees
-from soundness import check
-from strategies import Case, Style, cases, populations, thorough
+from support.anonymity import training_of
+from support.limited import (
+    as_release,
+    ends,
+    entropy,
+    gini,
+    held,
+    leaves_of,
+    random_limits,
+    random_tree,
+    records_of,
+    trees,
+)
+from support.soundness import check
+from support.strategies import Case, Style, cases, populations, thorough
 
 from maxent.api.adversary.estimate import estimate
 from maxent.models.defenses import OptimalSubtree

@@ -1,7 +1,5 @@
 """Optimal trees within limits, against all trees of small tables."""
 
-from __future__ import annotations
-
 import runpy
 from dataclasses import replace
 from pathlib import Path
@@ -10,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from anonymity import training_of
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from limited import CLASSES, keeps, random_limits
-from soundness import check
-from strategies import Case, People, populations, thorough
+from support.anonymity import training_of
+from support.limited import CLASSES, keeps, random_limits
+from support.soundness import check
+from support.strategies import Case, People, populations, thorough
 
 from maxent.api.releases.defend import defend
 from maxent.models.defenses import OptimalSubtree

@@ -44,6 +44,7 @@ def test_what_is_to_be_published_is_as_open_as_the_umask_says(tmp_path, umask):
 
 @pytest.mark.parametrize("public", [False, True])
 @pytest.mark.parametrize("bits", [0o600, 0o640, 0o664, 0o444])
+@pytest.mark.regression(number=12)
 def test_a_file_that_is_replaced_keeps_its_permissions(tmp_path, umask, public, bits):
     path = tmp_path / "a"
     path.write_text("old")
@@ -145,6 +146,7 @@ def writer(tmp_path):
 
 
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP])
+@pytest.mark.regression(number=12)
 def test_what_a_killed_process_left_is_removed_by_the_next(tmp_path, writer, number):
     assert len(os.listdir(tmp_path)) == 1
     writer.send_signal(number)

@@ -81,6 +81,7 @@ READ = {
 
 
 @pytest.mark.parametrize(("column", "expected"), READ.values(), ids=READ)
+@pytest.mark.regression(number=8)
 def test_values_that_are_read(tmp_path, column, expected):
     path = saved(tmp_path / "qi.parquet", A=column)
     assert texts(path) == expected
@@ -91,37 +92,21 @@ def test_values_that_are_read(tmp_path, column, expected):
 
 NOT_UTF8 = pa.array([b"a", None, b"\xff"], pa.binary())
 REFUSED = {
-    "after 9999": (
-        raw([0, 2932897], pa.date32()),
-        "row 2",
-        "a date in the years 1 to 9999",
-        "2932897 as 'date32[day]'",
-    ),
+    "after 9999": (raw([0, 2932897], pa.date32()), "row 2", "a date in the years 1 to 9999",
+        "2932897 as 'date32[day]'"),
     "before 1": (raw([-719163], pa.date32()), "row 1", "a date in the years 1 to 9999", "date32"),
     "milliseconds after 9999": (raw([0, 0, 2**62], pa.date64()), "row 3", "a date in the years", "date32[day]"),
     "times after 9999": (raw([2**62], pa.timestamp("us")), "row 1", "a date in the years 1 to 9999", "timestamp[us]"),
-    "an unknown time zone": (
-        raw([None, 0], pa.timestamp("us", "Mars/Utopia")),
-        "row 2",
-        "in a time zone that is known",
-        "0 as 'timestamp[us, tz=Mars/Utopia]'",
-    ),
-    "nanoseconds beyond": (
-        raw([2**63 - 1], pa.timestamp("ns", "Europe/Berlin")),
-        "row 1",
-        "in a time zone that is known",
-        "tz=Europe/Berlin",
-    ),
+    "an unknown time zone": (raw([None, 0], pa.timestamp("us", "Mars/Utopia")), "row 2", "in a time zone that is known",
+        "0 as 'timestamp[us, tz=Mars/Utopia]'"),
+    "nanoseconds beyond": (raw([2**63 - 1], pa.timestamp("ns", "Europe/Berlin")), "row 1",
+        "in a time zone that is known", "tz=Europe/Berlin"),
     "a day of 25 hours": (raw([90_000], pa.time32("s")), "row 1", "a time of day", "90000000 as 'time32[ms]'"),
     "a time below 0": (raw([0, -1], pa.time64("ns")), "row 2", "a time of day", "-1 as 'time64[ns]'"),
     "a long duration": (raw([2**62], pa.duration("s")), "row 1", "a duration of at most 999999999 days", "duration[s]"),
     "no UTF-8": (NOT_UTF8.view(pa.string()), "row 3", "text in UTF-8", "bytes that are none"),
-    "large text, no UTF-8": (
-        NOT_UTF8.cast(pa.large_binary()).view(pa.large_string()),
-        "row 3",
-        "text in UTF-8",
-        "bytes that are none",
-    ),
+    "large text, no UTF-8": (NOT_UTF8.cast(pa.large_binary()).view(pa.large_string()), "row 3", "text in UTF-8",
+        "bytes that are none"),
     "bytes": (NOT_UTF8, "row 3", "text in UTF-8", "bytes that are none"),
     "dictionaries of bytes": (NOT_UTF8.dictionary_encode(), "row 3", "text in UTF-8", "bytes that are none"),
     "large decimals": (pa.array([1, 10**30], pa.decimal128(38, 0)), "row 2", "a whole number of at most 18", "'1000"),
@@ -129,10 +114,11 @@ REFUSED = {
     "structs": (pa.array([{"a": 1}]), "columns", "text, numbers or other plain values", "struct"),
     "maps": (pa.array([[("a", 1)]], pa.map_(pa.string(), pa.int8())), "columns", "plain values", "map"),
     "bytes of a fixed size": (pa.array([b"ab"], pa.binary(2)), "columns", "plain values", "fixed_size_binary"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize(("column", "where", "expected", "found"), REFUSED.values(), ids=REFUSED)
+@pytest.mark.regression(number=8)
 def test_values_that_are_refused(tmp_path, column, where, expected, found):
     path = saved(tmp_path / "qi.parquet", A=column)
     for attribute in (Attribute("A", values=("x",)), Attribute("A", "numeric")):
@@ -155,6 +141,7 @@ def test_the_row_is_counted_through_batches_and_row_groups(tmp_path):
         assert refusals(source, release)[0][:2] == ("row 177777", "A")
 
 
+@pytest.mark.regression(number=8)
 def test_a_footer_with_any_byte_changed_is_read_or_refused(tmp_path):
     """And does not end the process, as Arrow does when Python asks for a column of which the footer says too little."""
     path = saved(tmp_path / "q.parquet", A=pa.array([["x"]]), B=["b"])
@@ -178,6 +165,7 @@ def test_a_refused_cell_of_several_files_names_its_file(tmp_path):
     assert caught.value.source == str(second)
 
 
+@pytest.mark.regression(number=8)
 def test_a_column_that_is_empty_in_one_of_several_files(tmp_path):
     saved(tmp_path / "1.parquet", A=[1, 2], B=["x", "y"])
     saved(tmp_path / "2.parquet", A=pa.nulls(2), B=pa.nulls(2))
@@ -271,6 +259,7 @@ columns = st.one_of(
 
 @settings(max_examples=60)
 @given(columns, st.booleans(), st.sampled_from(["1", "1970-01-01", "a", "(missing)"]))
+@pytest.mark.regression(number=8)
 def test_any_values_are_read_or_refused_alike(tmp_path_factory, column, coded, value):
     if coded and not pa.types.is_nested(column.type):
         column = column.dictionary_encode()

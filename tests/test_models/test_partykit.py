@@ -1,17 +1,13 @@
 """Text of partykit: tests, levels and labels with any signs in them, what its numbers prove, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict
 
 HEAD = '\nModel formula:\n`Y, "class"` ~ x + `a < b`\n\nFitted party:\n'
@@ -34,9 +30,7 @@ FRAME = pd.DataFrame(
 TOLD = {"train": FRAME, "target": 'Y, "class"'}
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "model.txt").write_text(text, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+read = reads("model.txt")
 
 
 def test_levels_and_labels_with_signs_are_told_by_the_table(tmp_path: Path) -> None:

@@ -1,7 +1,5 @@
 """Pipelines undone: the release predicts as the pipeline does, and its people satisfy what is compiled from it."""
 
-from __future__ import annotations
-
 import warnings
 from typing import Any
 
@@ -32,7 +30,7 @@ from sklearn.preprocessing import (
     TargetEncoder,
 )
 from sklearn.tree import DecisionTreeClassifier
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.api.releases.convert import convert
 from maxent.api.releases.predict import predict
@@ -255,22 +253,16 @@ def test_all_splits_of_a_column_competed_only_where_its_numbers_stay_apart() -> 
 
 
 REFUSED: dict[str, tuple[Any, str]] = {
-    "code": (
-        FunctionTransformer(np.log),
-        "step functiontransformer: FunctionTransformer: expected no function: it is code",
-    ),
+    "code": (FunctionTransformer(np.log),
+        "step functiontransformer: FunctionTransformer: expected no function: it is code"),
     "mixed": (PCA(1), "step pca: PCA: expected values of several columns make one of its columns"),
     "neighbours": (KNNImputer(), "KNNImputer: expected a gap is filled by what the other columns have"),
     "classes": (TargetEncoder(cv=2), "TargetEncoder: expected values are encoded by the classes"),
-    "nested": (
-        ColumnTransformer([("x", FunctionTransformer(np.sqrt), ["age"])]),
-        "step columntransformer, x: Function",
-    ),
-    "unknown": (
-        SplineTransformer(),
-        "SplineTransformer: expected a step of scikit-learn that makes each of its columns",
-    ),
-}
+    "nested": (ColumnTransformer([("x", FunctionTransformer(np.sqrt), ["age"])]),
+        "step columntransformer, x: Function"),
+    "unknown": (SplineTransformer(),
+        "SplineTransformer: expected a step of scikit-learn that makes each of its columns"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", REFUSED)

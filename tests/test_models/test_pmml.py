@@ -1,18 +1,18 @@
 """Models in PMML: predicates, missing values, derived fields, counts and shares, ensembles; and what is none of it."""
 
-from __future__ import annotations
-
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.formats.conversion import Wanted
+from maxent.models.formats.registry import convert_model
+from maxent.models.reading import Reading, reader_of
 from maxent.models.trees.predict import predict, predict_proba
 
 FIELDS = """<DataField name="Pay" optype="categorical" dataType="string"><Value value="low"/><Value value="high"/>
@@ -20,7 +20,6 @@ FIELDS = """<DataField name="Pay" optype="categorical" dataType="string"><Value 
 <DataField name="Job" optype="categorical" dataType="string"><Value value="clerk"/><Value value="a &quot;b&quot;"/>
 <Value value="smith"/></DataField>"""
 MINING = """<MiningField name="Pay" usageType="target"/><MiningField name="Age"/><MiningField name="Job"/>"""
-ANSWER = '<Node score="{0}" id="{2}" recordCount="{1}"><{3}/></Node>'
 
 
 def document(model: str, *, fields: str = FIELDS, before: str = "", application: str = "tool") -> str:
@@ -66,13 +65,7 @@ YOUNG, OLD = simple("Age", "lessThan", "30"), simple("Age", "greaterOrEqual", "3
 
 @pytest.fixture
 def read(tmp_path: Path) -> Any:
-    def found(text: str, **wanted: Any) -> Converted:
-        path = tmp_path / "model"
-        path.write_text(text, encoding="utf-8")
-        assert reader_for(path).name == "pmml"
-        return convert_model(path, Wanted(**wanted), Reader())
-
-    return found
+    return partial(reads("model", "pmml"), tmp_path)
 
 
 def people(ages: list[float | None], jobs: list[str | None] | None = None) -> pd.DataFrame:

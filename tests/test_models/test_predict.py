@@ -1,7 +1,5 @@
 """What a release predicts is what its leaves state, with a rule for every record that reaches no statement."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -10,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, Style, cases, leaves_of, populations, thorough
+from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree

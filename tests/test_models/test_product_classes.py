@@ -1,7 +1,5 @@
 """Several sensitive columns as one target: names of combinations, tables, documents."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Both methods of leaf pruning, against their definitions and the tree of Wakabayashi et al. 2024, Figure 3."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -9,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import Case, Style, cases, populations, thorough
+from support.strategies import Case, Style, cases, populations, thorough
 
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput

@@ -1,13 +1,11 @@
 """Generalised records read back: the inverse of writing them, what columns mean, and what is refused."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 import maxent
 from maxent.models.errors import InvalidInput

@@ -1,12 +1,11 @@
 """Tables of ranger, randomForest and gbm: levels by their numbers, exchanged classes, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import read_model
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.conversion import Converted, Wanted
@@ -46,7 +45,7 @@ GBM = """"SplitVar","SplitCodePred","LeftNode","RightNode","MissingNode","ErrorR
 def read(folder: Path, files: dict[str, str], name: str = "", **said: Any) -> Converted:
     for file, text in files.items():
         (folder / file).write_text(text, encoding="utf-8")
-    return convert_model(folder / name, Wanted(**said), Reader())
+    return read_model(folder / name, **said)
 
 
 def test_the_target_may_be_among_the_factors(tmp_path: Path) -> None:

@@ -1,16 +1,14 @@
 """Random trees: drawn without the data, counted from samples, published from k on."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
-from anonymity import training_of
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Draw, People, leaves_of, populations, thorough
+from support.anonymity import training_of
+from support.strategies import Draw, People, leaves_of, populations, thorough
 
 from maxent import privacy
 from maxent.models.defenses.random_trees import counts as random_counts

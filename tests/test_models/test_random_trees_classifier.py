@@ -1,7 +1,5 @@
 """Private random trees as an estimator: what it publishes, promises, predicts and refuses."""
 
-from __future__ import annotations
-
 import json
 import pickle
 import warnings

@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
@@ -182,12 +183,7 @@ def chain(depth):
         )
         nodes.append({"id": f"L{level}", "counts": {"a": 2}, "label": "a", "error_rate": 0})
     nodes.append({"id": f"N{depth}", "counts": {"a": 2}})
-    return {
-        "format": "maxent/1",
-        "target": {"name": "T", "classes": ["a", "b"]},
-        "attributes": [{"name": "Age", "type": "numeric"}],
-        "trees": [{"nodes": nodes}],
-    }
+    return release_document("T", ["a", "b"], {"Age": None}, nodes)
 
 
 def test_a_tree_of_depth_ten_thousand_is_read_checked_and_saved(tmp_path):

@@ -1,7 +1,5 @@
 """Readers of models take memory in proportion to the file."""
 
-from __future__ import annotations
-
 import json
 import struct
 import tracemalloc
@@ -17,8 +15,7 @@ from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 
 DEPTH = 13
-MOST = 20.0
-"""Bytes for each byte of the file."""
+MOST = 20.0  # Bytes for each byte of the file
 
 
 def text(folder: Path) -> Path:

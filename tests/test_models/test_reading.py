@@ -70,6 +70,7 @@ def test_blanks_inside_are_one_and_words_stay_apart():
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "pandas"])
 @pytest.mark.parametrize("other", SPELLINGS.values(), ids=SPELLINGS)
+@pytest.mark.regression(number=1)
 def test_classes_that_differ_only_by_blanks_or_unicode_are_refused_unless_it_is_said_what_they_are(
     tmp_path, other, form
 ):
@@ -89,6 +90,7 @@ def test_classes_that_differ_only_by_blanks_or_unicode_are_refused_unless_it_is_
     assert exact.target.classes == tuple(sorted({"low", "high", other}))
 
 
+@pytest.mark.regression(number=1)
 def test_a_blank_does_not_turn_fail_into_pass(tmp_path):
     """The same records, with a blank behind every second class of a kind."""
     rng = np.random.default_rng(0)
@@ -109,6 +111,7 @@ def test_a_blank_does_not_turn_fail_into_pass(tmp_path):
         maxent.estimate(plain, blank, blank)
 
 
+@pytest.mark.regression(number=1)
 def test_spellings_that_differ_by_case_are_noted():
     reader = Reader()
     data = pd.DataFrame({"job": ["Clerk", "clerk", "clerk", "cook"], "y": ["a", "b", "a", "b"]})
@@ -161,6 +164,7 @@ def tree(values, classes):
         (tree(("a", "b"), ("low", "low\u00a0")), "target: classes"),
     ],
 )
+@pytest.mark.regression(number=1)
 def test_releases_with_two_spellings_of_a_name_are_refused(tmp_path, release, where):
     path = tmp_path / "tree.json"
     save_release(release, path)
@@ -241,6 +245,7 @@ def test_estimators_read_as_asked():
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "pandas"])
 @pytest.mark.parametrize("written", [*NA, " NA ", "\u00a0", None])
+@pytest.mark.regression(number=2)
 def test_what_is_written_for_a_missing_value_is_missing_in_every_source(tmp_path, written, form):
     frame = pd.DataFrame({"job": ["a", written, "b", "a"], "x": list("uvuv"), "y": list("pqpq")})
     source = saved(frame, tmp_path, form)
@@ -255,6 +260,7 @@ def test_what_is_written_for_a_missing_value_is_missing_in_every_source(tmp_path
 
 
 @pytest.mark.parametrize("form", ["csv", "pandas"])
+@pytest.mark.regression(number=2)
 def test_one_missing_value_among_numbers_leaves_a_column_of_numbers(tmp_path, form):
     ages = [*range(18, 75), "NA"]
     source = saved(pd.DataFrame({"age": pd.Series(ages, dtype=object), "y": ["a", "b"] * 29}), tmp_path, form)
@@ -277,6 +283,7 @@ def test_a_value_that_is_declared_is_not_missing(tmp_path):
 
 
 @pytest.mark.parametrize("form", ["csv", "pandas", "merged csv"])
+@pytest.mark.regression(number=2)
 def test_other_spellings_of_a_missing_value(tmp_path, form):
     release = Release(Target("y", ("0", "1")), (Attribute("job", values=("a", "(missing)")),), ())
     source = saved(pd.DataFrame({"job": ["a", "?", "-9"]}), tmp_path, form)
@@ -325,6 +332,7 @@ cells = st.sampled_from(
     text=st.sampled_from(["refuse", "strip", "exact"]),
     na=st.sampled_from([NA, (), ("?",)]),
 )
+@pytest.mark.regression(number=2)
 def test_file_pandas_parquet_and_merged_files_agree(tmp_path_factory, column, text, na):
     folder = tmp_path_factory.mktemp("agree")
     frame = pd.DataFrame({"job": column, "z": "1"})
@@ -348,6 +356,7 @@ def test_file_pandas_parquet_and_merged_files_agree(tmp_path_factory, column, te
 
 
 @pytest.mark.parametrize("rows", [[0.0, -0.0, 1.5], [-0.0, 0.0, 1.5]])
+@pytest.mark.regression(number=4)
 def test_zero_is_one_category_whatever_its_sign_and_the_order_of_rows(tmp_path, rows):
     frame = pd.DataFrame({"dose": rows, "y": list("aba")})
     for source in (
@@ -374,6 +383,7 @@ NOTED = {
 
 
 @pytest.mark.parametrize(("column", "expected"), NOTED.values(), ids=NOTED)
+@pytest.mark.regression(number=16)
 def test_what_looks_like_numbers_stays_text_and_is_noted(tmp_path, column, expected):
     path = tmp_path / "data.csv"
     pd.DataFrame({"a": column, "y": list("pqp")}).to_csv(path, index=False)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import cases, populations, thorough
+from support.strategies import cases, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
 from maxent.models.tables.parts import forest, refinement

@@ -1,15 +1,13 @@
 """The risk of nodes: the worked example of Yang et al. (2019), the definitions told naively, and the lemmas."""
 
-from __future__ import annotations
-
 from math import inf, log2
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from strategies import NUMBERS, Style, cases, populations, thorough
-from yang import RANGES, figure_1
+from support.strategies import NUMBERS, Style, cases, populations, thorough
+from support.yang import RANGES, figure_1
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree

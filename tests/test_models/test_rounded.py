@@ -9,16 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from soundness import check
-from strategies import Style, cases, roundings, thorough
+from support.documents import release_document
+from support.soundness import check
+from support.strategies import Style, cases, roundings, thorough
 
-from maxent.models.defenses import (
-    ERPTreeClassifier,
-    KADETClassifier,
-    LeafPrunedTree,
-    OptimalSubtree,
-    ParentPrunedTree,
-)
+from maxent.models.defenses import ERPTreeClassifier, KADETClassifier, LeafPrunedTree, OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.defenses.optimal.limits import Limits
@@ -35,26 +30,22 @@ from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.reidentification import measure_risk
 from maxent.models.trees.restate import restate
 
-DOCUMENT = {
-    "format": "maxent/1",
-    "target": {"name": "Y", "classes": ["well", "ill"]},
-    "attributes": [{"name": "Age", "type": "numeric"}],
-    "release": {"rounded": {"base": 5, "method": "nearest"}},
-    "trees": [
+DOCUMENT = release_document(
+    "Y",
+    ["well", "ill"],
+    {"Age": None},
+    [
         {
-            "nodes": [
-                {
-                    "id": "N1",
-                    "attribute": "Age",
-                    "branches": [{"le": 37.5, "child": "L1"}, {"gt": 37.5, "child": "L2"}],
-                    "counts": {"well": 15, "ill": 5},
-                },
-                {"id": "L1", "label": "well", "counts": {"well": 15, "ill": 0}, "n": 15},
-                {"id": "L2", "label": "ill", "counts": {"well": 0, "ill": 5}, "n": 5},
-            ]
-        }
+            "id": "N1",
+            "attribute": "Age",
+            "branches": [{"le": 37.5, "child": "L1"}, {"gt": 37.5, "child": "L2"}],
+            "counts": {"well": 15, "ill": 5},
+        },
+        {"id": "L1", "label": "well", "counts": {"well": 15, "ill": 0}, "n": 15},
+        {"id": "L2", "label": "ill", "counts": {"well": 0, "ill": 5}, "n": 5},
     ],
-}
+    release={"rounded": {"base": 5, "method": "nearest"}},
+)
 N1, L1, L2 = (("trees", 0, "nodes", i) for i in range(3))
 
 

@@ -1,13 +1,11 @@
 """Records reach the place that following the branches one by one leads to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import Case, cases, leaves_of, populations, thorough
+from support.strategies import Case, cases, leaves_of, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
 from maxent.models.trees.places import number_places

@@ -1,17 +1,14 @@
 """The tables of rpart: the rows of splits and of csplit that are of a node, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import read_model
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
 from maxent.models.trees.predict import predict
 
 TABLES = {
@@ -31,11 +28,7 @@ TABLES = {
     "csplit": '"","V1","V2","V3"\n"1",1,3,3\n',
 }
 FRAME = pd.DataFrame(
-    {
-        "a, b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2,
-        "x": [3, 4, 5, 2, 1, 2, 3, 4, 5],
-        "Y": ["A"] * 3 + ["b"] * 6,
-    }
+    {"a, b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2, "x": [3, 4, 5, 2, 1, 2, 3, 4, 5], "Y": ["A"] * 3 + ["b"] * 6}
 )
 NUMBERS = {
     "frame": TABLES["frame"].replace('"a, b"', '"z"'),
@@ -46,7 +39,7 @@ NUMBERS = {
 def read(folder: Path, tables: dict[str, str], *, whole: bool = True, **said: Any) -> Converted:
     for name, text in tables.items():
         (folder / f"{name}.csv").write_text(text, encoding="utf-8")
-    return convert_model(folder if whole else folder / "frame.csv", Wanted(**said), Reader())
+    return read_model(folder if whole else folder / "frame.csv", **said)
 
 
 @pytest.mark.parametrize("whole", [True, False])
@@ -165,4 +158,4 @@ def test_a_frame_alone_is_refused(tmp_path: Path) -> None:
         read(tmp_path, {"frame": TABLES["frame"]}, whole=False, train=FRAME, target="Y")
     (tmp_path / "model.csv").write_text(TABLES["frame"], encoding="utf-8")
     with pytest.raises(InvalidInput, match="a file called frame"):
-        convert_model(tmp_path / "model.csv", Wanted(), Reader())
+        read_model(tmp_path / "model.csv")

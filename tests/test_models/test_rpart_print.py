@@ -1,18 +1,13 @@
 """Text of rpart: tests, levels and labels with any signs in them, what its numbers prove, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.outline import levels_in
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict
 
 HEAD = "n= 9 \n\nnode), split, n, loss, yval, (yprob)\n      * denotes terminal node\n\n"
@@ -36,9 +31,7 @@ THREE = HEAD + "1) root 9 5 b (0.333333 0.444444 0.222222)  \n  2) x< 3 5 2 a (0
 THREE += "  3) x>=3 4 1 b (0.000000 0.750000 0.250000) *\n"
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "model.txt").write_text(text, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+read = reads("model.txt")
 
 
 def test_tests_levels_and_labels_with_signs_are_told_by_numbers_and_the_table(tmp_path: Path) -> None:

@@ -1,17 +1,12 @@
 """The summary of rpart: counts of every node, levels that are letters, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model
-from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict
 
 SUMMARY = """Call:
@@ -53,19 +48,12 @@ Node number 5: 1 observations
    probabilities: 0.000 1.000
 """
 FRAME = pd.DataFrame(
-    {
-        "a < b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2,
-        "x": [3, 4, 5, 2, 1, 2, 3, 4, 5],
-        "Y": ["Yes"] * 3 + ["no"] * 6,
-    }
+    {"a < b": ["an"] * 4 + ["Be"] * 3 + ["Da"] * 2, "x": [3, 4, 5, 2, 1, 2, 3, 4, 5], "Y": ["Yes"] * 3 + ["no"] * 6}
 )
-THREE = SUMMARY.replace("LR-R", "LRR").replace("L---", "L--")
-"""With as many letters as there are values in the table."""
+THREE = SUMMARY.replace("LR-R", "LRR").replace("L---", "L--")  # With as many letters as there are values in the table
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "model.txt").write_text(text, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+read = reads("model.txt")
 
 
 def test_counts_prove_the_order_of_the_levels_which_the_locale_sorts(tmp_path: Path) -> None:

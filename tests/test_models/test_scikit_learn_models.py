@@ -1,7 +1,5 @@
 """Models of scikit-learn as releases: they predict as the model does, and state what is surely known of the records."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
@@ -184,11 +182,7 @@ X, Y = people()
 BY_ROW = np.random.default_rng(1).random(160) + 0.5
 WEIGHTED = {
     "balanced": (DecisionTreeClassifier(max_depth=3, class_weight="balanced"), {}, {"counts", "n", "value"}),
-    "stated": (
-        DecisionTreeClassifier(max_depth=3, class_weight={"ja": 0.5, "maybe": 3}),
-        {},
-        {"counts", "n", "value"},
-    ),
+    "stated": (DecisionTreeClassifier(max_depth=3, class_weight={"ja": 0.5, "maybe": 3}), {}, {"counts", "n", "value"}),
     "both": (DecisionTreeClassifier(class_weight="balanced"), {"sample_weight": BY_ROW}, {"value"}),
     "weighted": (DecisionTreeClassifier(max_depth=3), {"sample_weight": BY_ROW}, {"value"}),
     "monotonic": (DecisionTreeClassifier(max_depth=4, monotonic_cst=[1, 0]), {}, {"n", "value"}),

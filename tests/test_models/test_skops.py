@@ -1,7 +1,5 @@
 """Models that skops saved: read as they are when they are there, by trusted types alone, in bounded memory."""
 
-from __future__ import annotations
-
 import io
 import json
 import zipfile
@@ -25,12 +23,12 @@ from sklearn.feature_selection import SelectKBest
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.models import read_model
 
 import maxent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 
@@ -89,7 +87,7 @@ def people() -> tuple[pd.DataFrame, Any]:
 
 
 def read(path: Path, **wanted: Any) -> Converted:
-    return convert_model(path, Wanted(target="T", **wanted), Reader())
+    return read_model(path, target="T", **wanted)
 
 
 X, Y = people()
@@ -217,11 +215,7 @@ def _circle(schema: dict[str, Any]) -> None:
 
 
 NONE = {"__class__": "str", "__module__": "builtins", "__loader__": "JsonNode", "content": "0"}
-NOTHING = {
-    "type": "json",
-    "content": [],
-    "shape": {"__class__": "tuple", "__loader__": "TupleNode", "content": [NONE]},
-}
+NOTHING = {"type": "json", "content": [], "shape": {"__class__": "tuple", "__loader__": "TupleNode", "content": [NONE]}}
 WRONG = {
     "function": (_untrusted, "found os.system, which is not trusted"),
     "object": (_untrusted_object, "found subprocess.Popen, which is not trusted"),
@@ -235,10 +229,7 @@ WRONG = {
     "attribute": (lambda s: node(s, "classes_").update(content="1", __loader__="JsonNode"), "expected a model as sci"),
     "keys": (lambda s: s["content"]["content"].pop("classes_"), "expected a type for each of 20 keys, found 21"),
     "json": (lambda s: node(s, "max_depth").update(content="{"), "content: expected JSON"),
-    "deep": (
-        lambda s: node(s, "max_depth").update(content="[" * 100_000),
-        "content: expected JSON",
-    ),
+    "deep": (lambda s: node(s, "max_depth").update(content="[" * 100_000), "content: expected JSON"),
 }
 
 

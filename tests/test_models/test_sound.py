@@ -1,7 +1,5 @@
 """Reading into arrays gives what reading with words gives, and leaves everything doubtful to the latter."""
 
-from __future__ import annotations
-
 import copy
 import gc
 import json
@@ -9,7 +7,7 @@ import json
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import cases, thorough
+from support.strategies import cases, thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import uncollected

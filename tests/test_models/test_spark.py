@@ -1,7 +1,5 @@
 """Models of Spark: folders of pipelines, whose stages are undone, text of trees; and what is none of them."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections.abc import Callable
@@ -13,14 +11,13 @@ import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.models import read_model as read
+from support.paths import SEEDS
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
-SEEDS = Path(__file__).parents[1] / "fuzz" / "seeds"
 TRAIN = SEEDS / "train.csv"
 PEOPLE = pd.read_csv(TRAIN)
 NUMBERS = {
@@ -28,12 +25,8 @@ NUMBERS = {
     "hours": [40.0, 38, 20, 45, 50, 40, 60, 35, 30, 44, 41],
 }
 TREE = ["<=50K", ">50K", "<=50K", "<=50K", *[">50K"] * 7]
+# What Spark predicts.
 BOOSTED = ["<=50K", ">50K", "<=50K", "<=50K", "<=50K", ">50K", ">50K", ">50K", "<=50K", ">50K", ">50K"]
-"""What Spark predicts."""
-
-
-def read(path: Path, **wanted: Any) -> Converted:
-    return convert_model(path, Wanted(**wanted), Reader())
 
 
 @pytest.fixture

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import pytest
+from support.documents import release_document
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
@@ -36,12 +37,7 @@ def document(n: int, *, inner: bool = False, size: int = 3) -> dict:
             node["counts"] = dict.fromkeys(classes, size)
         nodes += [node, {"id": f"L{i}", "counts": {classes[i]: size}}]
     nodes.append({"id": "Z", "label": classes[-1], "n": size, "counts": {classes[-1]: size, classes[0]: 0}})
-    return {
-        "format": "maxent/1",
-        "target": {"name": "t", "classes": classes},
-        "attributes": [{"name": "x", "type": "numeric"}],
-        "trees": [{"nodes": nodes}],
-    }
+    return release_document("t", classes, {"x": None}, nodes)
 
 
 def test_counts_are_a_mapping_of_every_class():
@@ -69,6 +65,7 @@ def test_few_classes_or_many_read_alike():
     assert small == {label: large[label] for label in small}
 
 
+@pytest.mark.regression(number=11)
 def test_memory_of_a_release_grows_with_the_document(tmp_path):
     """2,000 classes and leaves: 4 million counts, of which 2,000 are stated."""
     path = tmp_path / "tree.json"
@@ -117,6 +114,7 @@ def test_what_needs_a_number_per_class_and_row_names_its_limit(monkeypatch):
         maxent.audit(release, table)
 
 
+@pytest.mark.regression(number=15)
 def test_the_rows_of_a_program_take_memory_for_what_is_not_0():
     """300 leaves that count 300 classes: 90,000 rows, of one coefficient each."""
     release = parse_release(document(300), "r")

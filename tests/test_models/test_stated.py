@@ -1,7 +1,5 @@
 """What a release's defense states: its method says, that of a third party included."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Several releases as one: attributes and classes that agree, and who is in which release."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -110,17 +108,11 @@ def test_three_tables_each_within_the_next():
     assert found.table.frame()["releases"].tolist() == ["1+2+3", "1+2+3", "2+3", "2"]
 
 
-@pytest.mark.parametrize(
-    ("old", "says"),
-    [
-        (PEOPLE.iloc[[0, 0]], "row 2: id: expected the key of a person, another one on each row, found '1' again"),
-        (
-            PEOPLE.assign(id=[1, None, 3, 4]),
-            "row 2: id: expected the key of a person, another one on each row, found none",
-        ),
-        (PEOPLE.drop(columns="id"), "id: expected a column"),
-    ],
-)
+@pytest.mark.parametrize(("old", "says"), [
+    (PEOPLE.iloc[[0, 0]], "row 2: id: expected the key of a person, another one on each row, found '1' again"),
+    (PEOPLE.assign(id=[1, None, 3, 4]), "row 2: id: expected the key of a person, another one on each row, found none"),
+    (PEOPLE.drop(columns="id"), "id: expected a column"),
+])  # fmt: skip
 def test_keys_that_are_none(old, says):
     with pytest.raises(InvalidInput, match=says):
         joined(old)

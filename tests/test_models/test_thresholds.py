@@ -1,14 +1,12 @@
 """A branch ``le`` takes exactly the numbers for which a tool's test holds."""
 
-from __future__ import annotations
-
-from math import inf, nextafter
+from math import inf, isfinite, nextafter
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
 
@@ -38,6 +36,5 @@ TESTS = {
 def test_the_bound_is_where_the_test_ends(bound, threshold, other):
     holds, most = TESTS[bound], bound(threshold)
     with np.errstate(over="ignore"):
-        for x in (other, threshold, most, nextafter(most, inf), float(np.float32(threshold))):
-            if np.isfinite(x):
-                assert bool(holds(x, threshold)) == (x <= most)
+        for x in filter(isfinite, (other, threshold, most, nextafter(most, inf), float(np.float32(threshold)))):
+            assert bool(holds(x, threshold)) == (x <= most)

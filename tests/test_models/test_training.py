@@ -145,33 +145,25 @@ def test_an_empty_text_is_missing_unless_the_domain_names_it():
     assert given.columns[0].tolist() == [1, 0, 2, 0]
 
 
-@pytest.mark.parametrize(
-    ("change", "call", "messages"),
-    [
-        ({}, {"qi": []}, ["qi: expected at least one column"]),
-        ({}, {"qi": "city"}, ["qi: expected a list of columns, such as ['city']"]),
-        ({}, {"qi": QI, "private": 3, "order": "size"}, ["private: expected a list", "order: expected one of sorted"]),
-        ({}, {"qi": ["city", "city", "ill", 4]}, ["not among", "'city' 2 times", "names of columns, found 4"]),
-        ({}, {"qi": QI, "categorical": ["dose"], "domains": {"x": []}}, ["categorical: expected only", "found 'x'"]),
-        (
-            {"age": [1.0, None, 2.0, None], "dose": [0.0, np.inf, 1.0, 2.0]},
-            {"qi": ["citi", "age", "dose"], "domains": {"ill": ["1", "10"]}},
-            [
-                "columns: citi: expected a column of this name, found none; did you mean 'city'?",
-                "column 'age': values: expected no missing values",
-                "2 missing, the first in row 2",
-                "row 2: dose: expected a finite number",
-                "column 'ill': domains: expected every value that occurs, found no '9'",
-            ],
-        ),
-        ({"ill": [0.5, 1.0, 2.0, 2.0]}, {"qi": ["city"]}, ["column 'ill'", "not numbers with fractions", "found 0.5"]),
-        ({"city": pd.Timestamp("2020-01-01")}, {"qi": ["city"]}, ["column 'city': type", "found dates or times"]),
-        ({}, {"qi": ["city"], "domains": ["city"]}, ["domains: expected columns with the values of each"]),
-        ({}, {"qi": ["city"], "domains": {"city": 3}}, ["domains: expected a list of values, found 3"]),
-        ({}, {"qi": ["city"], "domains": {"city": "xyz"}}, ["domains: expected a list of values"]),
-        ({}, {"qi": ["city"], "domains": {"city": list("xyzx")}}, ["domains: expected each value once, found 'x'"]),
-    ],
-)
+@pytest.mark.parametrize(("change", "call", "messages"), [
+    ({}, {"qi": []}, ["qi: expected at least one column"]),
+    ({}, {"qi": "city"}, ["qi: expected a list of columns, such as ['city']"]),
+    ({}, {"qi": QI, "private": 3, "order": "size"}, ["private: expected a list", "order: expected one of sorted"]),
+    ({}, {"qi": ["city", "city", "ill", 4]}, ["not among", "'city' 2 times", "names of columns, found 4"]),
+    ({}, {"qi": QI, "categorical": ["dose"], "domains": {"x": []}}, ["categorical: expected only", "found 'x'"]),
+    ({"age": [1.0, None, 2.0, None], "dose": [0.0, np.inf, 1.0, 2.0]}, {"qi": ["citi", "age", "dose"],
+        "domains": {"ill": ["1", "10"]}},
+        ["columns: citi: expected a column of this name, found none; did you mean 'city'?",
+        "column 'age': values: expected no missing values", "2 missing, the first in row 2",
+        "row 2: dose: expected a finite number",
+        "column 'ill': domains: expected every value that occurs, found no '9'"]),
+    ({"ill": [0.5, 1.0, 2.0, 2.0]}, {"qi": ["city"]}, ["column 'ill'", "not numbers with fractions", "found 0.5"]),
+    ({"city": pd.Timestamp("2020-01-01")}, {"qi": ["city"]}, ["column 'city': type", "found dates or times"]),
+    ({}, {"qi": ["city"], "domains": ["city"]}, ["domains: expected columns with the values of each"]),
+    ({}, {"qi": ["city"], "domains": {"city": 3}}, ["domains: expected a list of values, found 3"]),
+    ({}, {"qi": ["city"], "domains": {"city": "xyz"}}, ["domains: expected a list of values"]),
+    ({}, {"qi": ["city"], "domains": {"city": list("xyzx")}}, ["domains: expected each value once, found 'x'"]),
+])  # fmt: skip
 def test_refusals_name_every_problem(change, call, messages):
     with pytest.raises(InvalidInput) as refusal:
         read_training(DATA.assign(**change), target="ill", **call)

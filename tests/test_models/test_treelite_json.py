@@ -1,20 +1,16 @@
 """Models that treelite dumped as JSON: shares, counts, scores, signs of tests; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import read_model, reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
 from maxent.models.trees.predict import predict_proba
 
 
@@ -60,17 +56,14 @@ def forest(*trees: list[dict[str, Any]]) -> Any:
     return model(*trees, n=2, **of, class_id=[-1] * len(trees))
 
 
+# Up to 30.1, or missing: 0.25 for code 1, else -0.5; above: 1.
 SCORED = [number(0, 1, 2), category(1, 3, 4, [1], on_right=True), leaf(2, 1.0), leaf(3, -0.5), leaf(4, 0.25)]
-"""Up to 30.1, or missing: 0.25 for code 1, else -0.5; above: 1."""
 
 PEOPLE = pd.DataFrame({"f0": [30.0, 30.1, np.nan, 31.0], "f1": ["0", "1", "77", None]})
 SCORES = np.array([-0.5, 0.25, -0.5, 1.0])
 
 
-def read(folder: Path, document: Any, **said: Any) -> Converted:
-    (folder / "model.json").write_text(json.dumps(document), encoding="utf-8")
-    assert reader_for(folder / "model.json").name == "treelite-json"
-    return convert_model(folder / "model.json", Wanted(**said), Reader())
+read = reads("model.json", "treelite-json")
 
 
 def shares(found: Converted, people: pd.DataFrame = PEOPLE) -> Any:
@@ -180,4 +173,4 @@ def test_shares_and_arguments_are_checked(tmp_path: Path) -> None:
 def test_a_checkpoint_is_refused_with_the_way_out(tmp_path: Path) -> None:
     (tmp_path / "model").write_bytes(bytes([4, 0, 0, 0, 8, 0, 0, 0, 1, 0, 0, 0, 3, 3]))
     with pytest.raises(InvalidInput, match="dump_as_json"):
-        convert_model(tmp_path / "model", Wanted(), Reader())
+        read_model(tmp_path / "model")

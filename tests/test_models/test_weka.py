@@ -1,15 +1,13 @@
 """Text of Weka: trees whose names, values and labels have any signs in them, their numbers, and what is refused."""
 
-from __future__ import annotations
-
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader
 from maxent.models.trees.predict import predict
@@ -34,9 +32,7 @@ FRAME = pd.DataFrame(
 )
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "model.txt").write_text(text, encoding="utf-8")
-    return convert_model(folder / "model.txt", Wanted(**said), Reader())
+read = reads("model.txt")
 
 
 def test_names_values_and_labels_with_signs_are_told_by_siblings_and_classes(tmp_path: Path) -> None:

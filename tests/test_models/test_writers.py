@@ -18,7 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.pipeline import make_pipeline
-from strategies import cases, thorough
+from support.paths import D1
+from support.strategies import cases, thorough
 
 import maxent
 from maxent.__main__ import main
@@ -27,9 +28,7 @@ from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Boosting
 from maxent.models.writers.registry import WRITERS
 
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/tree.json"))
-BRANCHES = [{"in": ["0"], "child": "E"}, {"in": ["2", "1"], "child": "F"}]
 RELEASE = {
     "format": "maxent/1",
     "target": {"name": "it's", "classes": ["no", "'yes'", "maybe"]},

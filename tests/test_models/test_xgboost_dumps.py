@@ -1,7 +1,5 @@
 """Dumps of XGBoost: what a table proves of them, what the caller says, and what is none of them."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict_proba
 
 AGES = np.array([20.0, 25.0, 30.0, 40.0, 50.0, np.nan])
@@ -24,8 +21,7 @@ TABLE = pd.DataFrame({"age of p": AGES, "colour": COLOURS, "paid": PAID})
 LEFT = np.where(np.isnan(AGES), True, AGES < 35)
 RED = np.array(COLOURS) == "red"
 
-FIRST = np.array([-0.4, 0.6, 0.2])
-"""Below 35 or missing and not red, below 35 and red, and from 35 on."""
+FIRST = np.array([-0.4, 0.6, 0.2])  # Below 35 or missing and not red, below 35 and red, and from 35 on
 
 SECOND = 0.25
 
@@ -81,9 +77,7 @@ FORMS: dict[str, Callable[[list[float]], str]] = {
 }
 
 
-def read(folder: Path, text: str, **said: Any) -> Converted:
-    (folder / "dump").write_text(text, encoding="utf-8")
-    return convert_model(folder / "dump", Wanted(**said), Reader())
+read = reads("dump")
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -1,7 +1,5 @@
 """Models that XGBoost saved as JSON: scores, directions of missing values, categories; and what is none of them."""
 
-from __future__ import annotations
-
 import copy
 import json
 from pathlib import Path
@@ -10,11 +8,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 
@@ -60,9 +57,7 @@ def model(*trees: dict[str, Any], objective: str = "binary:logistic", base: str 
     }
 
 
-def read(folder: Path, document: Any, **said: Any) -> Converted:
-    (folder / "model.json").write_text(json.dumps(document), encoding="utf-8")
-    return convert_model(folder / "model.json", Wanted(**said), Reader())
+read = reads("model.json")
 
 
 PEOPLE = pd.DataFrame({"age": [30.0, 30.1, np.nan, np.nan, 1e9], "colour": ["blue", "green", "red", None, "red"]})

@@ -1,7 +1,5 @@
 """Models that XGBoost saved as UBJSON: the numbers of their lists, and what is no such document."""
 
-from __future__ import annotations
-
 import json
 import struct
 from pathlib import Path

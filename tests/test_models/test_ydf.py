@@ -1,7 +1,5 @@
 """Model folders of ydf: conditions, counts, votes and scores; and what is no such folder."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from pathlib import Path
@@ -10,12 +8,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.models import read_model
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.protobuf import message_of
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.registry import convert_model, reader_for
-from maxent.models.reading import Reader
+from maxent.models.formats.conversion import Converted
+from maxent.models.formats.registry import reader_for
 from maxent.models.trees.predict import predict, predict_proba
 
 
@@ -68,8 +66,7 @@ def split(attribute: int, condition: bytes, missing: int = 0) -> bytes:
     return field(3, field(1, missing) + field(2, attribute) + field(3, condition))
 
 
-OLD = field(2, field(1, 30.1))
-"""At least 30.1."""
+OLD = field(2, field(1, 30.1))  # At least 30.1
 
 
 def write(folder: Path, nodes: list[bytes], spec: bytes = SPEC, packed: bool = False, **more: Any) -> Path:
@@ -91,7 +88,7 @@ def write(folder: Path, nodes: list[bytes], spec: bytes = SPEC, packed: bool = F
 
 def read(path: Path, **said: Any) -> Converted:
     assert reader_for(path).name == "ydf"
-    return convert_model(path, Wanted(**said), Reader())
+    return read_model(path, **said)
 
 
 def yes(found: Converted, people: pd.DataFrame) -> Any:
@@ -186,10 +183,7 @@ WRONG: dict[str, Any] = {
     "expected a name, found": {"spec": column("", 1)},
     "binomial, multinomial": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 2)},
     "1 scores, and as many trees": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 1)},
-    "a score of every leaf": {
-        "name": "GRADIENT_BOOSTED_TREES",
-        "special": field(3, 1) + field(4, 0.5),
-    },
+    "a score of every leaf": {"name": "GRADIENT_BOOSTED_TREES", "special": field(3, 1) + field(4, 0.5)},
 }
 
 

@@ -1,25 +1,22 @@
 """What a change has to pass is always the same, and a search with new seeds says how to repeat what it finds."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from hunt import files, prey_of
-from search import HUNT, ROUND, ROUNDS, cases
+from support.paths import TESTS
+from support.search import HUNT, ROUND, ROUNDS, cases
 
-TESTS = Path(__file__).parents[1]
 ROOT = TESTS.parent
 
 SUITE = """
 import pytest
-from search import cases
+from support.search import cases
 
 @pytest.mark.search
 @pytest.mark.parametrize("number", cases(0, 2, hunted=3))
@@ -28,6 +25,7 @@ def test_numbers(number):
 """
 
 
+@pytest.mark.regression(number=22)
 def test_all_slow_tests_run_always():
     run, recipe = ((ROOT / name).read_text(encoding="utf-8") for name in (".ci/run", "Makefile"))
     assert 'make test PYTHON="$oldest"' in run
@@ -66,9 +64,10 @@ def test_a_round_has_everything_once_in_an_order_of_its_own():
 @pytest.fixture
 def folder(tmp_path):
     """Tests of a project that has a search, and the hunt."""
-    for name in ("hunt.py", "search.py"):
-        shutil.copy(TESTS / name, tmp_path)
     (tmp_path / "fuzz").mkdir()
+    (tmp_path / "support").mkdir()
+    for name in ("hunt.py", "support/search.py"):
+        shutil.copy(TESTS / name, tmp_path / name)
     (tmp_path / "fuzz" / "fuzzers.py").write_text("FUZZERS = {}", encoding="utf-8")
     (tmp_path / "conftest.py").write_text(
         "import sys\nfrom pathlib import Path\nfrom hypothesis import settings\n"
@@ -83,6 +82,7 @@ def hunt(folder, *options):
     return [sys.executable, str(folder / "hunt.py"), "--workers", "1", *options]
 
 
+@pytest.mark.regression(number=22)
 def test_a_hunt_finds_what_fails_and_says_with_which_seed(folder):
     """The case that fails belongs to the round 3, the second of two."""
     (folder / "test_some.py").write_text(SUITE.format(limit=4 * ROUND), encoding="utf-8")

@@ -1,7 +1,7 @@
 """Properties are held for a third of their examples by default, and for all of them by `make hunt`."""
 
 import pytest
-from strategies import EXAMPLES, FEW, thorough
+from support.strategies import EXAMPLES, FEW, thorough
 
 
 @pytest.mark.parametrize(

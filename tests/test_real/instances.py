@@ -1,7 +1,5 @@
 """Real instances, cut to a number of distinct quasi-identifiers, with a tree of their own."""
 
-from __future__ import annotations
-
 import os
 import runpy
 from dataclasses import dataclass
@@ -32,6 +30,7 @@ CONTRACEPTIVE_QI = [
     "isNotExposedToMedia",
 ]
 
+# Name -> (file, sensitive attribute, quasi-identifiers).
 TARGETS = {
     "education": ("adult.csv", "education", EDUCATION_QI),
     "income": ("adult.csv", "class", INCOME_QI),
@@ -39,7 +38,6 @@ TARGETS = {
     "contraceptive": ("contraceptive.csv", "contraceptive_method_used", CONTRACEPTIVE_QI),
     "contraceptive-numeric": ("contraceptive.csv", "contraceptive_method_used", CONTRACEPTIVE_QI),
 }
-"""Name -> (file, sensitive attribute, quasi-identifiers)."""
 
 
 @dataclass(frozen=True)

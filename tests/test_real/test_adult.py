@@ -1,7 +1,5 @@
 """The experiment of Zhu and Du (2010), section 5: all of Adult, education as the sensitive attribute, 16 classes."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The attacks on trees of real data: the published numbers, and those counted on the records."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

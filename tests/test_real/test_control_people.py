@@ -1,20 +1,17 @@
 """Members and control people of Adult: the rows of docs/evidence.md, and trees with labels alone."""
 
-from __future__ import annotations
-
 import importlib
 import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.trees.restate import restate
-
-ROOT = Path(__file__).parents[2]
 
 Halves = tuple[pd.DataFrame, pd.DataFrame]
 

@@ -1,7 +1,5 @@
 """The page zhu_2010/README.md and its figures are what zhu_2010/study.py makes of Adult."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path
@@ -10,13 +8,12 @@ from typing import Any
 import numpy as np
 import pytest
 from papers.zhu_2010 import page, protocol, published, study
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.residuals import Evaluator
 from maxent.models.tables.truth_and_facts import read_truth
-
-ROOT = Path(__file__).parents[2]
 
 
 @cache

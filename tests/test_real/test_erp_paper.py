@@ -1,7 +1,5 @@
 """The data sets of Yang et al. (2019), generalised: Table 2, and what its GCP column can be held to."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,8 +49,7 @@ def pruned(training, grown, k):
 
 
 @pytest.mark.parametrize(
-    ("load", "groups_10"),
-    [(contraceptive, (20, 60)), pytest.param(adult, (200, 450), marks=pytest.mark.slow)],
+    ("load", "groups_10"), [(contraceptive, (20, 60)), pytest.param(adult, (200, 450), marks=pytest.mark.slow)]
 )
 def test_tiers_lose_less_than_pruned_groups_for_every_k(load, groups_10):
     training = load()

@@ -1,7 +1,5 @@
 """Published forests over Adult have the answers of the benchmark's page, with a certificate."""
 
-from __future__ import annotations
-
 import importlib
 from dataclasses import replace
 from pathlib import Path

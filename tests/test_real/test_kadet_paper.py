@@ -1,7 +1,5 @@
 """The experiments of Friedman, Schuster and Wolff (2006), section 4, on Adult: train and test as the file says."""
 
-from __future__ import annotations
-
 from functools import cache
 from pathlib import Path
 from typing import Any

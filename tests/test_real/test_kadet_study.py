@@ -1,7 +1,5 @@
 """The page friedman_2006/README.md and its figures are what friedman_2006/study.py makes of Adult."""
 
-from __future__ import annotations
-
 import re
 from functools import cache
 from pathlib import Path
@@ -11,6 +9,7 @@ import numpy as np
 import pytest
 from papers.friedman_2006 import page, study
 from papers.tables import fill
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent.api.adversary.estimate import compile_release
@@ -19,8 +18,6 @@ from maxent.models.defenses.kadet.parameters import Kadet
 from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import read_truth
-
-ROOT = Path(__file__).parents[2]
 
 ID3, C45, QUINLAN = study.INDUCERS
 

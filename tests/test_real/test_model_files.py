@@ -4,8 +4,6 @@ A new reader needs no word here: it is found by the registry. ``python tests/tes
 table of model_files.md anew.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -32,14 +30,13 @@ from maxent.models.trees.predict import places_of, predict, predict_proba, read_
 FOLDER = Path(os.environ.get("MAXENT_DATA", "/nonexistent")) / "models"
 PAGE = Path(__file__).with_name("model_files.md")
 BEGIN, END = "<!-- files -->\n", "<!-- /files -->"
+# Items whose models have no names of columns: they are told those of the table, in its order.
 NUMBERED = {"treelite_rf_wine", "xgb17_iris"}
-"""Items whose models have no names of columns: they are told those of the table, in its order."""
 
+# Files with one tree of several: what they predict is not what the model does.
 PART = re.compile(r"tree(_?[0-9].*)\.(txt|dot|csv)|tree_.*0\.dot")
-"""Files with one tree of several: what they predict is not what the model does."""
 
-ROUNDING = 1e-6
-"""By how much probabilities may differ: many tools compute them in single precision."""
+ROUNDING = 1e-6  # By how much probabilities may differ: many tools compute them in single precision
 
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the models of MAXENT_DATA")
 

@@ -1,7 +1,5 @@
 """Trees of the Adult data against ACRO's policy: a plain one is beyond it, one that is pruned for it within."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -4,10 +4,8 @@ Where the program is convex both must find the same maximum. Where it is not, bo
 path, whose parts are small and get more starting points, must not be the one with less entropy.
 """
 
-from __future__ import annotations
-
 import pytest
-from search import some
+from support.search import some
 from test_real.instances import TARGETS, Instance
 
 import maxent
@@ -36,27 +34,20 @@ CONVEX = [
 ]
 
 NOT_CONVEX = [
-    *(
-        Instance(data, distinct, impurity, "rates", seed)
-        for data in ("nursery", "contraceptive", "income")
-        for impurity in ("gini", "entropy", "gain_ratio")
-        for distinct, seed in ((60, 1), (150, 2), (300, 3))
-    ),
-    *(
-        Instance("contraceptive-numeric", distinct, impurity, "rates", distinct)
-        for impurity in ("gini", "entropy")
-        for distinct in (60, 100)
-    ),
+    *(Instance(data, distinct, impurity, "rates", seed) for data in ("nursery", "contraceptive",
+        "income") for impurity in ("gini", "entropy", "gain_ratio") for distinct, seed in ((60, 1), (150, 2),
+        (300, 3))),
+    *(Instance("contraceptive-numeric", distinct, impurity, "rates", distinct) for impurity in ("gini",
+        "entropy") for distinct in (60, 100)),
     Instance("contraceptive-numeric", 300, "gini", "rates"),
     Instance("education", 60, "entropy", "rates"),
     Instance("education", 60, "gain_ratio", "rates"),
     Instance("education", 100, "gini", "rates", 1),
     Instance("education", 100, "entropy", "rates", 1),
     Instance("education", 150, "gini", "rates"),
-]
+]  # fmt: skip
 
-CLOSE = 1e-7
-"""Entropies that agree to this share of one another are the same."""
+CLOSE = 1e-7  # Entropies that agree to this share of one another are the same
 
 
 @pytest.mark.parametrize("instance", QUICK, ids=str)

@@ -1,9 +1,6 @@
 """What papers/wakabayashi_2024 recomputes: Wakabayashi et al. (2024), Tables 5 to 7, Waseda et al. (2025), Table A1."""
 
-from __future__ import annotations
-
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -28,12 +25,11 @@ from papers.wakabayashi_2024.protocol import (
     measured,
 )
 from papers.wakabayashi_2024.published import TABLE_7, TABLE_A1, TABLES_5_AND_6
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 import maxent
 from maxent.models.defenses.leaf_pruning import prune_parent
-
-ROOT = Path(__file__).parents[2]
 
 PRINTED = {"exact", "cut off", "twice"}
 

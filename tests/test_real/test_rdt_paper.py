@@ -1,7 +1,5 @@
 """The tables of Waseda et al. (2025) beside ours, and the page waseda_2025/README.md that shows them."""
 
-from __future__ import annotations
-
 import re
 import sys
 from collections import Counter
@@ -12,6 +10,7 @@ import numpy as np
 import pytest
 from papers.waseda_2025 import page, protocol, published, study
 from papers.waseda_2025 import privacy as accounts
+from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent import privacy
@@ -22,14 +21,13 @@ from maxent.models.errors import InvalidInput
 from maxent.models.tables.domains import Domains
 from maxent.models.trees.accuracy import cases_of, score
 
-ROOT = Path(__file__).parents[2]
 TREES = 10
 
+# Where epsilon is below -ln(1 - beta): what is printed there is the formula, but no guarantee.
 NOT_COVERED = {(1, 10, 0.1), (1, 20, 0.1), *((n, k, 0.4) for n in (3, 4, 5) for k in (5, 10, 20))}
-"""Where epsilon is below -ln(1 - beta): what is printed there is the formula, but no guarantee."""
 
+# Cells of Table 5 whose last digit is not that of our number, rounded.
 OFF = {(3, 5, 0.01): "cut off", (5, 20, 0.4): "cut off", (6, 20, 0.4): "cut off", (9, 5, 0.01): "wrong digit"}
-"""Cells of Table 5 whose last digit is not that of our number, rounded."""
 
 
 @pytest.fixture

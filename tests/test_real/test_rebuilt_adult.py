@@ -1,7 +1,5 @@
 """Forests over a hundred people of Adult give their table away."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 

@@ -1,11 +1,9 @@
 """Generalised records of real data, through the engine: Contraceptive and Adult in tiers."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
-from generalised import table_rows, true_masses
-from strategies import People
+from support.generalised import table_rows, true_masses
+from support.strategies import People
 from test_real.test_erp_paper import adult, contraceptive
 
 import maxent

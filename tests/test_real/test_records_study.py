@@ -1,15 +1,13 @@
 """The page yang_2019/README.md and its figure are what yang_2019/study.py makes of the data."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 
 import pytest
 from papers.yang_2019 import page, study, tiers
+from support.paths import ROOT
 from test_real.instances import data_folder
 
-ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "papers" / "yang_2019" / "README.md"
 
 

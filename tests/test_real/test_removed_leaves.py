@@ -1,7 +1,5 @@
 """Estimates of pruned trees whose comparisons can be met only with the right classes ahead in removed leaves."""
 
-from __future__ import annotations
-
 import pytest
 from papers.wakabayashi_2024.protocol import ADULT, DEPTH, PRUNE
 from test_real.instances import data_folder

@@ -3,8 +3,6 @@
 What a format does not keep is what an adversary does not know: there is then a larger divergence.
 """
 
-from __future__ import annotations
-
 import os
 from functools import cache
 from pathlib import Path
@@ -24,11 +22,11 @@ FOLDER = Path(os.environ.get("MAXENT_DATA", "/nonexistent")) / "models"
 pytestmark = pytest.mark.skipif(not FOLDER.is_dir(), reason="needs the models of MAXENT_DATA")
 
 FULL, SMALL, IRIS = "sk_dt_adult_full", "sk122_dt_adult", "sk122_dt_iris_nyoka"
+# As the recipes of the collection grow them.
 REFITTED = {
     FULL: DecisionTreeClassifier(max_depth=10, min_samples_leaf=15, random_state=9),
     SMALL: DecisionTreeClassifier(max_depth=5, criterion="entropy", random_state=1),
 }
-"""As the recipes of the collection grow them."""
 
 COUNTED = [
     *(pytest.param(FULL, file, marks=pytest.mark.slow) for file in ("model.skops", "tree_weights.txt")),

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from programs import people, private, public, whole
+from support.programs import people, private, public, whole
 
 from maxent.models.induction.inducers import id3
 from maxent.solvers.backends import auto

@@ -1,7 +1,5 @@
 """Intervals of very many sums: the few that bind give the answer of all."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from test_solvers.test_overlap import counted

@@ -1,7 +1,5 @@
 """Factors of the Hessian's diagonal blocks: by rows, by masses, and of what repeats itself."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from scipy import sparse

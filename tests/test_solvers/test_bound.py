@@ -1,14 +1,12 @@
 """The bound on the entropy of a program: never too small, and no larger than the optimum of a convex program."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
-from programs import private, public, whole
-from strategies import SURE, cases, populations, thorough, true_masses
+from support.programs import private, public, whole
+from support.strategies import SURE, cases, populations, thorough, true_masses
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.impurity_numpy import PHI
@@ -28,6 +26,7 @@ from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
 from maxent.solvers.solution import Stop
 
+# Releases whose internal constraints are convex and exclude the answer without them.
 CONVEX = {
     "gini counts": lambda: public("gini", "counts", seed=28),
     "gini counts, larger": lambda: public("gini", "counts", seed=30),
@@ -36,7 +35,6 @@ CONVEX = {
     "gini, two classes": lambda: public("gini", "rates", "ab", seed=29),
     "entropy, two classes": lambda: public("entropy", "rates", "ab", seed=29),
 }
-"""Releases whose internal constraints are convex and exclude the answer without them."""
 
 
 def program_of(case):

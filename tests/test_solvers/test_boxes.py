@@ -1,14 +1,12 @@
 """Boxes of sums: bounds above whatever is feasible in them, the same for many boxes at once as for each of them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from programs import public, whole
-from symmetric import grown
+from support.programs import public, whole
+from support.symmetric import grown
 from test_solvers.test_divergence_proof import solved
 from test_solvers.test_priced_bound import IMPURITIES, random_masses
 

@@ -1,10 +1,8 @@
 """The default back end against dense solves of programs written from the definitions (see tests/brute_force.py)."""
 
-from __future__ import annotations
-
-from brute_force import compare, releases
 from hypothesis import given
-from strategies import Case, thorough
+from support.brute_force import compare, releases
+from support.strategies import Case, thorough
 
 
 @thorough(30)

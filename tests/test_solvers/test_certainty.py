@@ -1,7 +1,5 @@
 """Proved bounds: the truth and the estimate lie inside, each level inside the one before it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from typing import Any
 
@@ -11,10 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from programs import public as grown
 from scipy import sparse
 from scipy.optimize import linprog
-from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
+from support.programs import public as grown
+from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
 import maxent
 from maxent.api.adversary.estimate import compile_release
@@ -38,11 +36,9 @@ FloatArray = npt.NDArray[np.float64]
 small = populations(rows=(2, 16), public=(1, 3), private=(0, 1), classes=(2, 3))
 public = populations(rows=(2, 16), public=(1, 3), private=(0, 0), classes=(2, 4))
 CONTINUOUS = tuple(name for name in level_names() if name != "integer")
-NEAR = 1e-5
-"""Individuals: estimates miss statements by as much."""
+NEAR = 1e-5  # Individuals: estimates miss statements by as much
 
-SOME = 4
-"""Pairs that are compared in an example."""
+SOME = 4  # Pairs that are compared in an example
 
 
 def compiled(case: Case, **options: Any) -> Program:
@@ -68,7 +64,7 @@ def by_linear_programs(program: Program, most: int = 1000) -> tuple[FloatArray, 
             lower.append(low)
             upper.append(high)
     owners = np.arange(len(program.table))[:, None] == program.cells.owner
-    a, low, high = np.array(rows).reshape(len(rows), -1), np.array(lower), np.array(upper)
+    a, low, high = np.array(rows).reshape(-1, np.prod(shape)), np.array(lower), np.array(upper)
     above, below = np.isfinite(high), np.isfinite(low)
     told: dict[str, Any] = {
         "A_ub": np.concatenate([a[above], -a[below]]),

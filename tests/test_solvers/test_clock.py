@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from programs import private, public, whole
+from support.programs import private, public, whole
 
 from maxent.constraints.lifting.implicit_equalities import restrict
 from maxent.models.files.scratch import scratch
@@ -31,8 +31,7 @@ from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import projection
 from maxent.solvers.solution import Stop
 
-PATIENT = 30.0
-"""Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest."""
+PATIENT = 30.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 
 
 def sleeping(clock, tell):
@@ -149,6 +148,7 @@ def test_work_that_looks_has_a_moment_to_answer():
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.regression(number=14)
 def test_a_signal_asks_to_stop_and_is_heard_while_work_goes_on(number):
     clock, before = Clock(), signal.getsignal(number)
     threading.Timer(0.2, os.kill, (os.getpid(), number)).start()
@@ -311,6 +311,7 @@ def test_a_linear_program_without_time_says_nothing():
     assert restrict(part.program, 0.0) is None or restrict(part.program, 0.0).possible
 
 
+@pytest.mark.regression(number=14)
 def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
     rng = np.random.default_rng(0)
     rows, masses, wanted = rng.standard_normal((6, 40)), rng.random(40), rng.random(6)
@@ -325,12 +326,14 @@ def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
 # --- Which back end suits a program ----------------------------------------------------------------------------
 
 
+@pytest.mark.regression(number=24)
 def test_equations_overlap_where_a_private_attribute_is_tested():
     assert for_ipopt(whole(*private("gini"))[1].program)
     assert not for_ipopt(whole(*public("gini"))[1].program)
 
 
 @pytest.mark.parametrize(("make", "by"), [(private, "ipopt:own"), (public, "newton")])
+@pytest.mark.regression(number=24)
 def test_auto_chooses_by_what_the_program_is(make, by):
     _, part = whole(*make("gini"))
     program = part.program

@@ -16,8 +16,8 @@ from types import SimpleNamespace
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from studies import STUDY, people, write_study
+from support.contested import contested
+from support.studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main

@@ -2,12 +2,13 @@
 
 import copy
 import json
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from programs import whole
+from support.documents import release_document
+from support.paths import D1
+from support.programs import whole
 
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
@@ -16,8 +17,6 @@ from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve import attempt
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.fixture
@@ -105,24 +104,16 @@ def test_a_marginal_that_agrees_is_used_and_counted(document, qi):
 
 
 def test_rates_rounded_to_three_digits_are_no_contradiction():
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["a", "b"]},
-        "attributes": [{"name": "A", "type": "categorical", "values": ["u", "v"]}],
-        "trees": [
-            {
-                "nodes": [
-                    {
-                        "id": "N",
-                        "attribute": "A",
-                        "branches": [{"in": ["u"], "child": "L"}, {"in": ["v"], "child": "M"}],
-                    },
-                    {"id": "L", "label": "a", "error_rate": 0.333},
-                    {"id": "M", "label": "b", "error_rate": 0.143},
-                ]
-            }
+    document = release_document(
+        "X",
+        ["a", "b"],
+        {"A": ["u", "v"]},
+        [
+            {"id": "N", "attribute": "A", "branches": [{"in": ["u"], "child": "L"}, {"in": ["v"], "child": "M"}]},
+            {"id": "L", "label": "a", "error_rate": 0.333},
+            {"id": "M", "label": "b", "error_rate": 0.143},
         ],
-    }
+    )
     qi = pd.DataFrame({"A": ["u"] * 3 + ["v"] * 7})
     result = maxent.estimate(parse_release(document, "rounded"), qi)
     assert result.reliable
@@ -144,12 +135,9 @@ def stump(attribute, values):
 def test_trees_against_each_other_are_proved_to_be_before_other_back_ends_look(monkeypatch):
     """Where both branches of 90 meet are at most 50 of them: 40 of each are left for a branch of 10, 30 too many."""
     attributes = {"A": ["u", "v"], "B": ["x", "y"]}
-    forest = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["a", "b"]},
-        "attributes": [{"name": a, "type": "categorical", "values": v} for a, v in attributes.items()],
-        "trees": [stump(a, v) for a, v in attributes.items()],
-    }
+    forest = release_document(
+        "X", ["a", "b"], {a: v for (a, v) in attributes.items()}, *(stump(a, v) for (a, v) in attributes.items())
+    )
     people = pd.DataFrame([{"A": a, "B": b} for a in "uv" for b in "xy"] * 50)
     monkeypatch.setattr(IpoptBackend, "solve", None)
     release = parse_release(forest, "forest")

@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from programs import private, public, whole
 from scipy import sparse
-from strategies import Style, cases, populations, thorough
+from support.documents import release_document
+from support.programs import private, public, whole
+from support.strategies import Style, cases, populations, thorough
 
 import maxent
 from maxent.constraints.lifting.lifted_program import LiftedProgram
@@ -32,8 +33,8 @@ from maxent.solvers.solution import Stop
 OPTIONS = Options()
 
 
+# By how much splits were better than others; 0.05 elsewhere.
 HARDER = {("counts", "gini"): 0.02, ("counts", "entropy"): 0.04}
-"""By how much splits were better than others; 0.05 elsewhere."""
 
 
 def lifted(kind, impurity, by=None):
@@ -123,24 +124,20 @@ def test_random_releases_have_the_same_answer_as_with_ipopt(case):
 
 
 def test_a_label_that_is_only_just_met_does_not_move_the_answer():
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["c", "d"]},
-        "attributes": [
+    document = release_document(
+        "X",
+        ["c", "d"],
+        [
             {"name": "A", "type": "categorical", "values": ["u", "v"]},
             {"name": "P", "type": "categorical", "values": ["1", "2", "3"], "role": "private"},
         ],
-        "trees": [
-            {
-                "nodes": [
-                    {"id": "N", "attribute": "P", "branches": [{"in": [v], "child": v} for v in "123"]},
-                    {"id": "1", "label": "c"},
-                    {"id": "2", "label": "c", "error_rate": 0},
-                    {"id": "3", "label": "c", "error_rate": 0.5},
-                ]
-            }
+        [
+            {"id": "N", "attribute": "P", "branches": [{"in": [v], "child": v} for v in "123"]},
+            {"id": "1", "label": "c"},
+            {"id": "2", "label": "c", "error_rate": 0},
+            {"id": "3", "label": "c", "error_rate": 0.5},
         ],
-    }
+    )
     release, qi = parse_release(document, "test"), pd.DataFrame({"A": ["u"] * 6})
     result = maxent.estimate(release, qi, backend="cvxpy", rounding="exact", presolve=False)
     assert result.probabilities[0] == pytest.approx([3 / 5, 2 / 5], abs=1e-7)

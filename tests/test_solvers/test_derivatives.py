@@ -3,11 +3,11 @@
 import numpy as np
 import pyomo.environ as pyo
 import pytest
-from programs import private, public, whole
 from pyomo.core.expr.calculus.derivatives import Modes, differentiate
 from pyomo.core.expr.visitor import identify_variables
 from pyomo.repn.plugins.nl_writer import NLWriter
 from scipy import sparse
+from support.programs import private, public, whole
 
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_
@@ -69,6 +69,7 @@ def test_both_forms_agree_at_random_points(case):
 
 
 @pytest.mark.parametrize("case", CASES)
+@pytest.mark.regression(number=21)
 def test_the_model_is_evaluated_as_pyomo_does_and_differentiated_as_sympy_does(case):
     _, part = whole(*CASES[case]())
     program = part.program

@@ -1,16 +1,14 @@
 """Proofs by relative entropies: never of a point that another one exceeds, and of most small optima."""
 
-from __future__ import annotations
-
 import sys
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from conformance.answers import random_problem
-from programs import private, public, whole
 from scipy.optimize import nnls
-from symmetric import grown
+from support.programs import private, public, whole
+from support.symmetric import grown
 from test_solvers.test_bound import middle
 from test_solvers.test_priced_bound import IMPURITIES, drawn, random_masses
 

@@ -1,8 +1,6 @@
 """The back end that docs/solvers.md shows is the one that is tested."""
 
-from pathlib import Path
-
-ROOT = Path(__file__).parents[2]
+from support.paths import ROOT
 
 
 def test_the_example_of_the_documentation_is_the_tested_one():

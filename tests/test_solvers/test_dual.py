@@ -1,13 +1,11 @@
 """The dual of maximum entropy under linear rows: it bounds, meets the maximum, and bears degenerate rows."""
 
-from __future__ import annotations
-
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import sparse
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.solvers.cholesky import cholesky
 from maxent.solvers.clock import Clock

@@ -1,17 +1,15 @@
 """Whoever can change places in the truth is certain in no world: the exchange against every world there is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from brute_force import _recipe, dense
-from enumerated import enumerated
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from programs import public
-from strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
+from support.brute_force import _recipe, dense
+from support.enumerated import enumerated
+from support.programs import public
+from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
 from maxent.api.adversary.estimate import compile_release
 from maxent.constraints.program import Program

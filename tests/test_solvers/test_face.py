@@ -1,7 +1,5 @@
 """The face of feasible masses: what has to be 0, and the prices that prove it."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The answer of a solve that was stopped: the nearest of all that there are, and a few sweeps of fitting at least."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 
 import numpy as np

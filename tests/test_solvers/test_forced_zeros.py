@@ -1,14 +1,12 @@
 """Comparisons that hold only where some masses are 0, as in trees that split nodes of a few people."""
 
-from __future__ import annotations
-
 import warnings
 
 import numpy as np
 import pandas as pd
 import pytest
-from programs import public, whole
-from small import start
+from support.programs import public, whole
+from support.small import start
 
 import maxent
 from maxent.constraints.lifting.implicit_equalities import Restricted

@@ -1,7 +1,5 @@
 """Equations that others imply are left out, and nothing with them."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np
@@ -26,12 +24,9 @@ def without_totals(problem: LinearEntropy) -> FloatArray:
 
 @pytest.mark.parametrize("chunk", [7, 500])
 @pytest.mark.parametrize("seed", range(3))
-def test_as_many_are_left_as_are_independent_of_the_totals(
-    seed: int, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(independent_sums, "CHUNK", chunk)
+def test_as_many_are_left_as_are_independent_of_the_totals(seed: int, chunk: int) -> None:
     problem, _ = counted(seed, trees=8)
-    found = independent_rows(problem, Clock())
+    found = independent_rows(problem, Clock(), chunk)
     assert found is not None
     rank = np.linalg.matrix_rank(without_totals(problem), tol=1e-8)
     assert len(found.rows) == rank < len(problem.lower) * 3 / 4
@@ -72,13 +67,12 @@ def test_intervals_alone_all_stay() -> None:
     assert independent_rows(problem, Clock()) is None
 
 
-def test_a_few_that_others_imply_are_left_out_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_few_that_others_imply_are_left_out_too() -> None:
     problem, _ = counted(0, trees=2)
     found = independent_rows(problem, Clock())
     assert found is not None
     assert independent_sums.SHARE * len(problem.lower) < len(found.rows) < len(problem.lower)
-    monkeypatch.setattr(independent_sums, "FEW", 0)
-    assert independent_rows(problem, Clock()) is None
+    assert independent_rows(problem, Clock(), few=0) is None
 
 
 def test_with_too_many_all_stay_and_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,8 +82,5 @@ def test_with_too_many_all_stay_and_the_answer_is_the_same(monkeypatch: pytest.M
     whole = minimise_overlapping(problem, 1e-10, Clock())
     assert max(usual.residual, whole.residual) <= 1e-8
     np.testing.assert_allclose(usual.masses, whole.masses, atol=1e-7)
-    monkeypatch.setattr(independent_sums, "MOST", 50)
-    monkeypatch.setattr(independent_sums, "FEW", 50)
-    monkeypatch.setattr(independent_sums, "CHUNK", 10)
-    assert independent_rows(problem, Clock()) is None
+    assert independent_rows(problem, Clock(), chunk=10, few=50, most=50) is None
     assert independent_rows(problem, Clock(0.0)) is None

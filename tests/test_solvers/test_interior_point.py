@@ -1,7 +1,5 @@
 """The face of equations by our own interior point method: what it says is proved, or left to another method."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -7,13 +7,13 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import numpy as np
 import pytest
-from contested import contested
 from joblib.externals.loky import ProcessPoolExecutor
 from joblib.externals.loky.process_executor import ShutdownExecutorError
+from support.contested import contested
+from support.paths import D1
 
 import maxent
 from maxent.api.adversary import estimate as engine
@@ -24,8 +24,6 @@ from maxent.solvers.copies import can_fork, deaf, kill, processes_for
 from maxent.solvers.solve import driver, processes
 from maxent.solvers.solve.processes import forked
 from maxent.solvers.solve.spread import parts
-
-D1 = Path(__file__).parents[2] / "examples" / "d1"
 
 
 @pytest.mark.slow

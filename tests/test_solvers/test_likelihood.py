@@ -1,14 +1,12 @@
 """Entropy and the likelihood of draws together: one answer of all back ends, and a bound that proves it."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from search import cases
 from sklearn.ensemble import RandomForestClassifier
+from support.search import cases
 
 import maxent
 from maxent.constraints.compiler import compile_program

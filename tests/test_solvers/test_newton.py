@@ -1,14 +1,12 @@
 """Our own solver: its form of a program, its derivatives, its directions, and its answers against Ipopt's."""
 
-from __future__ import annotations
-
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import sympy
-from programs import private, public, whole
+from support.programs import private, public, whole
 
 from maxent.constraints.lifting.lift import LiftedPart
 from maxent.solvers.backend import Options

@@ -1,7 +1,5 @@
 """Counts that overlap: the method for very many of them gives what the usual one gives for few."""
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Callable
@@ -11,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
 from scipy import sparse
+from support.contested import contested
 from test_solvers.test_small_forests import forest
 
 import maxent

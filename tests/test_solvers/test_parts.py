@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from programs import private, public, whole
+from support.programs import private, public, whole
 
 from maxent.constraints.presolve.closed_form import solve_leafwise
 from maxent.constraints.presolve.merge import known_totals, needed, unmerged

@@ -5,9 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from conformance.answers import random_problem
-from programs import public, whole
 from scipy.optimize import lsq_linear
-from symmetric import grown
+from support.programs import public, whole
+from support.symmetric import grown
 
 import maxent
 from maxent.solvers.backend import Options

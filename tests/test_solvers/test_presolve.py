@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from programs import private, public
 from scipy import sparse
+from support.programs import private, public
 
 import maxent
 from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms

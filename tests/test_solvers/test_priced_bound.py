@@ -1,7 +1,5 @@
 """The bound where comparisons are not convex: never below a feasible point, and met by most small optima."""
 
-from __future__ import annotations
-
 import warnings
 from dataclasses import replace
 from functools import partial
@@ -9,8 +7,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from programs import private, public, whole
+from support.programs import private, public, whole
 from test_solvers.test_bound import middle
 
 import maxent
@@ -21,9 +18,8 @@ from maxent.models.induction.inducers import id3
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.bounds import certificate, interior_point, lines, prices, systems
+from maxent.solvers.bounds import certificate, interior_point, systems
 from maxent.solvers.bounds import gap as bounds
-from maxent.solvers.bounds import priced as relaxations
 from maxent.solvers.bounds.alike import alike_as_one, equations_alone
 from maxent.solvers.bounds.certificate import proved
 from maxent.solvers.bounds.gap import gap, priced_bound
@@ -196,23 +192,6 @@ def test_lines_at_equal_shares_are_the_steepest(q):
     assert line.most - line.tilt[0] == pytest.approx(np.log(q) + line.steep / q, abs=1e-9)
 
 
-def test_the_line_without_a_slope_is_known(monkeypatch):
-    tried, evaluate = [], lines._lines
-
-    def watched(share, times, steep):
-        tried.extend(steep.tolist())
-        return evaluate(share, times, steep)
-
-    monkeypatch.setattr(lines, "_lines", watched)
-    monkeypatch.setattr(lines, "TRIES", 0)
-    share = np.array([0.334, 0.333, 0.333])  # shares of the first line that is tried are above it
-    [line] = touching([share], [np.ones(3)])
-    assert len(tried) == 1
-    assert tried[0] > 0
-    assert line.steep == line.most == 0
-    np.testing.assert_allclose(line.tilt, np.log(share))
-
-
 @pytest.mark.parametrize("seed", range(12))
 def test_no_shares_are_above_a_line_that_touches_anywhere(seed):
     rng = np.random.default_rng(seed)
@@ -230,19 +209,6 @@ def test_no_shares_are_above_a_line_that_touches_anywhere(seed):
         one_large /= one_large.sum(axis=1, keepdims=True)
     s = np.maximum(np.concatenate([s, one_large]), 1e-300)
     assert (s * (line.steep * s - np.log(s) + tilt)).sum(axis=1).max() <= line.most + 1e-12
-
-
-def test_lines_bring_the_bound_nearer(monkeypatch):
-    program = whole(*drawn(114))[1].program
-    best = priced_bound(program, Clock())
-    gains = prices._gains
-    monkeypatch.setattr(bounds, "ROUNDS", 1)
-    assert best < priced_bound(program, Clock()) - 2e-4  # without lines at the optimum of a first relaxation
-    monkeypatch.setattr(bounds, "ROUNDS", 2)
-    monkeypatch.setattr(prices, "_gains", lambda *known: (gains(*known)[0], 0.0 * gains(*known)[1]))
-    assert best < priced_bound(program, Clock()) - 1e-2  # without what the other split gives back
-    monkeypatch.setattr(prices, "_by_leaf", lambda *arguments: None)
-    assert best < priced_bound(program, Clock()) - 0.1  # with one price for each node
 
 
 def test_a_bound_that_is_near_enough_is_not_improved(monkeypatch):
@@ -334,25 +300,6 @@ def test_the_start_meets_the_statements(impurity):
         assert value == pytest.approx(np.clip(value, linear.lower, linear.upper), abs=1e-9 * people, rel=0)
         whole = np.bincount(linear.owner, touched.start, len(linear.total))
         assert whole == pytest.approx(linear.total, abs=1e-9 * people, rel=0)
-
-
-@pytest.mark.parametrize("impurity", ["gini", "entropy"])
-def test_the_optimum_without_comparisons_is_not_looked_for_again(impurity, monkeypatch):
-    release, frame = contested(impurity)
-    table = frame.drop(columns="X")
-    usual = maxent.estimate(release, table, jobs=1).outcome
-    looked = []
-
-    def again(*given, **named):
-        looked.append(1)
-        return minimise(*given, **named)
-
-    monkeypatch.setattr(relaxations, "minimise", again)
-    assert maxent.estimate(release, table, jobs=1).outcome.duality_gap == usual.duality_gap
-    assert not looked
-    monkeypatch.setattr(relaxations, "_missed", lambda linear, masses: np.inf)
-    assert maxent.estimate(release, table, jobs=1).outcome.duality_gap == pytest.approx(usual.duality_gap, abs=1e-7)
-    assert looked
 
 
 def test_a_point_that_misses_a_statement_is_not_taken_for_the_optimum():

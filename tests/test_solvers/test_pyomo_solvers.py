@@ -11,8 +11,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from programs import private, public, whole
-from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
+from support.programs import private, public, whole
+from support.small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
 from maxent.models.errors import MissingExtra, UnknownBackend

@@ -1,7 +1,5 @@
 """Back ends are found by name, also those of a third party, and errors name what there is."""
 
-from __future__ import annotations
-
 import csv
 import io
 import json
@@ -10,10 +8,10 @@ import shutil
 import subprocess
 import sys
 import tomllib
-from pathlib import Path
 
 import pytest
-from toys import install_package
+from support.paths import ROOT
+from support.toys import install_package
 
 from maxent.solvers.backend import Backend
 from maxent.solvers.registry import (
@@ -26,7 +24,6 @@ from maxent.solvers.registry import (
     usable_backends,
 )
 
-ROOT = Path(__file__).parents[2]
 TOY = ROOT / "tests" / "toy_backend"
 
 

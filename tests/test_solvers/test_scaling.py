@@ -1,17 +1,13 @@
 """Matrix scaling: by sweeps, by Newton's method, and what either has to meet."""
 
-from __future__ import annotations
-
 import numpy as np
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.constraints.row_matching import assign_rows
 from maxent.solvers.backend import Options
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual import matrix_scaling as scaling
 from maxent.solvers.dual.matrix_scaling import Transport
 
 
@@ -39,10 +35,8 @@ def transports(draw):
     return transport(first, second, people, rows)
 
 
-def solved(problem, sweeps, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(scaling, "SWEEPS", sweeps)
-        log_v, steps = problem.scaled(Options(), lambda done, total: None)
+def solved(problem, sweeps):
+    log_v, steps = problem.scaled(Options(), lambda done, total: None, sweeps)
     masses = problem.masses(log_v)
     assert np.abs(problem.missed(masses)).max() <= 1e-8
     np.testing.assert_allclose(np.bincount(problem.row, masses), problem.total)
@@ -53,9 +47,8 @@ def solved(problem, sweeps, monkeypatch):
 @thorough(60)
 @given(problem=transports())
 def test_sweeps_and_newton_agree(problem):
-    with pytest.MonkeyPatch.context() as patch:
-        swept, _ = solved(problem, 20_000, patch)
-        stepped, _ = solved(problem, 0, patch)
+    swept, _ = solved(problem, 20_000)
+    stepped, _ = solved(problem, 0)
     np.testing.assert_allclose(swept, stepped, atol=1e-6)
     # At the maximum m = u v: the logarithm of a mass is a number of its row and one of its column.
     design = np.hstack([np.eye(len(problem.total))[problem.row], np.eye(len(problem.size))[problem.column]])
@@ -71,22 +64,21 @@ def ladder(n):
     return transport(owner, group, np.full(n, 3), np.full(n, 3))
 
 
-def test_newton_ends_what_sweeps_would_take_long_for(monkeypatch):
+def test_newton_ends_what_sweeps_would_take_long_for():
     problem = ladder(60)
     problem.size[:30] += 0.05
     problem.size[30:] -= 0.05
-    masses, steps = solved(problem, 5, monkeypatch)
+    masses, steps = solved(problem, 5)
     assert steps > 0
     assert len(masses) == 120
 
 
-def test_the_clock_ends_newton(monkeypatch):
-    monkeypatch.setattr(scaling, "SWEEPS", 1)
+def test_the_clock_ends_newton():
     problem = ladder(40)
     problem.size[:20] += 0.05
     problem.size[20:] -= 0.05
     clock = Clock()
     clock.interrupt()
-    log_v, steps = problem.scaled(Options(clock=clock), lambda done, total: None)
+    log_v, steps = problem.scaled(Options(clock=clock), lambda done, total: None, sweeps=1)
     assert steps == 0
     assert np.abs(problem.missed(problem.masses(log_v))).max() > 1e-3

@@ -10,8 +10,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from programs import private, whole
-from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
+from support.programs import private, whole
+from support.small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
 from maxent.api.adversary import estimate as engine

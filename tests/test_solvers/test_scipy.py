@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from programs import private, public, whole
-from small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
+from support.programs import private, public, whole
+from support.small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
 from maxent.models.errors import UnknownBackend

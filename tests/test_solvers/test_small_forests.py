@@ -1,20 +1,18 @@
 """Small random forests: our own solver, Ipopt and CVXPY agree."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from search import cases
+from support.documents import release_document
+from support.search import cases
 
 import maxent
 from maxent.constraints.presolve import bounds
 from maxent.models.formats.maxent_json.read import parse_release
 
-SLICE = (0, 1, 2, 3, 4, 5, 6, 7)
-"""Those of the default suite."""
+SLICE = (0, 1, 2, 3, 4, 5, 6, 7)  # Those of the default suite
 
 
 def forest(seed: int) -> tuple[Any, pd.DataFrame, dict[str, Any]]:
@@ -31,12 +29,7 @@ def forest(seed: int) -> tuple[Any, pd.DataFrame, dict[str, Any]]:
     suppressed = int(rng.choice([0, 0, 0, 3]))
     blurred = bool(rng.random() < 0.5) and not suppressed
     trees = [_tree(people, truth, classes, rng, suppressed, blurred=blurred) for _ in range(rng.integers(2, 7))]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": classes},
-        "attributes": [{"name": a, "type": "categorical", "values": sorted(people[a].unique())} for a in names],
-        "trees": trees,
-    }
+    document = release_document("X", classes, {a: sorted(people[a].unique()) for a in names}, *trees)
     if suppressed:
         document["release"] = {"suppressed_below": suppressed}
     known: dict[str, Any] = {}

@@ -1,7 +1,5 @@
 """Weighted sums that are known up to rounding: the smoothed dual ends where the usual method does, within the rows."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The parts of a softmax within groups, against its definition."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from maxent.solvers.softmax import exponentials

@@ -5,8 +5,9 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from contested import contested
-from programs import private, public, whole
+from support.contested import contested
+from support.documents import release_document
+from support.programs import private, public, whole
 
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
@@ -221,12 +222,12 @@ def few_wrong(impurity, sizes, wrong):
         for i, (n, few) in enumerate(zip(sizes, wrong, strict=True))
     ]
     nodes = [split("N", "A", "M0", "M1"), split("M0", "B", "L0", "L1"), split("M1", "B", "L2", "L3"), *leaves]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["w", "x", "y"]},
-        "attributes": [{"name": name, "type": "categorical", "values": ["0", "1"]} for name in "AB"],
-        "trees": [{"induction": {"algorithm": "id3", "impurity": impurity, "candidates": "unused"}, "nodes": nodes}],
-    }
+    document = release_document(
+        "X",
+        ["w", "x", "y"],
+        {name: ["0", "1"] for name in "AB"},
+        {"induction": {"algorithm": "id3", "impurity": impurity, "candidates": "unused"}, "nodes": nodes},
+    )
     people = pd.DataFrame({"A": list("0011"), "B": list("0101")}).loc[np.repeat(np.arange(4), sizes)]
     return parse_release(document, "test"), people
 

@@ -1,7 +1,5 @@
 """Whole tables against every table that there is: small releases, made up of people, with all tables enumerated."""
 
-from __future__ import annotations
-
 import multiprocessing
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
-from strategies import thorough
+from support.strategies import thorough
 
 from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
@@ -27,11 +25,7 @@ from maxent.solvers.tables.shared import described, shared_groups
 from maxent.solvers.tables.whole import rebuild_here
 
 CLASSES = ("no", "yes")
-ATTRIBUTES = (
-    Attribute("A", values=("a", "b")),
-    Attribute("B", values=("p", "q", "r")),
-    Attribute("C", "numeric"),
-)
+ATTRIBUTES = (Attribute("A", values=("a", "b")), Attribute("B", values=("p", "q", "r")), Attribute("C", "numeric"))
 VALUES = {"A": ("a", "b"), "B": ("p", "q", "r"), "C": (1.0, 2.0, 3.0)}
 STATES = ("counts", "rates", "labels", "suppressed", "sizes", "rounded")
 

@@ -1,12 +1,10 @@
 """Releases that are true of some people: the answer exists, is found, and claims no more than the truth does."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import assume, given
-from strategies import SURE, Case, cases, populations, thorough, true_masses
+from support.strategies import SURE, Case, cases, populations, thorough, true_masses
 
 import maxent
 from maxent.constraints.program import Program

@@ -1,7 +1,5 @@
 """Worlds counted and sampled against every world there is, and witnesses against the statements."""
 
-from __future__ import annotations
-
 import math
 import multiprocessing
 from collections.abc import Iterator
@@ -11,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import dense, releases
-from enumerated import enumerated
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies import Case
+from support.brute_force import dense, releases
+from support.enumerated import enumerated
+from support.strategies import Case
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program import Program

@@ -1,24 +1,22 @@
 """Bounds for whole people against every world there is."""
 
-from __future__ import annotations
-
 import multiprocessing
 import os
 import signal
 from collections.abc import Iterator
 from concurrent.futures import Executor, ProcessPoolExecutor
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from brute_force import dense, releases
-from enumerated import enumerated
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from strategies import Case, true_masses
+from support.brute_force import dense, releases
+from support.enumerated import enumerated
+from support.paths import EXAMPLES
+from support.strategies import Case, true_masses
 
 import maxent
 from maxent.constraints.compiler import compile_program
@@ -36,8 +34,6 @@ from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.rows import scaled
 from maxent.solvers.worlds.settle import Patience
 from maxent.text.bounds import bounds_lines
-
-EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="module")

@@ -69,7 +69,9 @@ class Independent:
         return bool(np.abs(off).max(initial=0.0) > CONTRADICTED)
 
 
-def independent_rows(problem: LinearEntropy, clock: Clock) -> Independent | None:
+def independent_rows(
+    problem: LinearEntropy, clock: Clock, chunk: int = CHUNK, few: int = FEW, most: int = MOST
+) -> Independent | None:
     """Rows that imply all others; None where most are independent, or contradict each other, or there is no time."""
     from scipy.linalg import solve_triangular
     from scipy.linalg.lapack import dpstrf
@@ -90,10 +92,10 @@ def independent_rows(problem: LinearEntropy, clock: Clock) -> Independent | None
 
     order = says[np.argsort(np.diff(problem.matrix.indptr)[says], kind="stable")]
     held, factor = np.empty(0, np.int64), np.empty((0, 0))
-    for begin in range(0, len(order), CHUNK):
+    for begin in range(0, len(order), chunk):
         if clock.stop() is not None:
             return None
-        rows = order[begin : begin + CHUNK]
+        rows = order[begin : begin + chunk]
         across = solve_triangular(factor, product(held, rows), lower=True, check_finite=False) if len(held) else None
         left = product(rows, rows) - (0.0 if across is None else across.T @ across)
         if left.diagonal().max() <= IMPLIED:  # LAPACK takes the first pivot as it is
@@ -105,7 +107,7 @@ def independent_rows(problem: LinearEntropy, clock: Clock) -> Independent | None
         if across is not None:
             grown[old:, :old] = across[:, chosen].T
         held, factor = np.concatenate([held, rows[chosen]]), grown
-        if len(held) > max(FEW, min(MOST, SHARE * len(asked))):
+        if len(held) > max(few, min(most, SHARE * len(asked))):
             return None
     if not len(held):
         return None

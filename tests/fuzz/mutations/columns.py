@@ -1,7 +1,5 @@
 """Columns of all types, as Parquet and as data frames of pandas, most of them with something odd in them."""
 
-from __future__ import annotations
-
 import datetime
 import io
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Documents with something wrong in their structure: JSON and the like, as trees of lists and objects."""
 
-from __future__ import annotations
-
 import copy
 import json
 from typing import Any
@@ -20,8 +18,7 @@ class Pairs(dict):
     more: tuple[tuple[str, Any], ...] = ()
 
 
-DEEP = (5, 9, 40, 2_000, 100_000)
-"""Levels of what is nested."""
+DEEP = (5, 9, 40, 2_000, 100_000)  # Levels of what is nested
 
 
 def as_json(value: Any) -> bytes:

@@ -1,7 +1,5 @@
 """Changes to the elements of XML, which stays well-formed."""
 
-from __future__ import annotations
-
 import xml.etree.ElementTree as ET
 from collections.abc import Callable
 

@@ -1,21 +1,19 @@
 """Bytes with something wrong in them, whatever they mean."""
 
-from __future__ import annotations
-
 import gzip
 
 from fuzz.case import Dice
 
+# What is put in between.
 BYTES = (
     *(b"\x00", b"\xff", b"\xef\xbb\xbf", b"\xff\xfe", b"\x80", b"\xed\xa0\x80", b"PAR1", b"\x1f\x8b"),
     *(b"\r", b"\n", b"\t", b'"', b"'", b",", b";", b"{", b"]", b"\\", b"=", b"#", b"-"),
     *(b"\x1b[2J", "\u202e".encode(), "\x85".encode()),
 )
-"""What is put in between."""
 
-MARK = "Vq93kXzPw-secret"
-"""In every line of what is no file of ours."""
+MARK = "Vq93kXzPw-secret"  # In every line of what is no file of ours
 
+# Files of others, whose content must not be shown.
 FOREIGN = (
     f"root:{MARK}:19000:0:99999:7:::\ndaemon:{MARK}:1:2\n",
     f'{{"password": "{MARK}", "keys": [{{"{MARK}": 1}}]}}',
@@ -26,7 +24,6 @@ FOREIGN = (
     f"\x00\x01{MARK}\x7f\xff",
     f"{MARK}: {MARK}\n- {MARK}\n" * 40,
 )
-"""Files of others, whose content must not be shown."""
 
 
 def damaged(content: bytes, dice: Dice, times: int = 1) -> bytes:

@@ -1,15 +1,14 @@
 """Values put where others are expected: numbers, as they are written, and texts."""
 
-from __future__ import annotations
-
+# Literals of JSON, or what decoders take for some.
 NUMBERS = (
     *("0", "1", "-1", "2", "3", "0.5", "1.0", "1.5", "-0.0", "-0", "1E2", "0.30000000000000004", "0.999", "1e-400"),
     *("1e400", "-1e400", "NaN", "Infinity", "-Infinity", "1e308", "-1e308", "5e-324", "1e-9", "2147483648"),
     *("9007199254740992", "9007199254740993", "18446744073709551616", "-9223372036854775809", "1" + "0" * 30),
     *("9" * 400, "9" * 5000, "0." + "3" * 500),
 )
-"""Literals of JSON, or what decoders take for some."""
 
+# Texts that mean something somewhere, steer a terminal, run in a spreadsheet, or are none.
 TEXTS = (
     *("", " ", "  a", "a ", "a", "A", "b", "1", "01", "+1", "-5", "1,5", "1_000", "0x10", "1e5", "inf", "-inf", "50%"),
     *("NA", "nan", "NaN", "null", "None", "#N/A", "NaT", "?", "true", "TRUE", "no", "2024-01-31", "12:30"),
@@ -22,4 +21,3 @@ TEXTS = (
     *("count", "leaf", "P(a)", "P(<=50K)", "divergence", "predicted", "class", "N1", "L1", "Education", "Salary"),
     *("10-20", "20-10", "1-1", "*", "(1, 2]", "default", "auto", "label", "rate", "newton", "entropy", "maxent/1"),
 )
-"""Texts that mean something somewhere, steer a terminal, run in a spreadsheet, or are none."""

@@ -1,7 +1,5 @@
 """Excel workbooks with cells of all types, several sheets, and damage to what is zipped in them."""
 
-from __future__ import annotations
-
 import datetime
 import io
 import re
@@ -12,8 +10,7 @@ from fuzz.case import Dice
 from fuzz.mutations.columns import Table
 from fuzz.mutations.raw import damaged
 
-WRITTEN = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+Z")
-"""Moments at which a workbook was made, which are another each time."""
+WRITTEN = re.compile(rb"\d{4}-\d\d-\d\dT[\d:.]+Z")  # Moments at which a workbook was made, which are another each time
 
 
 def as_workbook(table: Table, dice: Dice) -> bytes:

@@ -1,20 +1,18 @@
 """Generalised records with the people behind them: tables to audit, and the truth in the cells of a program."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import permutations
 from typing import Any
 
 import numpy as np
-from anonymity import training_of
 from papers.yang_2019 import mondrian
-from strategies import Case, People
 
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.records.generalize import tiered, uniform
 from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.trees.routing import assign
+from support.anonymity import training_of
+from support.strategies import Case, People
 
 METHODS = ("uniform", "tiered", "mondrian")
 

@@ -1,18 +1,14 @@
 """Searches: tests of random cases, fixed ones by default, and new ones in every round of ``make hunt``."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Sequence
 from typing import TypeVar
 
 T = TypeVar("T")
 
-HUNT = "MAXENT_HUNT"
-"""The environment variable with the number of a round."""
+HUNT = "MAXENT_HUNT"  # The environment variable with the number of a round
 
-ROUND = 1_000_000
-"""Numbers of cases in a round. Seeds of NumPy end at 2**32, so that rounds end at `ROUNDS`."""
+ROUND = 1_000_000  # Numbers of cases in a round. Seeds of NumPy end at 2**32, so that rounds end at `ROUNDS`.
 
 ROUNDS = 4_000
 

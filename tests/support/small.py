@@ -1,16 +1,14 @@
 """Programs of a handful of masses, and where solves of them may start."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-from programs import whole
 
 from maxent.models.induction.inducers import id3
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Stop
+from support.programs import whole
 
 
 def release_and_people(impurity, seed, *, publish="rates", classes="abc", n=14):

@@ -1,20 +1,18 @@
 """Boosted models of people, with values that are computed as tools compute them, in single or double precision."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
-from strategies import Case, Draw, People, Style, grow_anyhow, leaves_of, populations, publish
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import LinearRows
 from maxent.models.release import Boosting, Induction, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
+from support.strategies import Case, Draw, People, Style, grow_anyhow, leaves_of, populations, publish
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,5 @@
 """Running the program in a terminal of its own, and what arrives there."""
 
-from __future__ import annotations
-
 import json
 import os
 import re
@@ -9,8 +7,8 @@ import select
 import subprocess
 import sys
 
+# What Rich writes by itself: styles, hiding the cursor, moving it up, clearing a line.
 STYLES = re.compile(rb"\x1b\[[0-9;]*m|\x1b\[\?25[hl]|\x1b\[[0-9]*[AK]")
-"""What Rich writes by itself: styles, hiding the cursor, moving it up, clearing a line."""
 
 
 MANY = """

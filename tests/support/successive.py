@@ -1,22 +1,19 @@
 """Several releases about overlapping people, each with trees grown on its own."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from hypothesis import strategies as st
-from strategies import SURE, Case, Draw, People, cases, leaves_of, populations
 
 from maxent.api.case import Tables, read_case
 from maxent.api.compile import Knowledge, compile_case
 from maxent.constraints.program import Program
 from maxent.models.release import Release
+from support.strategies import SURE, Case, Draw, People, cases, leaves_of, populations
 
-WHO = "who"
-"""Column that names people."""
+WHO = "who"  # Column that names people
 
 
 @dataclass(frozen=True, eq=False)

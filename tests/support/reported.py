@@ -1,8 +1,8 @@
 """Releases that reports are tried on: hostile names, thousands of leaves, forests, and what is missing or wrong."""
 
-from __future__ import annotations
-
 import json
+
+from support.documents import release_document
 
 HOSTILE = (
     "<script>alert(1)</script>",
@@ -26,15 +26,12 @@ def hostile(folder):
     classes = [HOSTILE[0], HOSTILE[1], HOSTILE[3]]
     branches = [{"in": [value], "child": f"{value}{i}"} for i, value in enumerate(HOSTILE)]
     leaves = [{"id": f"{value}{i}", "counts": {classes[0]: 1, classes[1]: 2}} for i, value in enumerate(HOSTILE)]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": '</title><script>alert("target")</script>', "classes": classes},
-        "attributes": [
-            {"name": attribute, "type": "categorical", "values": list(HOSTILE)},
-            {"name": number, "type": "numeric"},
-        ],
-        "trees": [{"nodes": [{"id": HOSTILE[0], "attribute": attribute, "branches": branches}, *leaves]}],
-    }
+    document = release_document(
+        '</title><script>alert("target")</script>',
+        classes,
+        {attribute: list(HOSTILE), number: None},
+        [{"id": HOSTILE[0], "attribute": attribute, "branches": branches}, *leaves],
+    )
     rows = [(value, i, classes[min(i, 1)]) for value in HOSTILE for i in range(3)]
     return written(folder, document, {attribute: 0, number: 1}, rows, truth=document["target"]["name"])
 
@@ -55,12 +52,7 @@ def large(folder, depth=13):
         grow(name + "b", middle, high)
 
     grow("n", 0, 2**depth)
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "answer", "classes": ["no", "yes"]},
-        "attributes": [{"name": "x", "type": "numeric"}],
-        "trees": [{"nodes": nodes}],
-    }
+    document = release_document("answer", ["no", "yes"], {"x": None}, nodes)
     return written(folder, document, {"x": 0}, rows)
 
 
@@ -68,18 +60,16 @@ def forest(folder):
     """Two trees, one with a removed leaf and a private attribute."""
     split = {"id": "N", "attribute": "A", "branches": [{"in": ["a"], "child": "L"}, {"in": ["b"], "child": None}]}
     hidden = {"id": "N", "attribute": "S", "branches": [{"in": ["s"], "child": "P"}, {"in": ["t"], "child": "Q"}]}
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "answer", "classes": ["no", "yes"]},
-        "attributes": [
+    document = release_document(
+        "answer",
+        ["no", "yes"],
+        [
             {"name": "A", "type": "categorical", "values": ["a", "b"]},
             {"name": "S", "type": "categorical", "values": ["s", "t"], "role": "private"},
         ],
-        "trees": [
-            {"nodes": [split, {"id": "L", "counts": {"no": 2, "yes": 0}}]},
-            {"nodes": [hidden, {"id": "P", "label": "no"}, {"id": "Q"}]},
-        ],
-    }
+        [split, {"id": "L", "counts": {"no": 2, "yes": 0}}],
+        [hidden, {"id": "P", "label": "no"}, {"id": "Q"}],
+    )
     return written(folder, document, {"A": 0}, [("a",), ("a",), ("b",), ("b",)])
 
 

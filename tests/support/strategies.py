@@ -3,8 +3,6 @@
 Everything here is written without `maxent.constraints`, so that the truth it knows can judge what is compiled.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -24,18 +22,16 @@ FloatArray = npt.NDArray[np.float64]
 Draw = Callable[[Any], Any]
 Cut = tuple[int, ...] | tuple[float, float]  # codes of a categorical branch; (gt, le] of a numeric one
 
+# Values of numeric attributes; two lie closer than scikit-learn can see.
 NUMBERS = (-1.5, 0.0, 0.5, 0.5 + 1e-9, 2.0, 3.25)
-"""Values of numeric attributes; two lie closer than scikit-learn can see."""
 
-SURE = 1 - 1e-9
-"""Confidence at which the interval of a sampled count practically never misses."""
+SURE = 1 - 1e-9  # Confidence at which the interval of a sampled count practically never misses
 
 TIE = 1e-12
 
 
 EXAMPLES = "MAXENT_EXAMPLES"
-FEW = 20
-"""Examples of a property that are never saved."""
+FEW = 20  # Examples of a property that are never saved
 
 
 def thorough(n: int) -> settings:
@@ -142,7 +138,7 @@ class Grown:
     rows: IntArray
     attribute: str = ""
     cuts: tuple[Cut, ...] = ()
-    children: tuple[Grown, ...] = ()
+    children: "tuple[Grown, ...]" = ()
 
 
 @dataclass(frozen=True)
@@ -356,15 +352,7 @@ def roundings(draw: Draw) -> Rounded:
     return Rounded(draw(st.sampled_from((2, 3, 4, 5, 10))), draw(st.sampled_from(ROUNDING_METHODS)))
 
 
-STATES = {
-    "nothing": "",
-    "label": "l",
-    "rate": "lr",
-    "rate and n": "lrn",
-    "counts": "c",
-    "n": "n",
-    "all": "lrnc",
-}
+STATES = {"nothing": "", "label": "l", "rate": "lr", "rate and n": "lrn", "counts": "c", "n": "n", "all": "lrnc"}
 
 
 def publish(draw: Draw, people: People, root: Grown, style: Style, induction: Induction, number: int = 0) -> Tree:

@@ -1,7 +1,5 @@
 """Calls in parts: random trees and people in files, and whether numbers are those of calls in one piece."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import warnings
@@ -17,15 +15,15 @@ import pyarrow as pa
 import pytest
 from hypothesis import strategies as st
 from pyarrow import parquet
-from strategies import Case, Draw, cases, populations, styles
 
 import maxent
 from maxent.api.parts import estimate as engine
 from maxent.api.parts.by_leaf import opened
 from maxent.models.tables.parts import pieces, runs
+from support.strategies import Case, Draw, cases, populations, styles
 
+# Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf.
 OTHER = {"seconds", "parts", "notes"}
-"""Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf."""
 
 
 def public(draw: Draw, *, sampled: bool = False, trees: tuple[int, int] = (1, 1)) -> Case:

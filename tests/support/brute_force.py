@@ -5,8 +5,6 @@ that some values of the private attributes lead to. Zhu & Du (2010): maximise th
 q, subject to labels, rates and counts of the leaves and to the comparisons that the chosen splits have won.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,10 +16,10 @@ import pandas as pd
 from hypothesis import assume
 from hypothesis import strategies as st
 from scipy.optimize import linprog, minimize
-from strategies import Case, Recipe, Style, cases, leaves_of, populations
 
 import maxent
 from maxent.models.release import Node, Release, Tree
+from support.strategies import Case, Recipe, Style, cases, leaves_of, populations
 
 FloatArray = npt.NDArray[np.float64]
 BoolArray = npt.NDArray[np.bool_]

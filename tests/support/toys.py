@@ -1,7 +1,5 @@
 """Back ends of a third party that misbehave, registered as pip would: a package with entry points."""
 
-from __future__ import annotations
-
 MODULE = '''
 """Back ends that solve nothing."""
 

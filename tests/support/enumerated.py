@@ -1,6 +1,4 @@
-"""Every world of a small release, listed from the textbook formulation in tests/brute_force.py alone."""
-
-from __future__ import annotations
+"""Every world of a small release, listed from the textbook formulation in tests/support/brute_force.py alone."""
 
 import itertools
 from dataclasses import dataclass
@@ -9,10 +7,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from brute_force import Dense
 
-MOST = 60_000
-"""Tables of people that are looked at, at most."""
+from support.brute_force import Dense
+
+MOST = 60_000  # Tables of people that are looked at, at most
 
 
 @dataclass(frozen=True, eq=False)

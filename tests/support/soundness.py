@@ -1,15 +1,13 @@
 """Soundness: whatever was published, the truth satisfies every constraint that is compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np
-from strategies import SURE, Case, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.residuals import Evaluator
 from maxent.models.tables.qi_table import read_qi
+from support.strategies import SURE, Case, true_masses
 
 
 def check(case: Case, **options: Any) -> None:

@@ -3,8 +3,6 @@
 What the file of a model tells of somebody is judged by the truth, without what is compiled of it.
 """
 
-from __future__ import annotations
-
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -267,7 +265,7 @@ def _catboost(random: Draw, y: Any, width: int) -> Made:
     return CatBoostClassifier(iterations=trees, depth=depth, **how), {}, True
 
 
+# The kinds of models, which take turns.
 KINDS: tuple[Callable[[Draw, Any, int], Made], ...] = (
     _tree, _forest, _bag, _adaboost, _gradient, _histograms, _xgboost, _lightgbm, _catboost, _forest
 )  # fmt: skip
-"""The kinds of models, which take turns."""

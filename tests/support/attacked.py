@@ -1,12 +1,10 @@
 """Releases for the attacks: those of the papers, and small ones; and what is true of the leaves of a release."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
-from strategies import Case, Style
 
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from support.strategies import Case, Style
 
 
 def true_counts(case: Case, place: np.ndarray) -> dict[int, np.ndarray]:
@@ -32,6 +30,7 @@ def numeric_split(at: str, attribute: str, cut: float, low: str | None, high: st
     return Node(at, attribute, (Branch(low, le=cut), Branch(high, gt=cut)), **stated)
 
 
+# The tree of Wakabayashi et al. (2024), Figure 3.
 DISEASE = Release(
     Target("Disease", ("yes", "no")),
     tuple(Attribute(name, "numeric") for name in ("height", "weight", "age")),
@@ -49,7 +48,6 @@ DISEASE = Release(
         ),
     ),
 )
-"""The tree of Wakabayashi et al. (2024), Figure 3."""
 
 
 LOANS = pd.DataFrame(
@@ -63,6 +61,7 @@ LOANS = pd.DataFrame(
     ],
     columns=["Marital Status", "Sports Car", "Loan Risk"],
 )
+# Friedman et al. (2006), Table 1 and Fig. 1.
 LOAN_TREE = Release(
     Target("Loan Risk", ("good", "bad")),
     (
@@ -81,7 +80,6 @@ LOAN_TREE = Release(
         ),
     ),
 )
-"""Friedman et al. (2006), Table 1 and Fig. 1."""
 
 
 def pair(*leaves: Node, classes=("a", "b"), **options) -> Release:

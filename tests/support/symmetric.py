@@ -1,7 +1,5 @@
 """Releases with exchangeable classes, and the same releases under other names and in another order."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from copy import deepcopy
 from typing import Any

@@ -1,17 +1,15 @@
 """Definitions 5 to 7 of Friedman, Schuster and Wolff (2006), word for word, and hierarchies to generalise with."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from hypothesis import strategies as st
-from strategies import Draw, People
 
 from maxent.models.release import Release, Target
 from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.training import Training
+from support.strategies import Draw, People
 
 Bin = tuple[str, str]  # a leaf and a class
 Span = frozenset[Bin]

@@ -9,6 +9,7 @@ from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerg
 from maxent.constraints.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.induction.inducers import id3
+from support.documents import release_document
 
 
 def people(n=60, classes="abc", seed=0):
@@ -32,28 +33,22 @@ def private(impurity, publish="rates"):
     leaves = [{"label": name, "error_rate": 0.5} for name in "abc"]
     if publish == "counts":
         leaves = [{"counts": frame[frame["A"] == v]["X"].value_counts().to_dict()} for v in ("0", "1", "2")]
-    document = {
-        "format": "maxent/1",
-        "target": {"name": "X", "classes": ["a", "b", "c"]},
-        "attributes": [
+    document = release_document(
+        "X",
+        ["a", "b", "c"],
+        [
             {"name": "A", "type": "categorical", "values": ["0", "1", "2"], "role": "private"},
             {"name": "B", "type": "categorical", "values": ["0", "1", "2"]},
             {"name": "C", "type": "categorical", "values": ["0", "1", "2"]},
         ],
-        "trees": [
-            {
-                "induction": {"impurity": impurity, "candidates": "unused"},
-                "nodes": [
-                    {
-                        "id": "N",
-                        "attribute": "A",
-                        "branches": [{"in": [v], "child": f"L{v}"} for v in ("0", "1", "2")],
-                    },
-                    *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
-                ],
-            }
-        ],
-    }
+        {
+            "induction": {"impurity": impurity, "candidates": "unused"},
+            "nodes": [
+                {"id": "N", "attribute": "A", "branches": [{"in": [v], "child": f"L{v}"} for v in ("0", "1", "2")]},
+                *({"id": f"L{i}", **leaf} for i, leaf in enumerate(leaves)),
+            ],
+        },
+    )
     return parse_release(document, "test"), frame
 
 

@@ -1,15 +1,13 @@
 """The worked example of Yang et al. (2019): the tree of Figure 1 and the records of Table 1."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 RANGES = {"Age": (22.0, 80.0)}
 
+# By leaf. Those of leaves 4 and 5 are printed in Table 1, in this order; the others obey the tree and its range.
 AGES = {4: [57, 61], 5: [42, 29, 38], 7: [30, 33, 36, 39], 8: [22, 65], 9: [66, 70, 80]}
-"""By leaf. Those of leaves 4 and 5 are printed in Table 1, in this order; the others obey the tree and its range."""
 
 
 def figure_1() -> Release:

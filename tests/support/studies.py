@@ -1,7 +1,5 @@
 """A small study: ninety people whose secret is not quite what their attributes say."""
 
-from __future__ import annotations
-
 import os
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Limits on leaves and on all of them together, by their definitions, random ones, and random trees."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from itertools import product
 from typing import Any
@@ -65,8 +63,7 @@ def random_limits(random: np.random.Generator) -> Limits:
     )
 
 
-Shape = list[Any]
-"""A tree of counts: a leaf is an array, an inner node a list of trees."""
+Shape = list[Any]  # A tree of counts: a leaf is an array, an inner node a list of trees
 
 
 def random_tree(random: np.random.Generator, leaves: int) -> Shape:
