@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from conformance.answers import random_problem
-from programs import private, public
+from support.programs import private, public
 
 import maxent
 from maxent.__main__ import main
