@@ -168,7 +168,9 @@ class Columns:
         below = slice(int(ends[0]), int(ends[-1]))
         value_ends = self.value_ends[below.start : below.stop + 1]
         child = self.child[below]
-        held = (self.scores, self.hessian, self.mean, self.variance)
+        scores, hessian, mean, variance = (
+            None if each is None else each[begin:end] for each in (self.scores, self.hessian, self.mean, self.variance)
+        )
         return Columns(
             self.attributes,
             self.classes,
@@ -183,8 +185,11 @@ class Columns:
             self.values[int(value_ends[0]) : int(value_ends[-1])],
             self.value[begin:end],
             self.statements.between(begin, end),
-            *(None if each is None else each[begin:end] for each in held),
-            parts=self.parts[begin:end],
+            scores,
+            hessian,
+            mean,
+            variance,
+            self.parts[begin:end],
         )
 
     def nodes(self, rows: IntArray) -> Iterator[Node]:

@@ -282,6 +282,16 @@ UNSOUND = {
         head='"labels": "decided", ',
     ),
     "a part with the most frequent class": text('{"id": "L", "label": "a", "part_of": "P"}'),
+    "a size above a part": text(
+        split(
+            TWO,
+            '{"id": "A:", "attribute": "m", "n": 3, "branches": [{"le": 1, "child": "C"}, '
+            '{"gt": 1, "missing": true, "child": null}]}',
+            '{"id": "B", "label": "a", "part_of": "L"}',
+            '{"id": "C", "label": "a", "part_of": "L"}',
+        ),
+        head='"labels": "decided", ',
+    ),
     "a part with branches": text(split(f'{TWO}, "part_of": "P"', *LEAVES)),
     "distinct records of no draws": text('{"id": "L", "counts": {"a": 5}, "distinct": 3}'),
     "too many distinct records": text('{"id": "L", "n": 5, "distinct": 6}', head='"release": {"resampled": 5}, '),

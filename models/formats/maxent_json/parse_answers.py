@@ -162,13 +162,15 @@ _OF_RECORDS = ("error_rate", "n", "counts", "rates", "distinct", "value", "hessi
 def part_problems(tree: Tree, places: Sequence[str], labels: str) -> Iterator[Problem]:
     """Parts of a leaf of the tool that state more than its label, which is no most frequent class of a part."""
     first: dict[str, str | None] = {}
-    for part, node, place in zip(parts_of(tree.nodes), each(tree.nodes), places, strict=False):
+    parts = parts_of(tree.nodes)
+    for i, (part, node, place) in enumerate(zip(parts, each(tree.nodes), places, strict=False)):
+        where = "on an inner node but the root, beside leaves with part_of" if part is None else "beside part_of"
+        told = _OF_RECORDS if part is not None or (i and not node.is_leaf) else ()
+        for key in told:
+            if (stated := getattr(node, key)) is not None:
+                yield Problem(place, key, f"no such key {where}: it would tell parts apart", show(stated))
         if part is None:
             continue
-        for key in _OF_RECORDS:
-            if (stated := getattr(node, key)) is not None:
-                expected = f"no such key beside part_of: it would be about a part of the tool's leaf {name(part)}"
-                yield Problem(place, key, expected, show(stated))
         if node.label is not None and labels != "decided":
             yield Problem(place, "label", "the key labels of the document to be 'decided' beside part_of", show(labels))
         if first.setdefault(part, node.label) != node.label:

@@ -66,8 +66,12 @@ def sound_parts(nodes: Columns, tree_ends: IntArray, labels: str) -> bool:
     more = (nodes.attribute != NOTHING) | ~np.isnan(said.rate) | ~np.isnan(nodes.value) | said.counted
     if (part & (more | (said.n != NOTHING) | (said.distinct != NOTHING))).any():
         return False
+    inner = nodes.attribute != NOTHING
+    inner[tree_ends[:-1]] = False
+    if (inner & (said.counted | (said.n != NOTHING) | (said.distinct != NOTHING))).any():
+        return False
     tree = np.repeat(np.arange(len(tree_ends) - 1), np.diff(tree_ends)).tolist()
-    stated = zip(tree, nodes.parts, nodes.statements.label.tolist(), strict=True)
+    stated = zip(tree, nodes.parts, said.label.tolist(), strict=True)
     told = {(t, part, label) for t, part, label in stated if part is not None}
     alike = len(told) == len({each[:2] for each in told})
     return alike and (labels == "decided" or all(label == NOTHING for _, _, label in told))
