@@ -19,11 +19,9 @@ from maxent.constraints.cells import Cells
 from maxent.constraints.place_sums import CellSums
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import Origin
+from maxent.models.parameters import Ties as Ties
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
-
-Ties = Literal["any", "first"]
-"""How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 
