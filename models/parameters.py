@@ -6,7 +6,7 @@ whether it is a number, a choice (``Literal``), a flag or may be None. `same` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType
@@ -121,7 +121,10 @@ def picked(kind: type[Any], values: object, **others: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a dataclass; ``kind`` is the type of a value: str, int, float, bool or object."""
+    """A parameter of a dataclass.
+
+    ``kind`` is the type of a value: str, int, float, bool, list (of names), dict (of texts by name) or object.
+    """
 
     name: str
     default: Any
@@ -191,7 +194,8 @@ def _parameter(found: Any, hint: Any) -> Parameter:
     about: About = found.metadata["about"]
     inner = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
     choices = get_args(inner[0]) if get_origin(inner[0]) is Literal else ()
-    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else object
+    several: dict[Any, type] = {} if about.files else {Sequence[str]: list, Mapping[str, Any]: dict}
+    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else several.get(inner[0], object)
     return Parameter(found.name, found.default, kind, choices, inner != [hint], about)
 
 

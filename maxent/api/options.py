@@ -75,7 +75,7 @@ def of(kind: type[_T], call: object, **others: Any) -> _T:
 # --- What is known, read, measured and solved ------------------------------------------------------------------
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Kinds:
     """Which statements of a release the adversary uses."""
 
@@ -96,7 +96,7 @@ class Kinds:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Facts:
     """Background knowledge about some people, and what a row of a table is."""
 
@@ -116,7 +116,7 @@ class Facts:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Companions(Facts):
     """The same, and how frequent classes are."""
 
@@ -129,7 +129,7 @@ class Companions(Facts):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Printed:
     """How printed rates are read."""
 
@@ -141,7 +141,7 @@ class Printed:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Confident:
     """How sure intervals are."""
 
@@ -154,7 +154,7 @@ class Confident:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Noisy:
     """What draws are taken for."""
 
@@ -167,12 +167,12 @@ class Noisy:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Knowing(Noisy, Confident, Printed, Companions, Kinds):
     """What the adversary knows of a release of trees."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Read:
     """How the release and all tables are read."""
 
@@ -181,7 +181,7 @@ class Read:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Targeted:
     """What records are of."""
 
@@ -195,7 +195,7 @@ class Targeted:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Who:
     """How the tables of several releases are linked."""
 
@@ -210,7 +210,7 @@ class Who:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Linked(Who, Targeted, Read):
     """How a release, records or several releases are read with their tables."""
 
@@ -218,7 +218,7 @@ class Linked(Who, Targeted, Read):
 CONTROL = "People who were not in the data, with their classes: adds how much better those of --truth are guessed."
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Control:
     """People who were not in the data."""
 
@@ -232,7 +232,7 @@ class Control:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Sensitive:
     """Which classes do harm."""
 
@@ -245,7 +245,7 @@ class Sensitive:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Gain:
     """Which guesses do harm."""
 
@@ -259,12 +259,12 @@ class Gain:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Evidence(Gain, Sensitive, Control):
     """What a disclosure is compared with."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Informed:
     """Whom a verdict is about."""
 
@@ -276,7 +276,7 @@ class Informed:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Timed:
     """How long solving may take."""
 
@@ -294,7 +294,7 @@ class Timed:
 JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Workers:
     """Who solves independent parts."""
 
@@ -318,7 +318,7 @@ class Workers:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Tolerance:
     """How exactly programs are solved."""
 
@@ -331,7 +331,7 @@ class Tolerance:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Presolve:
     """Whether the program is taken to pieces."""
 
@@ -351,7 +351,7 @@ class Presolve:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Seeded:
     """What random choices depend on."""
 
@@ -364,7 +364,7 @@ class Seeded:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Floor:
     """How near to 0 probabilities may come."""
 
@@ -379,12 +379,12 @@ class Floor:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Solver(Floor, Workers, Timed, Seeded, Presolve, Tolerance):
     """How a program is solved, by whatever back end."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ByBackend:
     """Which back end solves."""
 
@@ -397,7 +397,7 @@ class ByBackend:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Top:
     """How many are named."""
 
@@ -410,7 +410,7 @@ class Top:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Single:
     """Which of several optima is reported."""
 
@@ -423,7 +423,7 @@ class Single:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Whole(Single):
     """What of an estimate is reported beyond its posterior."""
 
@@ -435,14 +435,14 @@ class Whole(Single):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Told:
     """Who is told of the work."""
 
     progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Interruptible(Told):
     """The same, and whether Ctrl-C ends it with what there is."""
 
@@ -454,7 +454,7 @@ class Interruptible(Told):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Attacks:
     """What counts as an attack on a leaf."""
 
@@ -475,7 +475,7 @@ class Attacks:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Risk:
     """Whether the information that re-identification takes is measured."""
 
@@ -489,7 +489,7 @@ class Risk:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class InParts:
     """How people are taken in parts."""
 
@@ -530,7 +530,7 @@ def _positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
     return {"about": About(help or doc, **{**about, **more})}
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Released:
     """What was published, and the adversary's table."""
 
@@ -538,7 +538,7 @@ class Released:
     qi: Source | Sequence[Source] = field(kw_only=False, metadata=_positional(QI))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Truth:
     """The confidential data."""
 
@@ -552,17 +552,17 @@ class Truth:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Problem(Linked, Knowing, Released):
     """A call of `maxent.api.adversary.estimate.compile_release`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Estimating(Interruptible, Informed, Whole, Top, Solver, ByBackend, Linked, Knowing, Evidence, Truth, Released):
     """A call of `maxent.estimate`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Level:
     """How far proofs go."""
 
@@ -577,7 +577,7 @@ class Level:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Proof(Level):
     """How bounds are proved."""
 
@@ -605,12 +605,12 @@ class Proof(Level):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Bounding(Interruptible, Linked, Knowing, Proof, Released):
     """A call of `maxent.bounds`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks):
     """A call of `maxent.audit`."""
 
@@ -626,7 +626,7 @@ class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Atta
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Test:
     """Other people."""
 
@@ -640,7 +640,7 @@ class Test:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Releases:
     """What is compared, and the adversary's table."""
 
@@ -656,7 +656,7 @@ class Releases:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparing(
     InParts,
     Interruptible,
@@ -680,7 +680,7 @@ class Comparing(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Differing(Interruptible, Solver, ByBackend, Read, Knowing, Level, Who):
     """A call of `maxent.compare_releases`."""
 
@@ -696,7 +696,7 @@ class Differing(Interruptible, Solver, ByBackend, Read, Knowing, Level, Who):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Benching(Told, Solver, Read, Knowing, Truth, Released):
     """A call of `maxent.bench`."""
 
@@ -718,7 +718,7 @@ class Benching(Told, Solver, Read, Knowing, Truth, Released):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Foreign:
     """What the file of another tool lacks."""
 
@@ -737,7 +737,12 @@ class Foreign:
         doc="What a file lacks, as for `maxent.convert`.",
     )
     parameters: Mapping[str, Any] | None = parameter(
-        None, "Further parameters that a file lacks, as for `maxent.convert`.", group="call"
+        None,
+        "Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
+        metavar="NAME=VALUE",
+        option="--param",
+        group="read",
+        doc="What a file lacks, as for `maxent.convert`.",
     )
 
 
@@ -754,10 +759,8 @@ TIME = 120.0
 """Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Reviewing(
-    Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Confident, Printed, Kinds, Evidence, Foreign
-):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Confident, Printed, Kinds, Evidence):
     """A call of `maxent.review`."""
 
     model: Any = field(
@@ -794,9 +797,30 @@ class Reviewing(
         "model with as many outputs, or of a release about their combinations: see docs/several.md.",
         group="call",
     )
-    bins: Sequence[float] | None = parameter(None, "Of a regression: edges of intervals of the target.", group="call")
+    classes: Sequence[str] | None = same(Foreign, "classes")
+    features: Sequence[str] | None = same(Foreign, "features")
+    bins: Sequence[float] | None = parameter(
+        None,
+        "Edges of intervals of the target of a regression.",
+        metavar="0,20,50",
+        group="read",
+        doc="Of a regression: edges of intervals of the target.",
+    )
     values: Sequence[float] | None = parameter(
-        None, "Of a regression: every number that the target can be.", group="call"
+        None,
+        "Every number that the target of a regression can be.",
+        metavar="0,1,2",
+        group="read",
+        doc="Of a regression: every number that the target can be.",
+    )
+    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
+    sample_weight: Any = parameter(
+        None,
+        "Column of the weights that people had in training, if any.",
+        metavar="COLUMN",
+        group="read",
+        doc="The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them: people whom "
+        "the worst case of what is not read tells apart by them.",
     )
     noise: Noise | None = same(  # type: ignore[assignment]
         Noisy,
@@ -814,20 +838,14 @@ class Reviewing(
         doc="Control people, who were not in the data, a DataFrame or path: columns of the quasi-identifiers and the "
         "class.",
     )
-    sample_weight: Any = parameter(
-        None,
-        "The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them: people whom the "
-        "worst case of what is not read tells apart by them.",
-        group="call",
-    )
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
     early: Callable[[Verdict], object] | None = parameter(
         None, "Told a verdict that no estimate changes, before there is one.", group="call"
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Control, Truth, Foreign):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Control, Truth):
     """A call of `maxent.check`."""
 
     release: Any = field(
@@ -853,6 +871,8 @@ class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Cont
         group="read",
         doc="What a file of another tool lacks, as for `maxent.convert`. Domains are those of ``truth``, or of ``qi``.",
     )
+    classes: Sequence[str] | None = same(Foreign, "classes")
+    features: Sequence[str] | None = same(Foreign, "features")
     private: Sequence[str] | None = parameter(
         None,
         "Columns that the tree may test and the adversary's table has not.",
@@ -860,6 +880,7 @@ class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Cont
         group="read",
         doc="Attributes that the adversary's table does not have, beside those of the policy.",
     )
+    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
     count: str | None = same(Facts, "count")
     sensitive: str | Sequence[str] | None = same(
         Sensitive, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
@@ -870,12 +891,12 @@ class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Cont
     purpose: str = parameter("", "Of the record: what the release is for.", group="call")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class InFiles:
     """What was published, and the adversary's table in files."""
 
     release: Published = field(kw_only=False, metadata=_positional("As for `maxent.estimate`."))
-    qi: Source = field(
+    qi: Source | Sequence[Source] = field(
         kw_only=False,
         metadata=_positional(
             "As for `maxent.estimate`, but files, a path or pattern: they are read more than once, by all workers. "
@@ -893,36 +914,36 @@ class InFiles:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class WorkersOfParts(Workers):
     """Who does the work of people in parts: one process unless the call says otherwise."""
 
     jobs: int = same(Workers, "jobs", default=1, help=JOBS)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EstimatingInParts(
     Told, Informed, Single, Top, Solver, ByBackend, Linked, Knowing, Evidence, InParts, Truth, InFiles
 ):
     """A call of `maxent.estimate_in_parts`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AuditingInParts(
     Told, Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks, WorkersOfParts, InParts, InFiles
 ):
     """A call of `maxent.audit_in_parts`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BoundingInParts(Told, Linked, Knowing, Proof, WorkersOfParts, InParts, InFiles):
     """A call of `maxent.bounds_in_parts`."""
 
     level: str = same(Level, "level", default="closed", help="None but ``closed``.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Advising(Interruptible, Read, Sensitive, Test):
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Advising(Interruptible, Read):
     """A call of `maxent.advise`."""
 
     data: Source = field(kw_only=False, metadata=_positional("As for `maxent.defend`."))

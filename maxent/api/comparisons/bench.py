@@ -25,7 +25,6 @@ from maxent.api.comparisons.bench_process import ANSWER, COUNTS, PROBABILITIES, 
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.scratch import scratch
-from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.parameters import out_of_range
 from maxent.models.reading import NOTHING
 from maxent.models.tables.frame import shorten
@@ -71,8 +70,6 @@ def bench(call: options.Benching) -> BenchResult:
     check_address(call.dask)
     sources = ("release", "qi", "truth", "marginal", "facts")
     _check_files({name: getattr(call, name) for name in sources})
-    if is_model(call.release):
-        raise no_release(call.release)
     if call.qi is None:
         from maxent.api.case import no_table
 
