@@ -19,12 +19,11 @@ from maxent.constraints.cells import Cells
 from maxent.constraints.place_sums import CellSums
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.errors import Origin
+from maxent.models.parameters import Ties as Ties
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.text.display import leaves_in
 
-# How an inducer chooses among equally good attributes: any of them, or the first in the order of the release.
-Ties = Literal["any", "first"]
 TIES: tuple[Ties, ...] = get_args(Ties)
 # Cells that are looked at together, so that intermediate results stay small.
 CHUNK = 1 << 16

@@ -6,7 +6,7 @@ whether it is a number, a choice (``Literal``), a flag or may be None. `same` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from types import NoneType
@@ -14,8 +14,16 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from maxent.models.errors import ARGUMENT, Problem
 
-# What a parameter is about: how a tree is grown, how it is defended, or what is published
-Group = Literal["grown", "defended", "output"]
+Group = Literal["grown", "defended", "output", "known", "read", "measured", "solved", "run", "limits", "call"]
+"""What a parameter is about, which panel of the help it is in; ``call`` has none: it is of functions alone."""
+
+Impurity = Literal["gini", "entropy", "gain_ratio"]
+Rounding = Literal["auto", "digits", "exact"]
+Noise = Literal["intervals", "likelihood"]
+"""How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`."""
+
+Ties = Literal["any", "first"]
+"""How an inducer chooses among equally good attributes: any of them, or the first in the order of the release."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +71,7 @@ class About:
         Of numbers, those that suit.
     metavar : str
         What stands for a value on the command line; default N (whole numbers) or X.
-    group : {"defended", "grown", "output"}
+    group : Group
         The panel of the help.
     files : {"", "file", "folder"}
         Whether a value comes from a file, or from a folder with a file COLUMN.csv for each column. A study says true
@@ -72,6 +80,10 @@ class About:
         Whether it is a key of studies.
     alias : str
         Another name of the option of the command line.
+    option : str
+        The name of the option of the command line, where it is another one; a flag ``--no-...`` makes it False.
+    doc : str
+        The help of functions, where it is another one, or longer.
     small
         A value that makes a method quick, for rehearsals of studies.
     """
@@ -83,6 +95,8 @@ class About:
     files: Literal["", "file", "folder"] = ""
     grid: bool = True
     alias: str = ""
+    option: str = ""
+    doc: str = ""
     small: Any = None
 
 
@@ -92,9 +106,11 @@ def parameter(default: Any, help: str, range: Range | None = None, **more: Any) 
 
 
 def same(kind: type, name: str, **changed: Any) -> Any:
-    """The parameter of another dataclass, with its default; ``changed`` are attributes of `About`."""
+    """The parameter of another dataclass, with its default; that and attributes of `About` may be ``changed``."""
     (found,) = (each for each in fields(kind) if each.name == name)
-    return field(default=found.default, metadata={"about": replace(found.metadata["about"], **changed)})
+    default = changed.pop("default", found.default)
+    changed = {"doc": "", **changed} if "help" in changed else changed
+    return field(default=default, metadata={"about": replace(found.metadata["about"], **changed)})
 
 
 def picked(kind: type[Any], values: object, **others: Any) -> Any:
@@ -105,7 +121,10 @@ def picked(kind: type[Any], values: object, **others: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a dataclass; ``kind`` is the type of a value: str, int, float, bool or object."""
+    """A parameter of a dataclass.
+
+    ``kind`` is the type of a value: str, int, float, bool, list (of names), dict (of texts by name) or object.
+    """
 
     name: str
     default: Any
@@ -133,6 +152,10 @@ class Parameter:
         expected = up_to_largest(self.expected, value) if self.kind is int else self.expected
         return Problem(ARGUMENT, self.name, f"{'None or ' if self.optional else ''}{expected}", shorten(value))
 
+    def out_of_range(self, value: object) -> Problem | None:
+        """The same, without the words for None."""
+        return replace(self, optional=False).problem(value) if self.problem(value) is not None else None
+
     def _suits(self, value: object) -> bool:
         import numpy as np
 
@@ -146,15 +169,33 @@ class Parameter:
 @cache
 def parameters_of(kind: type) -> Mapping[str, Parameter]:
     """The parameters of a dataclass by name, in their order."""
-    hints = get_type_hints(kind)
+    hints = _hints(kind)
     return {each.name: _parameter(each, hints[each.name]) for each in fields(kind) if "about" in each.metadata}
+
+
+class _Anything:
+    """Any type."""
+
+    def __class_getitem__(cls, inner: object) -> type:
+        return cls
+
+
+def _hints(kind: type) -> Mapping[str, Any]:
+    """The types of the fields of a dataclass; names that only type checkers import may be anything."""
+    unknown: dict[str, Any] = {}
+    while True:
+        try:
+            return get_type_hints(kind, localns=unknown or None)
+        except NameError as error:
+            unknown[str(error.name)] = _Anything
 
 
 def _parameter(found: Any, hint: Any) -> Parameter:
     about: About = found.metadata["about"]
     inner = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
     choices = get_args(inner[0]) if get_origin(inner[0]) is Literal else ()
-    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else object
+    several: dict[Any, type] = {} if about.files else {Sequence[str]: list, Mapping[str, Any]: dict}
+    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else several.get(inner[0], object)
     return Parameter(found.name, found.default, kind, choices, inner != [hint], about)
 
 
@@ -167,6 +208,14 @@ def problems_of(values: Any) -> list[Problem]:
     each = ((one, getattr(values, one.name)) for one in parameters_of(kind).values())
     found = [problem for one, value in each if (problem := one.problem(value)) is not None]
     return [*found, *getattr(values, "conflicts", tuple)()]
+
+
+def out_of_range(values: Any) -> list[Problem]:
+    """Problems of numbers that are out of their range, and of choices that there are not."""
+    kind: type = type(values)
+    limited = [each for each in parameters_of(kind).values() if each.about.range is not None or each.choices]
+    found = [each.out_of_range(getattr(values, each.name)) for each in limited]
+    return [each for each in found if each is not None]
 
 
 def unknown_choice(name: str, value: object, choices: tuple[str, ...]) -> list[Problem]:

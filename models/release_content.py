@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from maxent.models.parameters import Impurity as Impurity
 from maxent.models.rounding.rounded import Rounded
 from maxent.models.text.display import Display, Shown, counted
 
@@ -16,7 +17,6 @@ FORMAT = "maxent/1"
 
 Role = Literal["public", "private"]
 AttributeType = Literal["categorical", "numeric"]
-Impurity = Literal["gini", "entropy", "gain_ratio"]
 Candidates = Literal["unused", "thresholds", "mixed", "none"]
 Encoding = Literal["ordinal", "onehot"]
 Predicts = Literal["label", "vote", "mean", "score"]

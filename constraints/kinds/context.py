@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import get_args
 
 from maxent.constraints.cells import Cells
 from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, none
@@ -14,13 +14,12 @@ from maxent.constraints.place_sums import CellSums
 from maxent.constraints.program import Internal, Linear
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import Origin
+from maxent.models.parameters import Noise as Noise
 from maxent.models.release import Impurity, Node, Release
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.printed_rates import RateReader
 
-# How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`.
-Noise = Literal["intervals", "likelihood"]
 NOISES: tuple[Noise, ...] = get_args(Noise)
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
 from os import PathLike, fspath
+from textwrap import fill, indent
 from typing import Any, ParamSpec, TypeVar
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -14,10 +15,12 @@ from maxent.models.files.kinds import TABLE_SUFFIXES
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
+from maxent.models.text.arguments import check_flags, check_functions
 from maxent.models.text.hints import close_to
 
 P = ParamSpec("P")
 R = TypeVar("R")
+C = TypeVar("C")
 
 NEEDED = ("target", "classes", "features", "parameters", "train", "bins", "values")
 """What the reader of a model may need, as `maxent.convert` has it: keys of ``reading=`` beside those of `Reading`."""
@@ -49,6 +52,61 @@ def called(function: Callable[P, R]) -> Callable[P, R]:
             raise
 
     return checked
+
+
+def takes(call: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable[P, R]]:
+    """Make a function of a call, a dataclass of `maxent.api.options`, a public function that takes its fields.
+
+    Its signature and the parameters of its docstring are those of the dataclass, and it is `called`.
+    """
+
+    def decorated(function: Callable[[C], R]) -> Callable[P, R]:
+        return _taking(call, lambda given, limits: function(given), function)
+
+    return decorated
+
+
+def takes_limits(call: Callable[P, C]) -> Callable[[Callable[[C, dict[str, Any]], R]], Callable[..., R]]:
+    """The same of a function that also takes limits by their names."""
+    return lambda function: _taking(call, function, function, _LIMITS)
+
+
+_LIMITS = (inspect.Parameter("limits", inspect.Parameter.VAR_KEYWORD, annotation=Any),)
+
+
+def _taking(
+    call: Any, work: Callable[[Any, dict[str, Any]], R], told: Callable[..., R], more: Sequence[inspect.Parameter] = ()
+) -> Callable[..., R]:
+    own = inspect.signature(call)
+    of = {each.name: each for each in fields(call)}
+
+    @wraps(told)
+    def spread(*args: Any, **kwargs: Any) -> R:
+        limits = {name: kwargs.pop(name) for name in [*kwargs] if name not in of}
+        given = call(*args, **kwargs)
+        check_functions(**{name: getattr(given, name) for name in ("progress", "each", "early") if name in of})
+        check_flags(**{name: getattr(given, name) for name, each in of.items() if each.type == "bool"})
+        return work(given, limits)
+
+    spread.__doc__ = documented(told.__doc__ or "", call)
+    taken = [*own.parameters.values(), *more]
+    own = inspect.Signature(taken, return_annotation=told.__annotations__["return"])
+    spread.__signature__ = own  # type: ignore[attr-defined]
+    spread.__annotations__ = {each.name: each.annotation for each in taken}
+    return called(spread)
+
+
+def documented(text: str, call: Any) -> str:
+    """A docstring with the parameters of a call, before what is returned."""
+    of_fields = {each.name: each for each in fields(call)}
+    entries = [
+        f"    {name} : {each.annotation}\n{indent(fill(about.doc or about.help, 112), ' ' * 8)}\n"
+        for name, each in inspect.signature(call).parameters.items()
+        if (about := of_fields[name].metadata.get("about")) is not None
+    ]
+    at = text.find("    **limits\n")
+    at = text.index("    Returns\n") if at < 0 else at
+    return f"{text[:at]}    Parameters\n    ----------\n{''.join(entries)}{text[at:]}"
 
 
 def _bound(signature: inspect.Signature, args: Any, kwargs: Mapping[str, Any]) -> inspect.BoundArguments:

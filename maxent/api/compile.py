@@ -7,35 +7,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
+from maxent.api import options
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
-from maxent.constraints.kinds.context import Noise
 from maxent.constraints.program import Program
 from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
 from maxent.models.files.json_files import uncollected
 from maxent.models.looking import Check, unchecked
-from maxent.models.release import Impurity
 from maxent.models.tables.frame import shorten
-from maxent.models.trees.printed_rates import Rounding
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 
-@dataclass(frozen=True, slots=True)
-class Knowledge:
+@dataclass(frozen=True, kw_only=True)
+class Knowledge(options.Informed, options.Noisy, options.Confident, options.Printed, options.Kinds):
     """Knowledge of the adversary: parameters of `estimate`.
 
     With ``no_marginal`` verdicts are about somebody who does not know the base rate.
     """
-
-    knowledge: str | Iterable[str] | None = None
-    impurity: Impurity | None = None
-    rounding: Rounding = "auto"
-    confidence: float = 0.99
-    noise: Noise = "intervals"
-    no_marginal: bool = False
 
     def of_verdict(self, case: Case) -> Case:
         """The case that limits are about: of an adversary who also knows how many people have each class."""
@@ -70,7 +61,7 @@ def compile_case(
         from maxent.constraints.records import compile_records
 
         return compile_records(case.records, case.people, case.facts or (), case.covering(check))
-    options: dict[str, Any] = {
+    given: dict[str, Any] = {
         "knowledge": known.kinds,
         "impurity": known.impurity,
         "marginal": case.of_each_class,
@@ -85,8 +76,8 @@ def compile_case(
     if case.joined is not None:
         from maxent.constraints.several import compile_several
 
-        return compile_several(case.joined, case.people, **options)
-    return compile_program(case.release, case.people, weighed=case.weighed, **options)
+        return compile_several(case.joined, case.people, **given)
+    return compile_program(case.release, case.people, weighed=case.weighed, **given)
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
@@ -120,7 +111,7 @@ def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
 def solve_in_time(
     program: Program,
     solver: Backend,
-    options: Options,
+    settings: Options,
     progress: Progress,
     meanwhile: Callable[[Outcome], object] = lambda outcome: None,
 ) -> Outcome:
@@ -134,10 +125,10 @@ def solve_in_time(
         When somebody has asked to stop before.
     """
     try:
-        return solve_program(program, solver, options, progress, meanwhile)
+        return solve_program(program, solver, settings, progress, meanwhile)
     except OutOfTime as error:
         if error.why is Stop.INTERRUPTED:
             raise KeyboardInterrupt from None
         statements = len(program.linear) + len(program.internal)
         far = f"{statements:,} statements about {len(program.cells):,} cells were compiled, and too many to evaluate"
-        raise NoAnswerInTime(options.clock.limit or 0.0, far) from None
+        raise NoAnswerInTime(settings.clock.limit or 0.0, far) from None

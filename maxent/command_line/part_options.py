@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
@@ -58,6 +58,11 @@ class Work:
     memory: str | None
     jobs: int
     dask: str | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as arguments of functions."""
+        return {"memory": self.memory, "jobs": self.jobs, "dask": self.dask}
 
     def in_parts(self, output: str | None) -> bool:
         """Whether people are taken in parts, as the folder of an output, memory or workers ask for."""

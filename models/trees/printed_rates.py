@@ -14,18 +14,18 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
-from typing import Literal
+from typing import get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.nodes import statements_of
+from maxent.models.parameters import Rounding as Rounding
 from maxent.models.reading import spelled
 from maxent.models.release_content import Content
 
-Rounding = Literal["auto", "digits", "exact"]
-ROUNDINGS: tuple[Rounding, ...] = ("auto", "digits", "exact")
+ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 
 FULL_PRECISION = 10  # rates with this many decimals or more were not rounded for print
 RESOLUTION = Fraction(1, 2 * 10**7)  # rates are never read more finely: they may have been computed in single precision

@@ -9,8 +9,6 @@ from support.paths import D1
 import maxent
 from maxent.__main__ import main
 from maxent.command_line.options import LevelName
-from maxent.commands.adversary.bounds import TiesName
-from maxent.constraints.program import TIES
 from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Limits
 from maxent.models.errors import UnreliableResult
@@ -79,7 +77,6 @@ def test_what_contradicts_itself_is_not_to_be_relied_on(capsys):
 
 def test_choices_are_those_of_the_registry():
     assert [each.value for each in LevelName] == [*level_names(), "auto"]
-    assert [each.value for each in TiesName] == [*TIES]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,6 @@ from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
-from maxent.command_line import options as shared_options
 from maxent.command_line import panels, reading_options
 from maxent.command_line.help_pages import is_rare
 from maxent.commands import main as cli
@@ -21,9 +20,7 @@ from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
 from maxent.models.parameters import parameters_of
-from maxent.models.release import Impurity
 from maxent.models.tables.training import Missing
-from maxent.models.trees.printed_rates import Rounding
 
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)
 METHODS = [f"defend {name}" for name in method_names()]
@@ -351,8 +348,6 @@ def test_options_have_the_choices_of_the_functions_behind_them():
         (reading_options.TextMode, reading.Text),
         (reading_options.DelimiterName, reading.Delimiter),
         (reading_options.DecimalMark, reading.Decimal),
-        (shared_options.ImpurityName, Impurity),
-        (shared_options.RoundingMode, Rounding),
         (MissingName, Missing),
     ):
         assert tuple(choice.value for choice in names) == get_args(values)

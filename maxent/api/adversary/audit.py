@@ -2,84 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from maxent.api import options
 from maxent.api.adversary.attack import audit_case, check_options
 from maxent.api.adversary.estimate import Solving, mending
-from maxent.api.calling import called
-from maxent.api.case import Case, Published, Tables, read_case
+from maxent.api.calling import takes
+from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge
 from maxent.attacks.audit import Audit, Audited
 from maxent.attacks.records import RecordsAudit
 from maxent.evidence.attacked_controls import attacked_controls
 from maxent.evidence.sensitive import sensitive_codes
 from maxent.models.errors import check_unused
-from maxent.models.reading import Reading
-from maxent.models.tables.frame import Source
 from maxent.models.text.arguments import check_flags
-from maxent.models.trees.printed_rates import Rounding
 
 
-@called
-def audit(
-    release: Published,
-    qi: Source | Sequence[Source] | None = None,
-    *,
-    min_size: int = 1,
-    background: int = 1,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    risk: bool = False,
-    target: str | None = None,
-    reading: Reading | None = None,
-    control: Source | None = None,
-    sensitive: str | Iterable[str] | None = None,
-    confidence: float = 0.99,
-    who: str | None = None,
-) -> Audited:
+@takes(options.Auditing)
+def audit(call: options.Auditing) -> Audited:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
     A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
     section 3). A leaf counts where what is published proves the attack: by counts, or by labels, error rates and ``n``.
     Numbers of a sampled release are those of the sample.
-
-    Parameters
-    ----------
-    release : Release, path of a ``maxent/1`` document, or generalised records
-        Records as for `maxent.estimate`; they need ``qi``, and there are no ``facts`` and no ``risk`` of them.
-    qi : DataFrame, path or pattern, optional
-        The adversary's table, as for `maxent.estimate`.
-    min_size : int
-        Records of the smallest leaf that counts as homogeneous.
-    background : int
-        How many members of a leaf the adversary knows the classes of.
-    facts : DataFrame or path, optional
-        Known classes of some individuals, as for `maxent.estimate`; needs ``qi``.
-    count : str, optional
-        The column of ``qi`` with the number of individuals a row stands for.
-    rounding : {"auto", "digits", "exact"}
-        How printed error rates are read, see `maxent.models.trees.printed_rates`.
-    risk : bool
-        Whether the information that re-identifying people takes is measured, see
-        `maxent.models.trees.reidentification`. Leaves state how
-        many records they have; a tree that splits numbers needs ``qi``, which has their ranges.
-    target : str, optional
-        Of records, the column of the class; by default the only one that ``qi`` lacks.
-    reading : Reading, optional
-        How the release and all tables are read, see `maxent.models.reading.Reading`.
-    control : DataFrame or path, optional
-        People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.
-    sensitive : str or iterable of str, optional
-        Classes that are counted alone, too.
-    confidence : float
-        Probability of the interval of ``control``.
-    who : str, optional
-        With a table for each of several releases: the column that names each person, as for `maxent.estimate`.
 
     Returns
     -------
@@ -137,43 +85,11 @@ def audit(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    attacks = audit_release(
-        release,
-        qi,
-        min_size=min_size,
-        background=background,
-        facts=facts,
-        count=count,
-        rounding=rounding,
-        risk=risk,
-        target=target,
-        reading=reading,
-        control=control,
-        sensitive=sensitive,
-        confidence=confidence,
-        who=who,
-    )
-    return Audited(attacks)
+    return Audited(_audited(call))
 
 
-@called
-def audit_release(
-    release: Published,
-    qi: Source | Sequence[Source] | None = None,
-    *,
-    min_size: int = 1,
-    background: int = 1,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    risk: bool = False,
-    target: str | None = None,
-    reading: Reading | None = None,
-    control: Source | None = None,
-    sensitive: str | Iterable[str] | None = None,
-    confidence: float = 0.99,
-    who: str | None = None,
-) -> Audit | RecordsAudit:
+@takes(options.Auditing)
+def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
     Returns
@@ -187,22 +103,19 @@ def audit_release(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    attacks = Attacking(min_size, background, rounding, risk, sensitive, confidence)
-    attacks.check(qi, facts=facts, count=count, control=control)
-    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True, who=who)
-    return audit_read(read_case(release, tables, target, **attacks.of_trees(tables)), attacks)
+    return _audited(call)
 
 
-@dataclass(frozen=True, slots=True)
-class Attacking:
+def _audited(call: options.Auditing) -> Audit | RecordsAudit:
+    attacks = options.of(Attacking, call)
+    attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
+    tables = options.of(Tables, call, sensitive=None, proved=True)
+    return audit_read(read_case(call.release, tables, call.target, **attacks.of_trees(tables)), attacks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacking(options.Sensitive, options.Confident, options.Risk, options.Printed, options.Attacks):
     """Parameters of `audit` for the attacks, whatever the tables."""
-
-    min_size: int = 1
-    background: int = 1
-    rounding: Rounding = "auto"
-    risk: bool = False
-    sensitive: str | Iterable[str] | None = None
-    confidence: float = 0.99
 
     def check(self, qi: object, **of_tables: object) -> None:
         """Refuse what is wrong, and options ``of_tables`` without a table.

@@ -5,19 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program import TIES, Program, Ties
+from maxent.api import options
+from maxent.constraints.program import Program
 from maxent.disclosure.judging import judge_rows
 from maxent.disclosure.limits import Limits
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.parameters import out_of_range
 from maxent.models.tables.columns.product_classes import part_codes
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import is_number, is_one_of
+from maxent.models.text.arguments import is_one_of
 from maxent.solvers.clock import Clock, in_time
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ AUTO = "auto"
 """All levels that can be asked here."""
 
 
-@dataclass(frozen=True, slots=True)
-class Proving:
+@dataclass(frozen=True, kw_only=True)
+class Proving(options.Proof):
     """Parameters of `bounds` for proving.
 
     Raises
@@ -37,20 +38,8 @@ class Proving:
         Naming every parameter that is out of its range.
     """
 
-    level: str = AUTO
-    ties: Ties = "any"
-    time_limit: float | None = None
-    worlds: bool = False
-    witness: bool = False
-
     def __post_init__(self) -> None:
-        problems = _wrong_level("level", self.level)
-        if not is_one_of(self.ties, TIES):
-            problems.append(Problem(ARGUMENT, "ties", "one of " + ", ".join(TIES), shorten(self.ties)))
-        limit = self.time_limit
-        if limit is not None and not (is_number(limit) and 0 < limit < inf):
-            problems.append(Problem(ARGUMENT, "time_limit", "a positive number of seconds", shorten(limit)))
-        if problems:
+        if problems := [*_wrong_level("level", self.level), *out_of_range(self)]:
             raise InvalidInput("options", problems)
 
     @property

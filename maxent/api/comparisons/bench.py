@@ -14,21 +14,20 @@ import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
-from math import inf
+from dataclasses import dataclass, fields
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxent.api import options
+from maxent.api.calling import takes
 from maxent.api.comparisons.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
-from maxent.constraints.kinds.context import Noise
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.scratch import scratch
-from maxent.models.formats.scikit_learn.models import is_model, no_release
+from maxent.models.parameters import out_of_range
 from maxent.models.reading import NOTHING
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import check_functions, is_number, is_whole, up_to_largest
 from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.registry import load_backend, usable_backends
@@ -36,10 +35,6 @@ from maxent.solvers.solve.dask_cluster import check_address
 
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress
-    from maxent.models.reading import Reading
-    from maxent.models.release import Impurity, Release
-    from maxent.models.tables.frame import Source
-    from maxent.models.trees.printed_rates import Rounding
 
 PROBLEM = ("individuals", "distinct_qi", "classes", "constraints")
 
@@ -50,51 +45,11 @@ _POLL = 0.2
 _LONGEST = 500
 
 
-def bench(
-    release: Release | str | PathLike[str],
-    qi: Source,
-    truth: Source | None = None,
-    *,
-    backends: str | Iterable[str] | None = None,
-    time_limit: float | None = None,
-    repeat: int | None = None,
-    knowledge: str | Iterable[str] | None = None,
-    impurity: Impurity | None = None,
-    marginal: Source | None = None,
-    facts: Source | None = None,
-    count: str | None = None,
-    tolerance: float = 1e-8,
-    rounding: Rounding = "auto",
-    confidence: float = 0.99,
-    noise: Noise = "intervals",
-    presolve: bool = True,
-    starts: int | None = None,
-    seed: int = 0,
-    jobs: int = 1,
-    dask: str | None = None,
-    floor: float = 1e-6,
-    progress: Progress | None = None,
-    reading: Reading | None = None,
-) -> BenchResult:
+@takes(options.Benching)
+def bench(call: options.Benching) -> BenchResult:
     """Solve the same problem with several back ends, each in a process of its own.
 
     Ctrl-C ends the comparison with the rows that are there so far.
-
-    Parameters
-    ----------
-    backends : comma-separated string or iterable of str, optional
-        Names as `estimate` takes them, such as ``newton`` or ``cvxpy:scs``; default all that are installed.
-    time_limit : float, optional
-        Seconds that each back end may take to solve. One that does not stop by then is killed some time later.
-    repeat : int, optional
-        How often each solves the problem; the least seconds count. The first time includes loading the solver, so the
-        default is three times when it took under five seconds, else once.
-    progress : callable, optional
-        Told ``(back end, back ends done, back ends)``.
-    release, qi, truth, knowledge, impurity, marginal, facts, count, tolerance, rounding, confidence, noise
-        As for `estimate`.
-    presolve, starts, seed, jobs, dask, floor, reading
-        As for `estimate`.
 
     Returns
     -------
@@ -110,45 +65,28 @@ def bench(
     """
     if os.name != "posix":
         raise MaxentError("back ends are compared in processes of their own, which needs Linux or macOS")
-    _check_numbers(time_limit, repeat)
-    check_address(dask)
-    check_functions(progress=progress)
-    _check_files({"release": release, "qi": qi, "truth": truth, "marginal": marginal, "facts": facts})
-    if is_model(release):
-        raise no_release(release)
-    if qi is None:
+    if problems := [each for each in out_of_range(call) if each.field in ("time_limit", "repeat")]:
+        raise InvalidInput("options", problems)
+    check_address(call.dask)
+    sources = ("release", "qi", "truth", "marginal", "facts")
+    _check_files({name: getattr(call, name) for name in sources})
+    if call.qi is None:
         from maxent.api.case import no_table
 
         raise no_table()
-    installed = {name: _installed(name) for name in _names(backends)}
-    arguments = {
-        "release": release,
-        "qi": qi,
-        "truth": truth,
-        "knowledge": tuple(knowledge) if isinstance(knowledge, Iterator) else knowledge,
-        "impurity": impurity,
-        "marginal": marginal,
-        "facts": facts,
-        "count": count,
-        "tolerance": tolerance,
-        "rounding": rounding,
-        "confidence": confidence,
-        "noise": noise,
-        "presolve": presolve,
-        "starts": starts,
-        "seed": seed,
-        "jobs": jobs,
-        "dask": dask,
-        "floor": floor,
-        "time_limit": time_limit,
-        "reading": reading,
-    }
-    request = pickle.dumps({"arguments": arguments, "repeat": repeat})
+    installed = {name: _installed(name) for name in _names(call.backends)}
+    time_limit, tolerance, progress = call.time_limit, call.tolerance, call.progress
+    arguments = {each.name: getattr(call, each.name) for each in fields(call)}
+    for name in ("backends", "repeat", "progress"):
+        del arguments[name]
+    if isinstance(call.knowledge, Iterator):
+        arguments["knowledge"] = tuple(call.knowledge)
+    request = pickle.dumps({"arguments": arguments, "repeat": call.repeat})
     with scratch() as folder:
         runs = {name: folder / str(i) for i, name in enumerate(installed)}
         answers = {name: at.as_answer() for name, at in installed.items() if at.missing is not None}
         interrupted = not _run_all(request, runs, answers, time_limit, progress or (lambda text, done, total: None))
-        rows = [_row(name, answers.get(name), at.version, truth is not None) for name, at in installed.items()]
+        rows = [_row(name, answers.get(name), at.version, call.truth is not None) for name, at in installed.items()]
         best = _best(rows, tolerance)
         if best is not None:
             _add_distances(rows, runs, best)
@@ -216,17 +154,6 @@ def _installed(name: str) -> _Installed:
     with suppress(Exception):  # as above; without a version there is still an answer
         return _Installed(str(backend.version()) or None if hasattr(backend, "version") else None)
     return _Installed()
-
-
-def _check_numbers(time_limit: Any, repeat: object) -> None:
-    problems = []
-    if time_limit is not None and not (is_number(time_limit) and 0 < time_limit < inf):
-        problems.append(Problem(ARGUMENT, "time_limit", "a positive number of seconds", shorten(time_limit)))
-    if repeat is not None and not is_whole(repeat, 1):
-        expected = up_to_largest("a whole number of at least 1", repeat)
-        problems.append(Problem(ARGUMENT, "repeat", expected, shorten(repeat)))
-    if problems:
-        raise InvalidInput("options", problems)
 
 
 def _check_files(sources: Mapping[str, object]) -> None:

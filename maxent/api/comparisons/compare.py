@@ -12,9 +12,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+from maxent.api import options
 from maxent.api.adversary.attack import audit_case
 from maxent.api.adversary.estimate import Progress, Solving, estimate_case
-from maxent.api.calling import called
+from maxent.api.calling import takes
 from maxent.api.case import Case, Tables
 from maxent.api.comparisons.accuracies import Accuracies
 from maxent.api.compile import Knowledge
@@ -22,7 +23,6 @@ from maxent.api.opening import open_published
 from maxent.api.parts.folder import InParts
 from maxent.api.parts.linked import check_fits
 from maxent.attacks.risk import bits_to_identify
-from maxent.constraints.kinds.context import Noise
 from maxent.disclosure.individuals import Individuals
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.mend import Mend
@@ -30,10 +30,9 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.addresses import located
 from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
-from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten, shorten_list
-from maxent.models.text.arguments import check_flags, check_functions
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import described
@@ -41,89 +40,13 @@ from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
     from maxent.api.parts.by_leaf.compare import Compared
-    from maxent.models.release import Impurity
-    from maxent.models.tables.frame import Source
-    from maxent.models.trees.printed_rates import Rounding
-    from maxent.results.estimate import Estimate
 
 Published: TypeAlias = "Release | Records"
 
 
-@called
-def compare(
-    releases: Iterable[Published] | Mapping[str, Published],
-    qi: Source,
-    truth: Source | None = None,
-    test: Source | None = None,
-    *,
-    min_size: int = 1,
-    background: int = 1,
-    knowledge: str | Iterable[str] | None = None,
-    impurity: Impurity | None = None,
-    marginal: Source | None = None,
-    facts: Source | None = None,
-    count: str | None = None,
-    backend: str = "auto",
-    tolerance: float = 1e-8,
-    rounding: Rounding = "auto",
-    confidence: float = 0.99,
-    noise: Noise = "intervals",
-    presolve: bool = True,
-    starts: int | None = None,
-    seed: int = 0,
-    time_limit: float | None = None,
-    jobs: int | None = None,
-    dask: str | None = None,
-    floor: float = 1e-6,
-    top: int = 10,
-    interruptible: bool = False,
-    progress: Progress | None = None,
-    each: Callable[[Estimate, Mapping[str, Any]], None] | None = None,
-    target: str | None = None,
-    reading: Reading | None = None,
-    control: Source | None = None,
-    sensitive: str | Iterable[str] | None = None,
-    gain: Source | None = None,
-    memory: int | str | None = None,
-    no_marginal: bool = False,
-) -> Comparison:
+@takes(options.Comparing)
+def compare(call: options.Comparing) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
-
-    Parameters
-    ----------
-    releases : iterable or mapping of Release, path, or generalised records
-        What `maxent.estimate` takes. The first is what the others are compared with. A mapping gives them names;
-        otherwise files go by their names, and releases by what was done to them.
-    qi : DataFrame, path or pattern
-        The adversary's table, with the public attributes of every release.
-    truth : DataFrame or path, optional
-        The confidential data: the same people with their classes. With the private attributes that a tree tests, it
-        also gives the training accuracy.
-    test : DataFrame or path, optional
-        Other people, with all attributes that the trees test and the target: they give the test accuracy.
-    min_size, background : int
-        As for `maxent.audit`.
-    time_limit : float, optional
-        Seconds that solving each of the releases may take.
-    top : int
-        How many of the most disclosed quasi-identifiers are named, and the largest divergences averaged.
-    interruptible : bool
-        Whether Ctrl-C while solving returns the releases compared so far; it raises KeyboardInterrupt before the first.
-    progress : callable, optional
-        Told ``(what, done, total)``.
-    each : callable, optional
-        Given the estimate of each release, which is not kept, and its row of the comparison.
-    target : str, optional
-        Of generalised records, the column of the class; by default that of the first tree, if there is one.
-    reading : Reading, optional
-        How all releases and tables are read, see `maxent.models.reading.Reading`.
-    knowledge, impurity, marginal, facts, count, rounding, confidence, noise, control, sensitive, gain, no_marginal
-        As for `maxent.estimate`; the first three and ``control`` are used for trees only.
-    backend, tolerance, presolve, starts, seed, jobs, dask, floor
-        As for `maxent.estimate`.
-    memory : int or str, optional
-        Bytes that all processes may take, such as ``"4GB"``: the people of ``qi`` and ``truth``, which are then files,
-        are taken in parts, as by `maxent.estimate_in_parts`, and there is no report. ``test`` is read as a whole.
 
     Returns
     -------
@@ -136,25 +59,23 @@ def compare(
         For anything wrong with the inputs, naming every problem and its place; also when the releases are not about
         the same target and classes.
     """
-    check_functions(progress=progress, each=each)
-    check_flags(interruptible=interruptible, no_marginal=no_marginal)
-    told = progress or (lambda text, done, total: None)
-    how = Solving(backend, tolerance, presolve, starts, seed, time_limit, jobs, dask, floor, top)
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise, no_marginal)
-    reader = reader_of(reading)
-    tables = Tables(qi, truth, facts, marginal, count, reading, control, sensitive, gain)
-    where = None if memory is None else InParts.of(None, memory)
+    told = call.progress or (lambda text, done, total: None)
+    how, known, tables = options.of(Solving, call), options.of(Knowledge, call), options.of(Tables, call)
+    reader, test = reader_of(call.reading), call.test
+    where = None if call.memory is None else InParts.of(None, call.memory)
     if where is not None:
         tables, test = tables.located(), located(test)
-    loaded = _load(releases, tables, target, reader)
+    loaded = _load(call.releases, tables, call.target, reader)
     notes: list[str] = []
     trees = [case.release for case in loaded.values() if case.records is None]
-    accuracies = Accuracies(trees, tables.truth, test, count, reader)
+    accuracies = Accuracies(trees, tables.truth, test, call.count, reader)
     mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
 
     def quick(name: str, case: Case, compared: Compared | None = None) -> tuple[Case, dict[str, Any], Scores]:
         with unwarned():
-            attacks = audit_case(case, min_size=min_size, background=background, rounding=rounding).summary
+            attacks = audit_case(
+                case, min_size=call.min_size, background=call.background, rounding=call.rounding
+            ).summary
         scores = accuracies.scores(case, compared)
         notes.extend(f"{name}: {note}" for note in scores.notes)
         return case, {**mixed, **attacks}, scores
@@ -175,7 +96,7 @@ def compare(
     mended: list[Callable[[Limits], Mend] | None] = []
     judged: list[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]]] = []
     interrupted = False
-    with running(None if where is None else dask) as address:
+    with running(None if where is None else call.dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
             within, most = _within(told, f"{name} ({i + 1} of {len(found)})"), None
             try:
@@ -188,15 +109,15 @@ def compare(
                     result, most = compared.result, compared.most_disclosed
                     case, attacks, scores = quick(name, compared.case, compared)
             except KeyboardInterrupt:
-                if not interruptible or not rows:
+                if not call.interruptible or not rows:
                     raise
                 interrupted = True
                 break
             bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
             more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
-            rows.append(comparison_row(name, case.release, result, attacks, scores, top, **more))
-            if each is not None:
-                each(result, rows[-1])
+            rows.append(comparison_row(name, case.release, result, attacks, scores, call.top, **more))
+            if call.each is not None:
+                call.each(result, rows[-1])
             people.append(Individuals.of(result))
             mended.append(result.mended)
             judged.append(partial(result.judged_row, attacks=attacks))

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
+from maxent.api import options
 from maxent.api.adversary.estimate import Progress, Solving
-from maxent.api.calling import called
+from maxent.api.calling import takes_limits
 from maxent.api.case import Tables, taken
 from maxent.api.compile import Knowledge
-from maxent.api.decisions.review import TIME
 from maxent.api.decisions.reviewing import noise_of, review_subject
 from maxent.api.decisions.subjects import Subject
 from maxent.api.releases.convert import converted, wanted_of
@@ -22,8 +22,7 @@ from maxent.models.formats.conversion import Converted
 from maxent.models.formats.registry import open_published
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
-from maxent.models.text.arguments import check_flags, check_functions
+from maxent.models.tables.frame import shorten
 from maxent.models.text.hints import close_to
 from maxent.policy.checked import Checked
 from maxent.policy.checks.matter import Matter
@@ -36,62 +35,17 @@ from maxent.results import review as results
 SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
 """Options of solving that a record keeps."""
 
+SAID = (
+    *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
+    *("title", "purpose", "no_marginal", "policy"),
+)
+"""Options of a call that `check_release` is told."""
 
-@called
-def check(
-    release: Any,
-    qi: Source,
-    policy: str | os.PathLike[str] | Mapping[str, Any] | None = None,
-    *,
-    truth: Source | None = None,
-    control: Source | None = None,
-    target: str | None = None,
-    classes: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
-    private: Sequence[str] | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    sensitive: str | Sequence[str] | None = None,
-    count: str | None = None,
-    backend: str = "auto",
-    tolerance: float = 1e-8,
-    seed: int = 0,
-    time_limit: float | None = TIME,
-    jobs: int | None = None,
-    dask: str | None = None,
-    reading: Reading | None = None,
-    title: str = "",
-    purpose: str = "",
-    progress: Progress | None = None,
-    no_marginal: bool = False,
-    **limits: Any,
-) -> Checked:
+
+@takes_limits(options.Checking)
+def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
     """Check a release against a written policy.
 
-    Parameters
-    ----------
-    release : path or Release
-        A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release.
-    qi : DataFrame, path or pattern
-        The adversary's table.
-    policy : path, str or mapping, optional
-        A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``), or what such a
-        file says: docs/policies.md.
-    truth, control : DataFrame or path, optional
-        The people with their classes, and people who were not in the data, as for `maxent.estimate`.
-    target, classes, features, parameters
-        What a file of another tool lacks, as for `maxent.convert`. Domains are those of ``truth``, or of ``qi``.
-    private : sequence of str, optional
-        Attributes that the adversary's table does not have, beside those of the policy.
-    sensitive : comma-separated string or sequence of str, optional
-        Classes that limits are about, in the place of those of the policy.
-    count, backend, tolerance, seed, jobs, dask, reading, progress
-        As for `maxent.estimate`.
-    time_limit : float, optional
-        As for `maxent.review`.
-    no_marginal : bool
-        As for `maxent.review`.
-    title, purpose : str
-        Of the record: a title, and what the release is for.
     **limits
         Limits by the keys of checks, in the place of those of the policy.
 
@@ -110,20 +64,18 @@ def check(
     InvalidInput
         For anything wrong with the policy, the release or a table, naming the file and the place.
     """
-    check_functions(progress=progress)
-    check_flags(no_marginal=no_marginal)
     _check_texts(
-        {"classes": classes, "features": features, "private": private, "sensitive": sensitive},
-        {"title": title, "purpose": purpose},
+        {name: getattr(call, name) for name in ("classes", "features", "private", "sensitive")},
+        {"title": call.title, "purpose": call.purpose},
     )
-    solving = Solving(backend, tolerance, seed=seed, time_limit=time_limit, jobs=jobs, dask=dask)
-    wanted = {"target": target, "classes": classes, "features": features, "parameters": parameters}
-    tables = {"qi": qi, "truth": truth, "control": control, "count": count, "sensitive": sensitive}
-    said = {**wanted, **tables, "private": private, "title": title, "purpose": purpose, "no_marginal": no_marginal}
-    said |= {"policy": policy, "limits": limits}
-    chosen = read_policy(policy).with_limits(checked_limits(limits))
-    words = results.Asked(f"maxent.check({_named(release)}, qi, policy={chosen.name!r})")
-    return check_release(release, chosen, said, solving, reading, words, progress=progress)
+    solving = options.of(Solving, call)
+    said = {name: getattr(call, name) for name in SAID} | {"limits": limits}
+    chosen = read_policy(call.policy).with_limits(checked_limits(limits))
+    words = results.Asked(f"maxent.check({_named(call.release)}, qi, policy={chosen.name!r})")
+    told = call.progress
+    return check_release(
+        call.release, chosen, said, solving, call.reading, words, interruptible=call.interruptible, progress=told
+    )
 
 
 def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
@@ -226,7 +178,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
     """The options of a call that change numbers, as a record has them."""
     sensitive, parameters, given = said["sensitive"], said["parameters"], said.get("policy")
     lists = {name: said[name] for name in ("classes", "features", "private")}
-    options = {
+    found = {
         **{name: said[name] for name in ("target", "count")},
         **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
         "no_marginal": said.get("no_marginal") or None,
@@ -237,7 +189,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
         "policy": None if _policy_file(said) else os.fspath(given) if isinstance(given, os.PathLike) else given,
         "limits": said.get("limits") or None,
     }
-    return {name: value for name, value in options.items() if value is not None}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: Reading | None) -> Converted:

@@ -6,11 +6,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import cache
 from math import isfinite
-from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
+from maxent.api import options
+from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.opening import open_published
 from maxent.api.parts.folder import POSTERIORS, InParts, made, moved
@@ -24,21 +25,17 @@ from maxent.api.parts.workers import Told, workers_of
 from maxent.models.errors import check_unused
 from maxent.models.files.output import write_atomically
 from maxent.models.files.scratch import scratch
-from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reader, Reading, reader_of
-from maxent.models.release import Impurity, Release
+from maxent.models.reading import Reader, reader_of
+from maxent.models.release import Release
 from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.frame import Source
 from maxent.models.tables.parts.groups import Group, groups_of
 from maxent.models.tables.parts.runs import sizes_of
-from maxent.models.trees.printed_rates import Rounding
 
 if TYPE_CHECKING:
     from maxent.api.adversary.estimate import Progress, Solving
     from maxent.api.compile import Knowledge
     from maxent.api.parts.leaves import Leaves
     from maxent.api.parts.result import FarFrom
-    from maxent.constraints.kinds.context import Noise
     from maxent.models.arrays import FloatArray
     from maxent.results.estimate import Estimate
 
@@ -49,29 +46,8 @@ GROUP = 1 << 17
 """Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
 
 
-def estimate_in_parts(
-    release: Release | Records,
-    qi: Source,
-    folder: str | PathLike[str] | None = None,
-    truth: Source | None = None,
-    *,
-    memory: int | str | None = None,
-    knowledge: str | Iterable[str] | None = None,
-    impurity: Impurity | None = None,
-    marginal: Source | None = None,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    confidence: float = 0.99,
-    noise: Noise = "intervals",
-    jobs: int | None = None,
-    dask: str | None = None,
-    top: int = 10,
-    progress: Progress | None = None,
-    reading: Reading | None = None,
-    sensitive: str | Iterable[str] | None = None,
-    gain: Source | None = None,
-) -> Estimate:
+@takes(options.EstimatingInParts)
+def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
     """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
 
     The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
@@ -80,26 +56,8 @@ def estimate_in_parts(
     several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
 
     Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
-    others. Where something else links people of different leaves (`maxent.api.parts.linked`), all of them are estimated together in
-    one process, as `maxent.estimate` does, if they fit into memory.
-
-    Parameters
-    ----------
-    release, knowledge, impurity, marginal, facts, count, rounding, confidence, noise, top, progress, reading, sensitive, gain
-        As for `maxent.estimate`.
-    qi, truth : path or pattern
-        As for `maxent.estimate`, but files: they are read more than once, by all workers. These and the other tables may
-        be addresses in a store, such as ``"s3://bucket/people-*.parquet"``, which fsspec opens.
-    folder : path, optional
-        A folder for the posteriors, which is new or empty: Parquet files with the columns of `maxent.estimate`, a row
-        per distinct quasi-identifier, in the order of leaves. By default posteriors are not kept.
-    memory : int or str, optional
-        Bytes that all processes on this machine may take, such as ``"4GB"``; by default most of what it has.
-    jobs : int
-        Processes, -1 for one on each core; the result is the same bit for bit.
-    dask : str, optional
-        The address of the scheduler of a Dask cluster in place of them, or ``local:N``. Its workers must see the same
-        files, the folder included.
+    others. Where something else links people of different leaves (`maxent.api.parts.linked`), all of them are estimated
+    together in one process, as `maxent.estimate` does, if they fit into memory.
 
     Returns
     -------
@@ -116,16 +74,28 @@ def estimate_in_parts(
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
-    """  # noqa: E501
-    from maxent.api.adversary.estimate import Solving
-    from maxent.api.compile import Knowledge
+    """
+    where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
 
-    where = InParts.of(folder, memory)
-    how = Solving(jobs=jobs, dask=dask, top=top)
-    tables = Tables(qi, truth, facts, marginal, count, reading, None, sensitive, gain)
-    known = Knowledge(knowledge, impurity, rounding, confidence, noise)
-    known.check()
-    return estimate_tables(release, tables, lambda: (known, how), jobs, dask, where, progress=progress)
+    def settings() -> tuple[Knowledge, Solving]:
+        from maxent.api.adversary.estimate import Solving
+        from maxent.api.compile import Knowledge
+
+        known = options.of(Knowledge, call)
+        known.check()
+        return known, options.of(Solving, call)
+
+    return estimate_tables(
+        call.release,
+        tables,
+        settings,
+        call.jobs,
+        call.dask,
+        where,
+        target=call.target,
+        progress=call.progress,
+        limit=call.time_limit,
+    )
 
 
 def estimate_tables(
@@ -306,8 +276,8 @@ def _together(
     from maxent.api.adversary.estimate import TREES_ONLY, estimate_case
     from maxent.api.case import read_case
 
-    options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
-    case = read_case(published, tables, target, **{name: options.get(name) for name in TREES_ONLY})
+    given = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
+    case = read_case(published, tables, target, **{name: given.get(name) for name in TREES_ONLY})
     check_fits(case, linked, where.memory)
     found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
     if where.folder is not None:

@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
+from maxent.api.options import Bounding
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line import part_options as parts
+from maxent.command_line.option_groups import stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.command_line.release_files import Files, Who, split_files
+from maxent.command_line.release_files import Files, split_files
 from maxent.models.files.kinds import WITNESSES
 from maxent.results.reliability import not_reliable
-
-if TYPE_CHECKING:
-    from maxent.api.parts.folder import InParts
-    from maxent.results.bounds import ProvedBounds
 
 EXAMPLES = (
     "maxent bounds tree.json qi.csv",
@@ -26,39 +23,18 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-class TiesName(StrEnum):
-    """Choices of ``--ties``."""
-
-    any = "any"
-    first = "first"
-
-
-Ties = Annotated[
-    TiesName,
-    panels.solved(help="Inducer's choice among equally good attributes: any of them, or the first (whole numbers)."),
-]
-
-
-Worlds = Annotated[
-    bool, panels.solved("--worlds", help="Weigh each consistent world equally, too: is the estimate fragile?")
-]
 Witness = Annotated[
     str | None,
     panels.written(WITNESSES, names=("--witness",), help="Write two tables of people that agree with everything."),
 ]
 
 
-@reads_files(problem=opt.problem, work=parts.work)
+@reads_files(options=stated(Bounding), work=parts.work)
 def command(
     qi: Files,
     level: opt.Level = None,
-    ties: Ties = TiesName.any,
-    problem: Any = None,
-    target: opt.Target = None,
-    who: Who = None,
-    time_limit: opt.TimeLimit = None,
+    options: Any = None,
     reading: Any = None,
-    worlds: Worlds = False,
     witness: Witness = None,
     work: Any = None,
     as_json: opt.Json = False,
@@ -69,16 +45,7 @@ def command(
 
     With --level closed, --memory, --jobs, --dask and -o FOLDER/ take people in parts.
     """
-    options = {
-        **problem,
-        "level": (level or opt.LevelName.auto).value,
-        "ties": ties.value,
-        "target": target,
-        "time_limit": time_limit,
-        "reading": reading,
-        "worlds": worlds,
-        "who": who,
-    }
+    options |= {"level": (level or opt.LevelName.auto).value, "reading": reading}
     return partial(_run, qi, options, witness, as_json, output, csv_literal, work)
 
 
@@ -99,10 +66,19 @@ def _run(
 
     inputs, in_parts = [*files, *opt.inputs(options)], work.in_parts(output)
     check_outputs({"-o": (None if in_parts else output, POSTERIOR), "--witness": (witness, POSTERIOR)}, inputs)
+    options["witness"] = witness is not None
     if in_parts:
-        found = _in_parts(trees, tables, {**options, "witness": witness is not None}, work, work.where(output, inputs))
+        work.where(output, inputs)
+        from maxent.api.parts.by_leaf.bounds import bounds_in_parts
+
+        with progress() as told:
+            found = bounds_in_parts(trees, tables, output, **options, **work.options, progress=told)
     else:
-        found = _whole(trees, tables, {**options, "witness": witness is not None})
+        from maxent.api.adversary.bounds import bounds
+        from maxent.solvers.clock import hearing
+
+        with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
+            found = bounds(trees, tables, **options, interruptible=True)
     with finishing(found.status):
         tell_noticed(found.noticed)
         if output is not None and not in_parts:
@@ -122,27 +98,3 @@ def _run(
         return UNRELIABLE
     tell(not_reliable(found.status))
     return UNRELIABLE
-
-
-def _whole(trees: list[str], tables: list[str], options: dict[str, Any]) -> ProvedBounds:
-    from maxent.api.adversary.bounds import bounds
-    from maxent.solvers.clock import hearing
-
-    with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
-        return bounds(trees, tables, **options, interruptible=True)
-
-
-def _in_parts(
-    trees: list[str], tables: list[str], options: dict[str, Any], work: parts.Work, where: InParts
-) -> ProvedBounds:
-    """The bounds of people in parts."""
-    from maxent.api.adversary.estimate import Solving
-    from maxent.api.adversary.proving import Proving
-    from maxent.api.case import Tables, taken
-    from maxent.api.compile import Knowledge
-    from maxent.api.parts.by_leaf.bounds import bounds_tables
-
-    people, known = taken(Tables, {**options, "qi": tables}), taken(Knowledge, options)
-    how, by = taken(Proving, options), Solving(jobs=work.jobs, dask=work.dask)
-    with progress() as told:
-        return bounds_tables(trees, people, known, how, by, where, target=options["target"], progress=told)

@@ -2,22 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
+from maxent.api.options import Estimating
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line import part_options as parts
+from maxent.command_line.option_groups import stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
-from maxent.command_line.release_files import Files, Who, named, split_files
+from maxent.command_line.release_files import Files, named, split_files
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
-    from maxent.disclosure.limits import Limits
+    from maxent.disclosure.limits import Limits, Verdict
     from maxent.disclosure.mend import Mend
     from maxent.results.estimate import Estimate
     from maxent.solvers.clock import Clock
@@ -37,19 +39,11 @@ class EstimatePlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(problem=opt.problem, solving=opt.solving, evidence=opt.evidence, asked=asked)
+@reads_files(options=stated(Estimating), asked=asked)
 def command(
     qi: Files,
-    truth: opt.Truth = None,
-    evidence: Any = None,
-    problem: Any = None,
-    target: opt.Target = None,
-    who: Who = None,
-    backend: opt.Backend = "auto",
-    solving: Any = None,
+    options: Any = None,
     memory: parts.Memory = None,
-    top: opt.Top = 10,
-    single_optimum: opt.SingleOptimum = False,
     bounds: Annotated[
         bool,
         panels.solved(
@@ -67,25 +61,11 @@ def command(
     asked: Any = None,
 ) -> Job:
     """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
-    options = {
-        **problem,
-        "target": target,
-        "truth": truth,
-        **evidence,
-        "backend": backend,
-        **solving,
-        "top": top,
-        "single_optimum": single_optimum,
-        "bounds": _level(bounds, level),
-        "no_marginal": asked.no_marginal,
-        "reading": reading,
-        "who": who,
-    }
+    options |= {"no_marginal": asked.no_marginal, "reading": reading}
     if memory is not None or parts.is_folder(output):
-        from maxent.commands.adversary.estimate_in_parts import run
-
         refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
-        return partial(run, qi, options, as_json, output, memory, asked, refused)
+        return partial(_in_parts, qi, options, as_json, output, memory, asked, refused)
+    options["bounds"] = _level(bounds, level)
     return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
@@ -113,8 +93,13 @@ def _run(
     report = ReportFile(asked, ["estimate", *files], options)
     read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
     report.begin([*read, *opt.named_inputs(options)])
-    result, row = _estimated(trees, tables, options, attacked=limits.stated or asked.report is not None)
+    from maxent.api.adversary.estimate import estimate
+    from maxent.solvers.clock import hearing
+
+    with progress() as told, hearing(tell_ahead):
+        result = estimate(trees, tables, **options, progress=told, interruptible=True)
     with finishing(result.outcome.status) as clock:
+        row = _row(result, trees, attacked=limits.stated or asked.report is not None)
         tell_noticed(result.noticed)
         verdict = judge_informed(limits, [row], [result.judged_row]).mended([_unless_interrupted(result.mended, clock)])
         if report.each is not None:
@@ -131,6 +116,60 @@ def _run(
         else:
             print_estimate(result)
             print_lines(verdict.lines())
+    return _status(result, verdict, asked)
+
+
+def _in_parts(
+    files: list[str],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    memory: str | None,
+    asked: Asked,
+    refused: Mapping[str, Any],
+) -> int:
+    """Estimate leaf by leaf, posteriors in files; options that are ``refused`` have to be left out."""
+    trees, tables = split_files(files)
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+    expected = "none with memory= or -o FOLDER/, where people are in parts"
+    if problems := [Problem(ARGUMENT, name, expected, str(value)) for name, value in refused.items() if value]:
+        raise InvalidInput("options", problems)
+    parts.where(output, memory, [*files, *opt.inputs(options)])
+    from maxent.api.parts.estimate import estimate_in_parts
+    from maxent.api.parts.result import EstimateInParts
+    from maxent.disclosure.judging import judge_informed
+    from maxent.solvers.clock import hearing
+    from maxent.text.estimate import print_estimate
+    from maxent.text.terminal import print_json, print_lines
+
+    limits = asked.limits()
+    with progress() as told, hearing(tell):
+        result = estimate_in_parts(trees, tables, output, memory=memory, **options, progress=told)
+    tell_noticed(result.noticed)
+    row = _row(result, trees, attacked=limits.stated)
+    verdict = judge_informed(limits, [row], [result.judged_row]).mended([result.mended])
+    if as_json:
+        print_json({**result.summary, **verdict.summary})
+    else:
+        if isinstance(result, EstimateInParts):
+            print_lines(result.lines())
+        else:
+            print_estimate(result)
+        print_lines(verdict.lines())
+    return _status(result, verdict, asked)
+
+
+def _row(result: Estimate, trees: list[str], *, attacked: bool) -> dict[str, Any]:
+    """The row of an estimate for limits and the report, with what attacks find where that is asked for."""
+    from maxent.results.solved import described, estimate_numbers
+
+    release = {"release": named(trees), "defense": described(result.program.release)}
+    return {**release, **(result.numbers if attacked else estimate_numbers(result)), **release}
+
+
+def _status(result: Estimate, verdict: Verdict, asked: Asked) -> int:
+    """The exit status of an estimate and its verdict."""
     status = asked.status(verdict)
     if result.reliable:
         return status
@@ -173,30 +212,3 @@ def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | 
     if kind is not None:
         check_estimate_plot(kind, truth=truth)
     return kind
-
-
-def _estimated(
-    trees: list[str], qi: list[str], options: dict[str, Any], *, attacked: bool
-) -> tuple[Estimate, dict[str, Any]]:
-    """The estimate, and its row for limits and the report, with what attacks find where that is asked for."""
-    from maxent.api.adversary.estimate import TREES_ONLY, Solving, estimate_case
-    from maxent.api.case import Tables, read_case, taken
-    from maxent.api.compile import Knowledge
-    from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
-    from maxent.solvers.clock import hearing
-
-    how = taken(Solving, options)
-    of_trees = {name: options[name] for name in TREES_ONLY}
-    case = read_case(trees, taken(Tables, {**options, "qi": qi}), options["target"], **of_trees)
-    with progress() as told, hearing(tell_ahead):
-        result = estimate_case(case, taken(Knowledge, options), how, progress=told, interruptible=True)
-    row = {"release": named(trees), "defense": described(case.release), **estimate_numbers(result)}
-    if attacked:
-        from maxent.api.adversary.attack import audit_case
-        from maxent.disclosure.registry import audited
-
-        # Attacks find what an estimate of shares does not, and take little time where solving was possible.
-        with finishing(result.outcome.status):
-            attacks = audit_case(case, rounding=options["rounding"]).summary
-        row |= audited(attacks) | target_rows(result, attacks) | sensitive_rows(result, attacks)
-    return result, row

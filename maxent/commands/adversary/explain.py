@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
+from maxent.api.options import Problem
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.option_groups import stated
 from maxent.command_line.progress import DONE, Job, tell
 from maxent.command_line.reading_options import reads_files
 from maxent.models.files.kinds import CONSTRAINTS, NL, PYOMO
@@ -19,12 +21,11 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(problem=opt.problem)
+@reads_files(options=stated(Problem, without=["who"]))
 def command(
     tree: opt.Published,
     qi: opt.QI,
-    problem: Any = None,
-    target: opt.Target = None,
+    options: Any = None,
     latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
     pyomo: Annotated[str | None, panels.written(PYOMO, help="Write the program as the text of a Pyomo model.")] = None,
     textbook: Annotated[
@@ -41,11 +42,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """List every constraint of a release, with its node."""
-    options = {
-        **problem,
-        "target": target,
-        "reading": reading,
-    }
+    options["reading"] = reading
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
     return partial(_run, tree, qi, options, (latex, as_json, textbook), outputs, csv_literal)
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
+from maxent.api.options import Benching
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.option_groups import stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.models.files.kinds import BENCH
@@ -18,30 +20,13 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(problem=opt.problem, solving=opt.solving)
+@reads_files(options=stated(Benching, jobs=None))
 def command(
     tree: opt.Tree,
     qi: opt.QI,
-    backends: Annotated[
-        str | None,
-        panels.solved(
-            metavar="A,B,...",
-            help="Back ends, such as newton,cvxpy:scs; default: all that are installed.",
-            autocompletion=opt.completed_backend,
-        ),
-    ] = None,
-    repeat: Annotated[
-        int | None,
-        panels.run(
-            metavar="N",
-            help="Repetitions, the fastest counts; default: 3 for problems of less than 5 seconds.",
-        ),
-    ] = None,
+    options: Any = None,
     # As it was called before -o drew, as it does in all other commands.
     plot: Annotated[str | None, panels.written(BENCH, hidden=True)] = None,
-    truth: opt.Truth = None,
-    problem: Any = None,
-    solving: Any = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result_or_plot(BENCH)] = None,
@@ -51,15 +36,7 @@ def command(
 
     Exit status 1 when none has a reliable answer, or Ctrl-C ended it early: the rows so far are still printed.
     """
-    options = {
-        **problem,
-        "truth": truth,
-        "backends": backends,
-        "repeat": repeat,
-        **solving,
-        "jobs": 1 if solving["jobs"] is None else solving["jobs"],
-        "reading": reading,
-    }
+    options |= {"jobs": 1 if options["jobs"] is None else options["jobs"], "reading": reading}
     return partial(_run, tree, qi, options, as_json, {"-o": output, "--plot": plot}, csv_literal)
 
 

@@ -8,15 +8,17 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.api.options import Comparing, Differing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line import part_options as parts
+from maxent.command_line.option_groups import stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
 from maxent.command_line.release_files import Who
 from maxent.command_line.verdict import Asked, ReportFile, asked
 from maxent.commands.comparisons.difference import difference
 from maxent.models.files.kinds import COMPARISON, DIFFERENCE
+from maxent.models.parameters import parameters_of
 from maxent.results.reliability import REASONS
 
 EXAMPLES = (
@@ -35,7 +37,7 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(problem=opt.problem, solving=opt.solving, evidence=opt.evidence, asked=asked)
+@reads_files(options=stated(Comparing), asked=asked)
 def command(
     files: Annotated[
         list[str],
@@ -54,18 +56,8 @@ def command(
         ),
     ] = False,
     who: Who = None,
-    truth: opt.Truth = None,
-    evidence: Any = None,
-    test: opt.Test = None,
-    min_size: opt.MinSize = 1,
-    background: opt.Background = 1,
-    problem: Any = None,
-    target: opt.Target = None,
-    backend: opt.Backend = "auto",
-    solving: Any = None,
-    memory: parts.Memory = None,
+    options: Any = None,
     level: opt.Level = None,
-    top: opt.Top = 10,
     reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result_or_plot(COMPARISON, DIFFERENCE)] = None,
@@ -83,25 +75,12 @@ def command(
     each with a table of its people.
     """
     if diff:
-        apart = {"truth": truth, **evidence, "test": test, "target": target, "plot": plot, "memory": memory}
-        asked_for = {"limits": asked, "min_size": min_size, "background": background, "top": top, **apart}
-        solved = {**problem, "backend": backend, **solving, "reading": reading, "who": who, "level": level}
+        common = {name for name in parameters_of(Differing) if name in options}
+        apart = {name: value for name, value in options.items() if name not in common}
+        solved = {**{name: options[name] for name in common}, "reading": reading, "who": who, "level": level}
+        asked_for = {"limits": asked, **apart, "plot": plot}
         return partial(difference, files, table or [], solved, asked_for, as_json, output, csv_literal)
-    options = {
-        **problem,
-        "target": target,
-        "truth": truth,
-        **evidence,
-        "test": test,
-        "min_size": min_size,
-        "background": background,
-        "backend": backend,
-        **solving,
-        "top": top,
-        "reading": reading,
-        "memory": memory,
-        "no_marginal": asked.no_marginal,
-    }
+    options |= {"reading": reading, "no_marginal": asked.no_marginal}
     check = {"who": who, "level": level}
     return partial(_run, files, table or [], check, options, as_json, output, plot and plot.value, asked, csv_literal)
 

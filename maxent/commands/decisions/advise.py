@@ -7,8 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.api.options import Advising
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.option_groups import stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
@@ -32,7 +34,7 @@ def completed_methods(incomplete: str) -> list[str]:
     return [before + comma + name for name in method_names()]
 
 
-@reads_files(releases=False)
+@reads_files(releases=False, options=stated(Advising))
 def command(
     data: Annotated[
         str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
@@ -58,48 +60,7 @@ def command(
             metavar="A,B,...", help="Methods of defense that take part; default: all.", autocompletion=completed_methods
         ),
     ] = None,
-    folds: Annotated[
-        int, panels.measured(metavar="N", help="Folds of cross-validation, which accuracy is measured by.")
-    ] = 5,
-    test: Annotated[
-        str | None,
-        panels.measured(
-            metavar="FILE",
-            help="Other records with their classes: people who take no part in the search; adds the accuracy of the "
-            "best on them.",
-        ),
-    ] = None,
-    cost: Annotated[
-        str | None,
-        panels.measured(
-            metavar="FILE",
-            help="Costs, a table: a row for each decision, a column for each class; the best is then what costs least.",
-        ),
-    ] = None,
-    model: Annotated[
-        str | None,
-        panels.read(
-            "--from",
-            metavar="MODEL",
-            help="A tree or forest to start from, of any tool that 'maxent convert' reads, in place of trees that are "
-            "grown.",
-        ),
-    ] = None,
-    sensitive: opt.Sensitive = None,
-    seed: Annotated[int, panels.run(metavar="N", help="Seed of random choices: folds and random trees.")] = 0,
-    jobs: opt.Jobs = 1,
-    dask: opt.Dask = None,
-    time_limit: Annotated[
-        float,
-        panels.run(
-            metavar="SECONDS",
-            help="Time after which no trial begins; one that runs is ended, and the best so far counts.",
-        ),
-    ] = 300.0,
-    resume: Annotated[
-        str | None,
-        panels.run(metavar="FOLDER", help="Folder for trials that are done: the same call goes on with them."),
-    ] = None,
+    options: Any = None,
     max_posterior: opt.MaxPosterior = None,
     min_k: opt.MinK = None,
     max_certain: opt.MaxCertain = None,
@@ -124,23 +85,13 @@ def command(
 
     Exit status 3 when no candidate is known to keep the limits; 1 when it ended early, without one tested on all folds.
     """
-    options = {
+    options |= {
         "target": one_or_several("target", [target]),
         "qi": split_names("qi", qi),
         "private": split_names("private", private or ()),
         "categorical": split_names("categorical", categorical or ()),
         "missing": missing.value,
         "methods": split_names("methods", methods) if methods else None,
-        "folds": folds,
-        "test": test,
-        "cost": cost,
-        "model": model,
-        "sensitive": sensitive,
-        "seed": seed,
-        "jobs": jobs,
-        "dask": dask,
-        "time_limit": time_limit,
-        "resume": resume,
         "reading": reading,
         "max_posterior": max_posterior,
         "min_k": min_k,

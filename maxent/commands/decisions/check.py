@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Annotated, Any
 
 import typer
 
+from maxent.api.options import TIME, Checking
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.option_groups import completed_policy, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
@@ -22,13 +25,6 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-def completed_policy(incomplete: str) -> list[str]:
-    """Policies that a shell offers."""
-    from maxent.policy.policy import presets
-
-    return list(presets())
-
-
 def completed_check(incomplete: str) -> list[str]:
     """Checks that a shell offers."""
     from maxent.policy.checks.registry import CHECKS
@@ -36,7 +32,7 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(solving=opt.solving, asked=asked)
+@reads_files(options=stated(Checking, time_limit=None), asked=asked)
 def command(
     release: Annotated[
         str | None,
@@ -56,35 +52,7 @@ def command(
             autocompletion=completed_policy,
         ),
     ] = None,
-    truth: opt.Truth = None,
-    control: opt.Control = None,
-    sensitive: opt.Sensitive = None,
-    target: Annotated[
-        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that RELEASE names.")
-    ] = None,
-    classes: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
-    ] = None,
-    private: Annotated[
-        list[str] | None,
-        panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
-    ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        panels.read(
-            "--param",
-            metavar="NAME=VALUE",
-            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
-        ),
-    ] = None,
-    count: opt.Count = None,
-    backend: opt.Backend = "auto",
-    solving: Any = None,
+    options: Any = None,
     reading: Any = None,
     record: Annotated[
         str | None,
@@ -109,22 +77,17 @@ def command(
     """
     if listed or explain is not None:
         return partial(_tell_checks, explain, as_json)
-    said = {
-        "truth": truth,
-        "control": control,
+    sensitive = options["sensitive"]
+    options |= {
         "sensitive": split_names("sensitive", [sensitive]) if sensitive else None,
-        "target": target,
-        "classes": split_names("classes", classes) if classes else None,
-        "features": split_names("features", features) if features else None,
-        "private": split_names("private", private) if private else None,
-        "parameters": parameters or [],
-        "count": count,
+        "time_limit": options["time_limit"] or TIME,
         "title": asked.title or "",
         "purpose": asked.purpose or "",
         "no_marginal": asked.no_marginal,
+        "reading": reading,
     }
     written = {"record": record, "output": output, "csv_literal": csv_literal}
-    return partial(_run, release, qi, policy, said, {**solving, "backend": backend}, reading, as_json, written, asked)
+    return partial(_run, release, qi, policy, options, as_json, written, asked)
 
 
 def _run(
@@ -132,8 +95,6 @@ def _run(
     qi: str | None,
     policy: str | None,
     said: dict[str, Any],
-    solving: dict[str, Any],
-    reading: Any,
     as_json: bool,
     written: dict[str, Any],
     asked: Asked,
@@ -160,20 +121,18 @@ def _run(
     read = [release, qi, said["truth"], said["control"], *own]
     from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
-    from maxent.api.decisions.check import check_release, read_by, recorded_options
-    from maxent.api.decisions.review import TIME
+    from maxent.api.decisions.check import check, read_by, recorded_options
     from maxent.commands.releases.convert import read_parameters
     from maxent.policy.record import stands
     from maxent.results import review as results
     from maxent.text.terminal import print_json, print_lines
 
-    how = taken(Solving, {**solving, "time_limit": solving["time_limit"] or TIME})
-    call = results.Asked(["check", release, qi], {"policy": policy})
-    arguments = {**said, "qi": qi, "parameters": read_parameters(said["parameters"]) or None}
-    arguments |= {"policy": policy, "limits": stated}
+    said["parameters"] = read_parameters(said["parameters"] or []) or None
+    arguments = {**said, "qi": qi, "policy": policy, "limits": stated}
     _, inputs = read_by(release, chosen, arguments)
     record = written["record"]
-    if record is not None and stands(record, chosen, inputs, recorded_options(arguments, how, reading)):
+    recorded = recorded_options(arguments, taken(Solving, said), said["reading"])
+    if record is not None and stands(record, chosen, inputs, recorded):
         tell(f"{record} is left as it is: it has a decision, and is of the same files, policy and version")
         record = None
     files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
@@ -181,7 +140,9 @@ def _run(
     if chosen.never_passes:
         tell(chosen.never_passes)
     with progress() as told:
-        found = check_release(release, chosen, arguments, how, reading, call, interruptible=True, progress=told)
+        found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
+    asked_by = results.Asked(["check", release, qi], {"policy": policy})
+    found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:
         found.save(written["output"], csv_literal=written["csv_literal"])

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxent.api.options import TIME, Reviewing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.option_groups import stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.reading_options import reads_files
@@ -25,16 +28,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-Control = Annotated[
-    str | None,
-    panels.measured(
-        metavar="FILE",
-        help="People who were not in the data, with their classes: adds how much better those of DATA are guessed.",
-    ),
-]
-
-
-@reads_files(problem=opt.knowing, solving=opt.solving, asked=asked)
+@reads_files(options=stated(Reviewing, time_limit=None), asked=asked)
 def command(
     model: Annotated[
         str,
@@ -46,43 +40,7 @@ def command(
         list[str],
         panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; all others are private."),
     ],
-    classes: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
-    ] = None,
-    bins: Annotated[
-        str | None, panels.read(metavar="0,20,50", help="Edges of intervals of the target of a regression.")
-    ] = None,
-    values: Annotated[
-        str | None, panels.read(metavar="0,1,2", help="Every number that the target of a regression can be.")
-    ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        panels.read(
-            "--param",
-            metavar="NAME=VALUE",
-            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
-        ),
-    ] = None,
-    weights: Annotated[
-        str | None,
-        panels.read(
-            "--sample-weight",
-            metavar="COLUMN",
-            help="Column of the weights that people had in training, if any.",
-        ),
-    ] = None,
-    control: Control = None,
-    sensitive: opt.Sensitive = None,
-    gain: opt.Gain = None,
-    problem: Any = None,
-    backend: opt.Backend = "auto",
-    solving: Any = None,
-    top: opt.Top = 10,
+    options: Any = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result(REVIEW)] = None,
@@ -93,26 +51,14 @@ def command(
 
     Without --time-limit, compiling and solving take at most 120 seconds.
     """
-    wanted = {
-        "target": one_or_several("target", [target]),
-        "classes": split_names("classes", classes) if classes else None,
-        "features": split_names("features", features) if features else None,
-        "qi": split_names("qi", qi),
-        "bins": bins,
-        "values": values,
-        "sample_weight": weights,
-        "param": parameters or [],
-    }
-    evidence = {"control": control, "sensitive": sensitive, "gain": gain}
-    options = {**problem, **evidence, "backend": backend, **solving, "top": top, "reading": reading}
-    options["no_marginal"] = asked.no_marginal
-    return partial(_run, model, data, wanted, options, as_json, output, asked, csv_literal)
+    options |= {"target": one_or_several("target", [target]), "qi": split_names("qi", qi)}
+    options |= {"no_marginal": asked.no_marginal, "reading": reading}
+    return partial(_run, model, data, options, as_json, output, asked, csv_literal)
 
 
 def _run(
     model: str,
     data: str,
-    wanted: dict[str, Any],
     options: dict[str, Any],
     as_json: bool,
     output: str | None,
@@ -124,21 +70,16 @@ def _run(
     from maxent.models.files.result_files import REPORT as REPORTS
     from maxent.results.several import report_names
 
-    several = isinstance(wanted["target"], list)
+    several = isinstance(options["target"], list)
     reports = {"--report": asked.report}
     if several and asked.report is not None:
-        names = report_names(asked.report, len(wanted["target"]))
+        names = report_names(asked.report, len(options["target"]))
         reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
     check_outputs(outputs, [model, data, *opt.inputs(options)])
     limits = asked.limits()
-    from maxent.api.adversary.estimate import Solving
-    from maxent.api.case import taken
-    from maxent.api.compile import Knowledge
-    from maxent.api.decisions.review import TIME
-    from maxent.api.decisions.reviewing import noise_of, review_subject
-    from maxent.api.decisions.several import review_several
-    from maxent.api.decisions.subjects import subject_of, subjects_of
+    from maxent.api.decisions.review import review
+    from maxent.api.decisions.reviewing import noise_of
     from maxent.command_line.verdict import as_options
     from maxent.commands.releases.convert import read_parameters
     from maxent.html_report.provenance import read_inputs
@@ -148,30 +89,25 @@ def _run(
     from maxent.text.review import print_review, print_several
     from maxent.text.terminal import print_json
 
-    solving = taken(Solving, {**options, "time_limit": options["time_limit"] or TIME})
     inputs = (
         read_inputs([("model", model), ("table", data), *opt.named_inputs(options)]) if asked.report is not None else ()
     )
-    numeric = [f"{name}={wanted[name]}" for name in ("bins", "values") if wanted[name] is not None]
-    said = {name: wanted[name] for name in ("target", "classes", "features", "qi")}
-    said["parameters"] = read_parameters([*wanted["param"], *numeric])
-    if several:
-        subjects = subjects_of(model, data, None, said["target"], said, options["reading"])
-    else:
-        subjects = (subject_of(model, data, None, said, options["reading"]),)
-    evidence = {name: options[name] for name in ("control", "sensitive", "gain")}
-    weighed = (wanted["sample_weight"], data, options["reading"])
-    subjects = tuple(subject.beside(**evidence).weighed(*weighed) for subject in subjects)
-    options["noise"] = options["noise"] or noise_of(subjects[0].converted.release)
-    known = taken(Knowledge, options)
-    shown = {name: value for name, value in wanted.items() if value} | {**options, "reading": None}
+    shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
+    shown |= as_options(options["reading"])
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
-    call = results.Asked(["review", model, data], shown | as_options(options["reading"]), inputs)
+    numeric = [f"{name}={options.pop(name)}" for name in ("bins", "values") if options[name] is not None]
+    options["parameters"] = read_parameters([*(options["parameters"] or []), *numeric])
+    options["time_limit"] = options["time_limit"] or TIME
     with progress() as told, hearing(_tell_ahead):
-        how = (known, solving, limits, call, True, told, _tell_early)
-        found = review_subject(subjects[0], *how) if len(subjects) == 1 else review_several(subjects, *how)
-    reviews = found.reviews.values() if isinstance(found, SeveralReviews) else [found]
-    with finishing("interrupted" if any(review.interrupted for review in reviews) else ""):
+        found = review(
+            model, data, **{**options, **limits.as_dict()}, interruptible=True, progress=told, early=_tell_early
+        )
+    reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
+    shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
+    call = results.Asked(["review", model, data], shown, inputs)
+    reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
+    found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
+    with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):
         tell_noticed(found.noticed)
         verdict = found.verdict()
         if asked.report is not None and found.solved:
@@ -190,7 +126,7 @@ def _run(
     if found.reliable:
         return status
     tell(found.trouble)
-    unfinished = all(review.reliable or review.unfinished for review in reviews)
+    unfinished = all(each.reliable or each.unfinished for each in reviews.values())
     if unfinished and verdict.status == "fail":
         tell("the verdict stands without the estimate")
     return status if asked.enforce and unfinished else UNRELIABLE

@@ -9,13 +9,14 @@ import inspect
 from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from functools import cache, partial
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.help_pages import is_rare, write_panels
+from maxent.command_line.option_groups import option
 from maxent.command_line.parsing import (
     Call,
     Command,
@@ -42,8 +43,6 @@ EXAMPLES = (
     f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",
 )
 """Calls that the help ends with."""
-
-PANELS = {"grown": panels.GROWN, "defended": panels.DEFENDED, "output": panels.OUTPUT}
 
 
 class MissingName(StrEnum):
@@ -289,28 +288,8 @@ def _command(
 
 def _option(each: Parameter, *, hidden: bool = False) -> inspect.Parameter:
     """A parameter of a method as one of its command."""
-    about, default = each.about, each.default
-    hint: Any = str if each.kind is object else each.kind
-    metavar = about.metavar or {int: "N", float: "X"}.get(each.kind) or (about.files.upper() or None)
-    if each.choices:
-        make: Any = StrEnum
-        hint = make(each.name, {choice: choice for choice in each.choices})
-        default = None if default is None else hint(default)
-    if each.name == "k":
-        hint, default = list[int], [default]
-    option = typer.Option(
-        *("--" + name.replace("_", "-") for name in (each.name, about.alias) if name),
-        metavar=metavar,
-        help=f"{about.help[:-1]}; may be repeated: a release for each." if each.name == "k" else about.help,
-        rich_help_panel=PANELS[about.group],
-        hidden=hidden,
-    )
-    return inspect.Parameter(
-        each.name,
-        inspect.Parameter.KEYWORD_ONLY,
-        default=None if hidden else default,
-        annotation=Annotated[hint if hint is bool else Optional[hint], option],  # noqa: UP045 (made when it runs)
-    )
+    found = option(each, each.default, hidden=hidden, repeated=each.name == "k")
+    return found.replace(kind=inspect.Parameter.KEYWORD_ONLY)
 
 
 command = Methods

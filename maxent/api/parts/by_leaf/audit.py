@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from os import PathLike
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.api import options
 from maxent.api.adversary.audit import Attacking, audit_read
 from maxent.api.adversary.estimate import Progress, Solving
+from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.parts.by_leaf.audit_result import AuditInParts
 from maxent.api.parts.by_leaf.opened import Opened, groups_for
@@ -20,11 +20,6 @@ from maxent.api.parts.scan import Scanned
 from maxent.attacks.audit import Audit
 from maxent.attacks.records import RecordsAudit
 from maxent.attacks.tables import people_table
-from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reading
-from maxent.models.release import Release
-from maxent.models.tables.frame import Source
-from maxent.models.trees.printed_rates import Rounding
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,43 +30,13 @@ OF_TREE, OF_PEOPLE = ("string", "int64"), ("int64", "int64", "string", "string")
 """Types of the columns of `maxent.attacks.audit.Audit.individuals` after ``count``: for each tree, and the rest."""
 
 
-def audit_in_parts(
-    release: Release | Records,
-    qi: Source,
-    folder: str | PathLike[str] | None = None,
-    *,
-    memory: int | str | None = None,
-    min_size: int = 1,
-    background: int = 1,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    risk: bool = False,
-    jobs: int = 1,
-    dask: str | None = None,
-    progress: Progress | None = None,
-    reading: Reading | None = None,
-    control: Source | None = None,
-    sensitive: str | Iterable[str] | None = None,
-    confidence: float = 0.99,
-) -> Audit | RecordsAudit:
+@takes(options.AuditingInParts)
+def audit_in_parts(call: options.AuditingInParts) -> Audit | RecordsAudit:
     """The structural attacks on a release about more people than memory holds.
 
     The people of trees whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`, and attacked
     there; the numbers are those of `maxent.audit`. Where something links people of different leaves (splits on private
     attributes, scores of boosted trees, ``facts``, records), they are taken together in one process.
-
-    Parameters
-    ----------
-    release, min_size, background, facts, count, rounding, risk, reading, control, sensitive, confidence
-        As for `maxent.audit`; ``control`` people are read as a whole.
-    qi : path or pattern
-        As for `maxent.audit`, but files, or addresses as for `maxent.estimate_in_parts`.
-    folder : path, optional
-        A folder for what is found of people, which is new or empty: Parquet files with the columns of
-        `Audit.individuals`, a row per distinct quasi-identifier, in the order of leaves.
-    memory, jobs, dask, progress
-        As for `maxent.estimate_in_parts`.
 
     Returns
     -------
@@ -84,10 +49,9 @@ def audit_in_parts(
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
-    where, how = InParts.of(folder, memory), Solving(jobs=jobs, dask=dask)
-    attacks = Attacking(min_size, background, rounding, risk, sensitive, confidence)
-    tables = Tables(qi, facts=facts, count=count, reading=reading, control=control, proved=True)
-    return audit_tables(release, tables, attacks, how, where, progress=progress)
+    where, how = InParts.of(call.folder, call.memory), options.of(Solving, call)
+    attacks, tables = options.of(Attacking, call), options.of(Tables, call, proved=True)
+    return audit_tables(call.release, tables, attacks, how, where, target=call.target, progress=call.progress)
 
 
 def audit_tables(

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from maxent.api import options
 from maxent.api.adversary.bounds import bounds_case
 from maxent.api.adversary.estimate import Progress, Solving
 from maxent.api.adversary.proving import Proving
+from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.parts.by_leaf.alike import Alike, alike_of, joined
@@ -22,18 +22,12 @@ from maxent.api.parts.by_leaf.opened import Opened, groups_for
 from maxent.api.parts.folder import InParts
 from maxent.api.parts.linked import links_of
 from maxent.api.parts.scan import Scanned
-from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.formats.release_reader import Records
-from maxent.models.reading import Reading
-from maxent.models.release import Release
 from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.frame import Source
 from maxent.models.tables.parts.runs import Rows
 from maxent.models.tables.qi_table import QITable, row_keys
-from maxent.models.trees.printed_rates import Rounding
 from maxent.results.bounds import ProvedBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import level_names
@@ -44,42 +38,13 @@ CLOSED = "closed"
 """The level of proof that people in parts can be asked about."""
 
 
-def bounds_in_parts(
-    release: Release | Records,
-    qi: Source,
-    folder: str | PathLike[str] | None = None,
-    *,
-    memory: int | str | None = None,
-    knowledge: str | Iterable[str] | None = None,
-    marginal: Source | None = None,
-    facts: Source | None = None,
-    count: str | None = None,
-    rounding: Rounding = "auto",
-    confidence: float = 0.99,
-    noise: Noise = "intervals",
-    time_limit: float | None = None,
-    jobs: int = 1,
-    dask: str | None = None,
-    progress: Progress | None = None,
-    reading: Reading | None = None,
-) -> ProvedBounds:
+@takes(options.BoundingInParts)
+def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
     """Bounds of the level ``closed`` of `maxent.bounds` on more people than memory holds.
 
     The people of trees whose splits are public are routed to leaves, as by `maxent.estimate_in_parts`. The level
     looks at totals of leaves and of nodes above them alone, so quasi-identifiers in the same leaves with as many people
     each have the same bounds, which are proved once. Where something else links people, they are taken together.
-
-    Parameters
-    ----------
-    release, knowledge, marginal, facts, count, rounding, confidence, noise, time_limit, reading
-        As for `maxent.bounds`. The level makes no use of choices of splits.
-    qi : path or pattern
-        As for `maxent.bounds`, but files, or addresses as for `maxent.estimate_in_parts`.
-    folder : path, optional
-        A folder for bounds, which is new or empty: Parquet files with the columns of `ProvedBounds.frame`, a row per
-        distinct quasi-identifier and class, in the order of leaves.
-    memory, jobs, dask, progress
-        As for `maxent.estimate_in_parts`.
 
     Returns
     -------
@@ -97,11 +62,9 @@ def bounds_in_parts(
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
-    where, work = InParts.of(folder, memory), Solving(jobs=jobs, dask=dask)
-    tables = Tables(qi, facts=facts, marginal=marginal, count=count, reading=reading)
-    known = Knowledge(knowledge, None, rounding, confidence, noise)
-    how = Proving(CLOSED, time_limit=time_limit)
-    return bounds_tables(release, tables, known, how, work, where, progress=progress)
+    where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
+    tables, known, how = options.of(Tables, call), options.of(Knowledge, call), options.of(Proving, call)
+    return bounds_tables(call.release, tables, known, how, work, where, target=call.target, progress=call.progress)
 
 
 def bounds_tables(

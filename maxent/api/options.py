@@ -1,0 +1,1029 @@
+"""The options of public functions and commands: each is stated once, with its type, default, range and help.
+
+`maxent.api.calling.takes` makes the signature and the docstring of a function of its dataclass here, and
+`maxent.command_line.options.stated` the options of a command. Nothing here loads NumPy: a help has to come at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from math import inf
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from maxent.models.parameters import About, Impurity, Noise, Range, Rounding, Ties, parameter, same
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from maxent.api.case import Published
+    from maxent.disclosure.limits import Verdict
+    from maxent.models.formats.release_reader import Records
+    from maxent.models.reading import Reading
+    from maxent.models.release import Release
+    from maxent.models.tables.frame import Source
+    from maxent.models.tables.training import Missing
+    from maxent.results.estimate import Estimate
+    from maxent.solvers.solve.driver import Progress
+
+_T = TypeVar("_T")
+
+
+def _given(doc: str) -> dict[str, Any]:
+    """What is told of an argument, which no command has as an option."""
+    return {"about": About(doc, group="call")}
+
+
+def _at_least(low: int, words: str = "") -> Range:
+    """Whole numbers from ``low`` on."""
+
+    def holds(value: Any) -> bool:
+        from maxent.models.text.arguments import is_whole
+
+        return is_whole(value, low)
+
+    return Range(words or f"a whole number of at least {low}", holds)
+
+
+def _number(words: str, fits: Callable[[Any], bool]) -> Range:
+    """Numbers that fit."""
+
+    def holds(value: Any) -> bool:
+        from maxent.models.text.arguments import is_number
+
+        return is_number(value) and fits(value)
+
+    return Range(words, holds)
+
+
+def _is_job_count(value: Any) -> bool:
+    from maxent.models.text.arguments import LARGEST_COUNT, is_whole
+
+    return is_whole(value, -LARGEST_COUNT) and value != 0
+
+
+SECONDS = _number("a positive number of seconds", lambda value: 0 < value < inf)
+
+
+def of(kind: type[_T], call: object, **others: Any) -> _T:
+    """A dataclass from those of a call's options that it has, and others."""
+    given: Any = kind
+    named = [each.name for each in fields(given) if each.init and hasattr(call, each.name)]
+    return kind(**{name: getattr(call, name) for name in named} | others)
+
+
+# --- What is known, read, measured and solved ------------------------------------------------------------------
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Kinds:
+    """Which statements of a release the adversary uses."""
+
+    knowledge: str | Iterable[str] | None = parameter(
+        None,
+        "Knowledge of the adversary: kinds of statements, such as label,rate (docs/method.md); default: all that "
+        "are published.",
+        metavar="KINDS",
+        group="known",
+        doc="What the adversary uses, of label, rate, counts, internal and marginal; default everything the release "
+        "states. Without counts, the labels and rates that published counts imply are used in their place.",
+    )
+    impurity: Impurity | None = parameter(
+        None,
+        "Measure that splits are chosen by; default: the one that the release states.",
+        group="known",
+        doc="How splits were chosen, where the release does not say or says otherwise.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Facts:
+    """Background knowledge about some people, and what a row of a table is."""
+
+    facts: Source | None = parameter(
+        None,
+        "Background knowledge: columns of quasi-identifiers (empty: any), the target, and count.",
+        metavar="FILE",
+        group="known",
+        doc="Known classes of some individuals: a DataFrame or path.",
+    )
+    count: str | None = parameter(
+        None,
+        "Column of QI with the number of people in a row.",
+        metavar="COLUMN",
+        group="read",
+        doc="The column of ``qi`` (and of ``truth``, if it is there) with the number of individuals a row stands for.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Companions(Facts):
+    """The same, and how frequent classes are."""
+
+    marginal: Source | None = parameter(
+        None,
+        "Frequency of each class: a column of the target, and count or probability.",
+        metavar="FILE",
+        group="known",
+        doc="The number of individuals of each class: a DataFrame or path.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Printed:
+    """How printed rates are read."""
+
+    rounding: Rounding = parameter(
+        "auto",
+        "Printed error rates: rounded to decimals (digits), exact, or detected from the printed digits (auto).",
+        group="known",
+        doc="How printed error rates are read, see `maxent.models.trees.printed_rates`.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Confident:
+    """How sure intervals are."""
+
+    confidence: float = parameter(
+        0.99,
+        "Probability that all intervals of counts of samples hold together.",
+        metavar="P",
+        group="known",
+        doc="Probability that all intervals of counts of samples, bootstraps included, hold together.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Noisy:
+    """What draws are taken for."""
+
+    noise: Noise = parameter(
+        "intervals",
+        "Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy.",
+        group="known",
+        doc="What the draws of a bootstrap are taken for: intervals of the true counts, or what is certain of them, "
+        "and their likelihood, which is maximised together with the entropy.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Knowing(Noisy, Confident, Printed, Companions, Kinds):
+    """What the adversary knows of a release of trees."""
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Read:
+    """How the release and all tables are read."""
+
+    reading: Reading | None = parameter(
+        None, "How the release and all tables are read, see `maxent.models.reading.Reading`.", group="call"
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Targeted:
+    """What records are of."""
+
+    target: str | None = parameter(
+        None,
+        "Column of the class; default for published records: the one that QI lacks.",
+        metavar="COLUMN",
+        group="read",
+        doc="Of records, the column of the class; by default the only one that ``qi`` lacks. What trees alone state "
+        "(``knowledge``, ``impurity``, ``marginal``) cannot be given for them.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Who:
+    """How the tables of several releases are linked."""
+
+    who: str | None = parameter(
+        None,
+        "Column that names each person, by which the tables of several releases are linked; default: each table "
+        "is within the next larger one.",
+        metavar="COLUMN",
+        group="read",
+        doc="With a table for each of several releases: the column that names each person. Without it each table has "
+        "to be within the next larger one.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Linked(Who, Targeted, Read):
+    """How a release, records or several releases are read with their tables."""
+
+
+CONTROL = "People who were not in the data, with their classes: adds how much better those of --truth are guessed."
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Control:
+    """People who were not in the data."""
+
+    control: Source | None = parameter(
+        None,
+        CONTROL,
+        metavar="FILE",
+        group="measured",
+        doc="Control people with their classes, a DataFrame or path: like those of ``truth``, but not in the data. Of "
+        "trees only.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Sensitive:
+    """Which classes do harm."""
+
+    sensitive: str | Iterable[str] | None = parameter(
+        None,
+        "Classes that are sensitive: measures of these alone, too, and limits on them.",
+        metavar="A,B,...",
+        group="measured",
+        doc="Classes that harm those who have them: all measures are also given of these alone.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Gain:
+    """Which guesses do harm."""
+
+    gain: Source | None = parameter(
+        None,
+        "Worth of guesses to the adversary: a row for each guess, a column for each class.",
+        metavar="FILE",
+        group="measured",
+        doc="What each guess is worth to the adversary, a DataFrame or path: a row for each guess, a column for each "
+        "class.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Evidence(Gain, Sensitive, Control):
+    """What a disclosure is compared with."""
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Informed:
+    """Whom a verdict is about."""
+
+    no_marginal: bool = parameter(
+        False,
+        "Whether verdicts are about an adversary who does not know the base rate. By default they know how many people "
+        "have each class where ``truth``, ``marginal`` or counts give it, which changes nothing but verdicts.",
+        group="call",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Timed:
+    """How long solving may take."""
+
+    time_limit: float | None = parameter(
+        None,
+        "Time for compiling and solving, for each release and back end; then the best answer so far counts.",
+        SECONDS,
+        metavar="SECONDS",
+        group="solved",
+        doc="Seconds that everything after the inputs are read may take: compiling, solving and checking the answer. "
+        "Then, within 2 s, the best answer so far is returned, with the status ``time_limit``.",
+    )
+
+
+JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Workers:
+    """Who solves independent parts."""
+
+    jobs: int | None = parameter(
+        None,
+        f"{JOBS[:-1]}; default: one, or one for each of up to 8 cores where solving takes long. The result is the "
+        "same.",
+        Range("a whole number other than 0", _is_job_count),
+        group="run",
+        doc="Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit. By "
+        "default one, and where parts are many unknowns and the process can be copied (Linux), one on each of up to 8 "
+        "cores.",
+    )
+    dask: str | None = parameter(
+        None,
+        "Dask cluster that does the work, such as tcp://scheduler:8786; local:N starts one of N processes.",
+        metavar="ADDRESS",
+        group="run",
+        doc="The address of the scheduler of a Dask cluster, such as ``tcp://host:8786``, whose workers solve "
+        "independent parts instead; see `maxent.solvers.solve.dask_cluster`.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Tolerance:
+    """How exactly programs are solved."""
+
+    tolerance: float = parameter(
+        1e-8,
+        "Largest violation of a constraint in a solution, as a probability.",
+        _number("a number between 0 and 1", lambda value: 0 < value < 1),
+        group="solved",
+        doc="Largest violation of any constraint, in probability units, that counts as solved.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Presolve:
+    """Whether the program is taken to pieces."""
+
+    presolve: bool = parameter(
+        True,
+        "Give the solver the whole program in one piece.",
+        group="solved",
+        option="--no-presolve",
+        doc="False gives the solver the whole program in one piece.",
+    )
+    starts: int | None = parameter(
+        None,
+        "Starting points for parts that are not convex; the best result is kept.",
+        _at_least(1),
+        group="solved",
+        doc="Starting points of a part that is not convex; the best answer is kept.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Seeded:
+    """What random choices depend on."""
+
+    seed: int = parameter(
+        0,
+        "Seed of random choices: starting points.",
+        _at_least(0),
+        group="solved",
+        doc="Makes the starting points repeatable.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Floor:
+    """How near to 0 probabilities may come."""
+
+    floor: float = parameter(
+        1e-6,
+        "Lower bound on probabilities that entropies would push to 0 (newton only).",
+        _number("a probability from 0 to 0.01", lambda value: 0 <= value <= 0.01),
+        metavar="P",
+        group="solved",
+        doc="Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split "
+        "compared by entropy would push it to 0: the optimum does not rule out a class that the truth may have.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Solver(Floor, Workers, Timed, Seeded, Presolve, Tolerance):
+    """How a program is solved, by whatever back end."""
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class ByBackend:
+    """Which back end solves."""
+
+    backend: str = parameter(
+        "auto",
+        "Solver; auto chooses by the problem.",
+        metavar="NAME",
+        group="solved",
+        doc="A solver back end, see `maxent.solvers.registry.backend_names`.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Top:
+    """How many are named."""
+
+    top: int = parameter(
+        10,
+        "Number of quasi-identifiers in the list of the most disclosed.",
+        _at_least(1),
+        group="measured",
+        doc="How many of the most disclosed quasi-identifiers the summary names.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Single:
+    """Which of several optima is reported."""
+
+    single_optimum: bool = parameter(
+        False,
+        "One optimum, in place of the mean of all that exchangeable classes make of it.",
+        group="solved",
+        doc="Whether, where exchangeable classes make optima several, the posterior is one of them in place of their "
+        "mean.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Whole(Single):
+    """What of an estimate is reported beyond its posterior."""
+
+    bounds: str | None = parameter(
+        None,
+        "Prove what is certain over all data consistent with the release, too, up to this ``level`` of "
+        "`maxent.bounds`, such as ``auto``: ``.proof`` and the keys ``certain_proved`` and ``bounds`` of the summary.",
+        group="call",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Told:
+    """Who is told of the work."""
+
+    progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Interruptible(Told):
+    """The same, and whether Ctrl-C ends it with what there is."""
+
+    interruptible: bool = parameter(
+        False,
+        "Whether Ctrl-C while compiling or solving returns the best answer so far, with the status ``interrupted``; a "
+        "second one, and otherwise the first, raises KeyboardInterrupt.",
+        group="call",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Attacks:
+    """What counts as an attack on a leaf."""
+
+    min_size: int = parameter(
+        1,
+        "Fewest records of a homogeneous leaf.",
+        _at_least(1),
+        group="measured",
+        doc="Records of the smallest leaf that counts as homogeneous.",
+    )
+    background: int = parameter(
+        1,
+        "Number of members of a leaf whose classes the adversary knows.",
+        _at_least(0),
+        metavar="B",
+        group="known",
+        doc="How many members of a leaf the adversary knows the classes of.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Risk:
+    """Whether the information that re-identification takes is measured."""
+
+    risk: bool = parameter(
+        False,
+        "Add the information that re-identifying the people of each node takes, in bits.",
+        group="measured",
+        doc="Whether the information that re-identifying people takes is measured, see "
+        "`maxent.models.trees.reidentification`. Leaves state how many records they have; a tree that splits numbers "
+        "needs ``qi``, which has their ranges.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class InParts:
+    """How people are taken in parts."""
+
+    memory: int | str | None = parameter(
+        None,
+        "Memory of all processes, such as 4GB: people are taken in parts (docs/scale.md); default with -o "
+        "FOLDER/: most of the machine's.",
+        metavar="SIZE",
+        group="run",
+        doc="Bytes that all processes on this machine may take, such as ``'4GB'``; by default most of what it has.",
+    )
+
+
+# --- The calls -------------------------------------------------------------------------------------------------
+
+RELEASE = (
+    "A release, a fitted model, the path of a ``maxent/1`` document or of a model, or generalised records. What a "
+    "model needs stands in ``reading``, such as ``{'target': 'ill'}``. Records are a `GeneralizedTable`, a DataFrame "
+    "like its ``frame()``, or the path of a file with that, CSV or Parquet by its suffix: every row stands for one "
+    "individual of ``qi``, whose values lie in its ranges and sets. Or a sequence of releases (trees) about "
+    "overlapping people, which hold together: docs/successive.md."
+)
+QI = (
+    "The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet; "
+    "large files and patterns (``part-*.parquet``) are merged out of core. Of several releases with different people a "
+    "sequence: a table for each."
+)
+TRUTH = "The same individuals with their classes, to compare with: a DataFrame or path."
+IN_FILES = (
+    "As for `maxent.estimate`, but files: they are read more than once, by all workers. These and the other tables may "
+    "be addresses in a store, such as ``'s3://bucket/people-*.parquet'``, which fsspec opens."
+)
+
+
+def _positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
+    """What is told of an argument that may be given by its place; only those with a help are options of commands."""
+    about = {"group": "measured", "metavar": "FILE", "doc": doc} if help else {"group": "call"}
+    return {"about": About(help or doc, **{**about, **more})}
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Released:
+    """What was published, and the adversary's table."""
+
+    release: Published = field(kw_only=False, metadata=_positional(RELEASE))
+    qi: Source | Sequence[Source] = field(kw_only=False, metadata=_positional(QI))
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Truth:
+    """The confidential data."""
+
+    truth: Source | None = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional(
+            "The same individuals with their classes, to compare with: a DataFrame or path.",
+            "The confidential data: adds divergences of the estimate from it, and training accuracies.",
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Problem(Linked, Knowing, Released):
+    """A call of `maxent.api.adversary.estimate.compile_release`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Estimating(Interruptible, Informed, Whole, Top, Solver, ByBackend, Linked, Knowing, Evidence, Truth, Released):
+    """A call of `maxent.estimate`."""
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Level:
+    """How far proofs go."""
+
+    level: str = parameter(
+        "auto",
+        "The last level of proof that is asked; each is asked only about what those before it left open. ``closed``: "
+        "closed forms of single regions (exact for one tree whose splits are public, without internal constraints); "
+        "``linear``: linear programs over all linear statements together; ``convex``: also choices of splits that are "
+        "convex comparisons; ``integer``: whole people, choices of splits included, which needs OR-Tools; ``auto``: "
+        "all of them, without ``integer`` where OR-Tools is not installed.",
+        group="call",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Proof(Level):
+    """How bounds are proved."""
+
+    ties: Ties = parameter(
+        "any",
+        "Inducer's choice among equally good attributes: any of them, or the first (whole numbers).",
+        group="solved",
+        doc="Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.",
+    )
+    time_limit: float | None = same(
+        Timed,
+        "time_limit",
+        doc="Seconds that everything after the inputs are read may take. What is not proved by then keeps the looser "
+        "bound. Without it the level ``integer`` takes a minute at most.",
+    )
+    worlds: bool = parameter(
+        False,
+        "Weigh each consistent world equally, too: is the estimate fragile?",
+        group="solved",
+        doc="Whether to weigh each world (a class for every individual) equally too, and estimate: exactly where there "
+        "are few, by sampling elsewhere. Needs OR-Tools, as ``witness``.",
+    )
+    witness: bool = parameter(
+        False, "Whether to find two complete tables of people that are consistent with everything.", group="call"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Bounding(Interruptible, Linked, Knowing, Proof, Released):
+    """A call of `maxent.bounds`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks):
+    """A call of `maxent.audit`."""
+
+    release: Published = field(kw_only=False, metadata=_positional(RELEASE))
+    qi: Source | Sequence[Source] | None = field(
+        default=None, kw_only=False, metadata=_positional("The adversary's table, as for `maxent.estimate`.")
+    )
+    control: Source | None = same(
+        Control,
+        "control",
+        help="People who were not in the data, with their classes: how often what attacks show is true of them.",
+        doc="People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Test:
+    """Other people."""
+
+    test: Source | None = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional(
+            "Other people, with all attributes that the trees test and the target: they give the test accuracy.",
+            "Other records with their classes: adds the test accuracy.",
+        ),
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Releases:
+    """What is compared, and the adversary's table."""
+
+    releases: Iterable[Release | Records] | Mapping[str, Release | Records] = field(
+        kw_only=False,
+        metadata=_positional(
+            "What `maxent.estimate` takes. The first is what the others are compared with. A mapping gives them names; "
+            "otherwise files go by their names, and releases by what was done to them."
+        ),
+    )
+    qi: Source = field(
+        kw_only=False, metadata=_positional("The adversary's table, with the public attributes of every release.")
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Comparing(
+    InParts,
+    Interruptible,
+    Informed,
+    Top,
+    Solver,
+    ByBackend,
+    Targeted,
+    Read,
+    Knowing,
+    Attacks,
+    Test,
+    Evidence,
+    Truth,
+    Releases,
+):
+    """A call of `maxent.compare`."""
+
+    each: Callable[[Estimate, Mapping[str, Any]], None] | None = parameter(
+        None, "Given the estimate of each release, which is not kept, and its row of the comparison.", group="call"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Differing(Interruptible, Solver, ByBackend, Read, Knowing, Level, Who):
+    """A call of `maxent.compare_releases`."""
+
+    releases: Sequence[Release | Source] = field(
+        kw_only=False,
+        metadata=_positional("The first release and its successor, two; trees, as for `maxent.estimate`."),
+    )
+    qi: Source | Sequence[Source] = field(
+        kw_only=False,
+        metadata=_positional(
+            "The people of each release, two tables. One table stands for both: then nobody joined or left."
+        ),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Benching(Told, Solver, Read, Knowing, Truth, Released):
+    """A call of `maxent.bench`."""
+
+    jobs: int = same(Workers, "jobs", default=1, doc="As for `maxent.estimate`; one unless the call says otherwise.")
+    backends: str | Iterable[str] | None = parameter(
+        None,
+        "Back ends, such as newton,cvxpy:scs; default: all that are installed.",
+        metavar="A,B,...",
+        group="solved",
+        doc="Names as `estimate` takes them, such as ``newton`` or ``cvxpy:scs``; default all that are installed.",
+    )
+    repeat: int | None = parameter(
+        None,
+        "Repetitions, the fastest counts; default: 3 for problems of less than 5 seconds.",
+        _at_least(1),
+        group="run",
+        doc="How often each solves the problem; the least seconds count. The first time includes loading the solver, "
+        "so the default is three times when it took under five seconds, else once.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Foreign:
+    """What the file of another tool lacks."""
+
+    classes: Sequence[str] | None = parameter(
+        None,
+        "Names of the classes, in the order in which the model has them.",
+        metavar="A,B,...",
+        group="read",
+        doc="What a file lacks, as for `maxent.convert`; also names for the classes of a fitted model.",
+    )
+    features: Sequence[str] | None = parameter(
+        None,
+        "Names of the columns of the model's input, in its order.",
+        metavar="A,B,...",
+        group="read",
+        doc="What a file lacks, as for `maxent.convert`.",
+    )
+    parameters: Mapping[str, Any] | None = parameter(
+        None,
+        "Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
+        metavar="NAME=VALUE",
+        option="--param",
+        group="read",
+        doc="What a file lacks, as for `maxent.convert`.",
+    )
+
+
+AT_MOST = (
+    "Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so "
+    "far, with a bound on the optimum where there is one, and is not to be relied on. Where private splits let people "
+    "be in too many leaves, the estimate leaves these splits out."
+)
+UNINFORMED = (
+    "Whether the adversary is taken not to know the base rate. By default they know how many people have each class, "
+    "unless ``knowledge`` says what they know."
+)
+TIME = 120.0
+"""Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Confident, Printed, Kinds, Evidence):
+    """A call of `maxent.review`."""
+
+    model: Any = field(
+        kw_only=False,
+        metadata=_positional(
+            "A fitted model, or path: a model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that "
+            "ends in one, whose steps are undone (docs/models.md); a model of XGBoost, LightGBM or CatBoost, read as "
+            "its tool saves it; or a file or folder that a tool wrote, as `maxent.convert` takes it."
+        ),
+    )
+    X: Any = field(
+        kw_only=False,
+        metadata=_positional(
+            "The training table, as ``fit`` was given it, a DataFrame, array or path: strings, categories, numbers, "
+            "missing values. More columns may be there. Columns of an array are called ``x0``, ``x1``..."
+        ),
+    )
+    y: Any = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional(
+            "The class of each record; by default the column ``target`` of ``X``. Of several targets a column for each."
+        ),
+    )
+    qi: Sequence[str] = field(
+        metadata=_positional(
+            "The quasi-identifiers: columns of ``X`` that an adversary knows of the people. All other attributes are "
+            "private."
+        )
+    )
+    target: str | Sequence[str] | None = parameter(
+        None,
+        "The name of the sensitive attribute; default: that of ``y``, else ``class``. Several, in their order, of a "
+        "model with as many outputs, or of a release about their combinations: see docs/several.md.",
+        group="call",
+    )
+    classes: Sequence[str] | None = same(Foreign, "classes")
+    features: Sequence[str] | None = same(Foreign, "features")
+    bins: Sequence[float] | None = parameter(
+        None,
+        "Edges of intervals of the target of a regression.",
+        metavar="0,20,50",
+        group="read",
+        doc="Of a regression: edges of intervals of the target.",
+    )
+    values: Sequence[float] | None = parameter(
+        None,
+        "Every number that the target of a regression can be.",
+        metavar="0,1,2",
+        group="read",
+        doc="Of a regression: every number that the target can be.",
+    )
+    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
+    sample_weight: Any = parameter(
+        None,
+        "Column of the weights that people had in training, if any.",
+        metavar="COLUMN",
+        group="read",
+        doc="The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them: people whom "
+        "the worst case of what is not read tells apart by them.",
+    )
+    noise: Noise | None = same(  # type: ignore[assignment]
+        Noisy,
+        "noise",
+        default=None,
+        help="Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy (the default).",
+        doc="As for `maxent.estimate`; of a bootstrap the likelihood by default, which tells more, and of forests "
+        "sooner.",
+    )
+    time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
+    control: Source | None = same(
+        Control,
+        "control",
+        help=CONTROL.replace("--truth", "DATA"),
+        doc="Control people, who were not in the data, a DataFrame or path: columns of the quasi-identifiers and the "
+        "class.",
+    )
+    no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
+    early: Callable[[Verdict], object] | None = parameter(
+        None, "Told a verdict that no estimate changes, before there is one.", group="call"
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Control, Truth):
+    """A call of `maxent.check`."""
+
+    release: Any = field(
+        kw_only=False,
+        metadata=_positional(
+            "A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release."
+        ),
+    )
+    qi: Source = field(kw_only=False, metadata=_positional("The adversary's table: a DataFrame, path or pattern."))
+    policy: str | PathLike[str] | Mapping[str, Any] | None = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional(
+            "A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``), or what "
+            "such a file says: docs/policies.md."
+        ),
+    )
+    truth: Source | None = same(Truth, "truth")
+    target: str | None = parameter(
+        None,
+        "Column of the class; default: the one that RELEASE names.",
+        metavar="COLUMN",
+        group="read",
+        doc="What a file of another tool lacks, as for `maxent.convert`. Domains are those of ``truth``, or of ``qi``.",
+    )
+    classes: Sequence[str] | None = same(Foreign, "classes")
+    features: Sequence[str] | None = same(Foreign, "features")
+    private: Sequence[str] | None = parameter(
+        None,
+        "Columns that the tree may test and the adversary's table has not.",
+        metavar="C,D,...",
+        group="read",
+        doc="Attributes that the adversary's table does not have, beside those of the policy.",
+    )
+    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
+    count: str | None = same(Facts, "count")
+    sensitive: str | Sequence[str] | None = same(
+        Sensitive, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
+    )
+    time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
+    no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
+    title: str = parameter("", "Of the record: a title.", group="call")
+    purpose: str = parameter("", "Of the record: what the release is for.", group="call")
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class InFiles:
+    """What was published, and the adversary's table in files."""
+
+    release: Published = field(kw_only=False, metadata=_positional("As for `maxent.estimate`."))
+    qi: Source | Sequence[Source] = field(
+        kw_only=False,
+        metadata=_positional(
+            "As for `maxent.estimate`, but files, a path or pattern: they are read more than once, by all workers. "
+            "These and the other tables may be addresses in a store, such as ``'s3://bucket/people-*.parquet'``, which "
+            "fsspec opens."
+        ),
+    )
+    folder: str | PathLike[str] | None = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional(
+            "A folder for what is found of people, which is new or empty: Parquet files, a row per distinct "
+            "quasi-identifier (and of bounds class), in the order of leaves. By default it is not kept."
+        ),
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class WorkersOfParts(Workers):
+    """Who does the work of people in parts: one process unless the call says otherwise."""
+
+    jobs: int = same(Workers, "jobs", default=1, help=JOBS)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class EstimatingInParts(
+    Told, Informed, Single, Top, Solver, ByBackend, Linked, Knowing, Evidence, InParts, Truth, InFiles
+):
+    """A call of `maxent.estimate_in_parts`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class AuditingInParts(
+    Told, Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks, WorkersOfParts, InParts, InFiles
+):
+    """A call of `maxent.audit_in_parts`."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class BoundingInParts(Told, Linked, Knowing, Proof, WorkersOfParts, InParts, InFiles):
+    """A call of `maxent.bounds_in_parts`."""
+
+    level: str = same(Level, "level", default="closed", help="None but ``closed``.")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Advising(Interruptible, Read):
+    """A call of `maxent.advise`."""
+
+    data: Source = field(kw_only=False, metadata=_positional("As for `maxent.defend`."))
+    y: Any = field(
+        default=None,
+        kw_only=False,
+        metadata=_positional("The class of each record; by default the column ``target`` of ``data``."),
+    )
+    target: str | Sequence[str] | None = parameter(
+        None, "As for `maxent.defend`; with ``y`` its name by default, else ``class``.", group="call"
+    )
+    qi: Sequence[str] = field(metadata=_positional("As for `maxent.defend`."))
+    private: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
+    categorical: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
+    missing: Missing = parameter("refuse", "As for `maxent.defend`.", group="call")
+    methods: Iterable[str] | None = parameter(
+        None, "Methods of defense that may take part; all by default.", group="call"
+    )
+    folds: int = parameter(
+        5,
+        "Folds of cross-validation, which accuracy is measured by.",
+        _at_least(2),
+        group="measured",
+        doc="Of cross-validation, at least 2: stratified by the class.",
+    )
+    test: Source | None = same(
+        Test,
+        "test",
+        help="Other records with their classes: people who take no part in the search; adds the accuracy of the best "
+        "on them.",
+        doc="People who take no part in anything, a DataFrame or path: the accuracy of the best release on them.",
+    )
+    cost: Any = parameter(
+        None,
+        "Costs, a table: a row for each decision, a column for each class; the best is then what costs least.",
+        metavar="FILE",
+        group="measured",
+        doc="What a decision costs about somebody of a class, a path, DataFrame, or array of shape (n_decisions, "
+        "n_classes), as for the method ``optimal``: the best release is then the one with the least costly decisions "
+        "about people whom it was not made from.",
+    )
+    model: Any = parameter(
+        None,
+        "A tree or forest to start from, of any tool that 'maxent convert' reads, in place of trees that are grown.",
+        metavar="MODEL",
+        option="--from",
+        group="read",
+        doc="A tree or forest to start from, as for `maxent.defend`: candidates are what methods that prune trees make "
+        "of it. Its splits may have been chosen by all records, so that accuracies may be too good; use ``test``.",
+    )
+    sensitive: str | Iterable[str] | None = same(
+        Sensitive, "sensitive", doc="The classes that the limits are about, see `maxent.estimate`; default: all."
+    )
+    seed: int = parameter(
+        0,
+        "Seed of random choices: folds and random trees.",
+        _at_least(0),
+        group="run",
+        doc="Makes folds and random methods repeatable.",
+    )
+    jobs: int = same(Workers, "jobs", default=1, help=JOBS, doc="Processes that run trials, -1 for one on each core.")
+    dask: str | None = same(
+        Workers,
+        "dask",
+        doc="The address of the scheduler of a Dask cluster whose workers run the trials instead.",
+    )
+    time_limit: float | None = parameter(
+        300.0,
+        "Time after which no trial begins; one that runs is ended, and the best so far counts.",
+        _number("a number of seconds above 0", lambda value: value > 0),
+        metavar="SECONDS",
+        group="run",
+        doc="Seconds that reading and trials may take, 300 by default; None for no limit. The trial that runs then is "
+        "ended, and the best so far counts: of candidates that were tested on no fold yet, the best for the people "
+        "that it is made from.",
+    )
+    resume: str | PathLike[str] | None = parameter(
+        None,
+        "Folder for trials that are done: the same call goes on with them.",
+        metavar="FOLDER",
+        group="run",
+        doc="A folder, which may be new: each trial is written to it as soon as it is done, and not run again.",
+    )
