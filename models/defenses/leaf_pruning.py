@@ -46,10 +46,18 @@ def prune_leaf(release: Release, k: int) -> Release:
     would tell what the removed ones held. Other inner nodes keep theirs, to which their leaves add up anyway. (Trees of
     one forest over the same records still tell how many records, and of which classes, another tree has lost.)
 
-    ``release``: its leaves state ``n`` or ``counts``. Leaves may have been removed by this method before: the result is
-    what the larger k makes of the original. ``k``: records of the smallest leaf that stays, at least 1, which removes
-    empty leaves only. The result: its defense is ``prune-leaf`` with ``k``; the parameters of an earlier one are kept
-    as ``method.parameter``.
+    Parameters
+    ----------
+    release : Release
+        Its leaves state ``n`` or ``counts``. Leaves may have been removed by this method before: the result is what the
+        larger k makes of the original.
+    k : int
+        Records of the smallest leaf that stays, at least 1, which removes empty leaves only.
+
+    Returns
+    -------
+    Release
+        Its defense is ``prune-leaf`` with ``k``; the parameters of an earlier one are kept as ``method.parameter``.
     """
     k = _plain(k)
     problems = _refusals(release, k)
@@ -67,11 +75,19 @@ def prune_parent(release: Release, k: int) -> Release:
     A new leaf states what leaves of its tree do (label, error rate, n, counts), about its own records; its label is the
     first of the most frequent classes.
 
-    ``release``: its leaves state ``n`` or ``counts``. A node that becomes a leaf states ``counts``, or all leaves below
-    it state them, or label, n and, of two classes, an error rate that only one number of records has. ``k``: records of
-    the smallest leaf, at least 1, which affects the parents of empty leaves only. The result: all leaves have at least
-    k records. Its defense is ``prune-parent`` with ``k``; the parameters of an earlier one are kept as
-    ``method.parameter``.
+    Parameters
+    ----------
+    release : Release
+        Its leaves state ``n`` or ``counts``. A node that becomes a leaf states ``counts``, or all leaves below it state
+        them, or label, n and, of two classes, an error rate that only one number of records has.
+    k : int
+        Records of the smallest leaf, at least 1, which affects the parents of empty leaves only.
+
+    Returns
+    -------
+    Release
+        All leaves have at least k records. Its defense is ``prune-parent`` with ``k``; the parameters of an earlier one
+        are kept as ``method.parameter``.
     """
     k = _plain(k)
     problems = _refusals(release, k)

@@ -109,8 +109,14 @@ def open_published(published: object, reader: Reader) -> Release | Records:
 def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model that a tool wrote as a release.
 
-    ``path``: a file or a folder. ``wanted``: what its file lacks. ``reader``: how to read; `Reading.format` names the
-    format.
+    Parameters
+    ----------
+    path : str or path-like
+        A file or a folder.
+    wanted : Wanted
+        What its file lacks.
+    reader : Reader
+        How to read; `Reading.format` names the format.
     """
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)

@@ -29,9 +29,15 @@ __all__ = ["Growth", "c45", "cart", "id3", "induce"]
 def induce(training: Training, growth: Growth, *, publish: Publish = "counts", inner_counts: bool = False) -> Release:
     """Grow a tree and publish it.
 
-    ``training``: the records. For ``cart`` with an encoding in the order of appearance they are to be read in that
-    order: ``read_training(..., order=growth.order)``. ``growth``: the inducer and its parameters. ``publish``,
-    ``inner_counts``: what the nodes state, see `maxent.models.trees.draft.freeze`.
+    Parameters
+    ----------
+    training : Training
+        The records. For ``cart`` with an encoding in the order of appearance they are to be read in that order:
+        ``read_training(..., order=growth.order)``.
+    growth : Growth
+        The inducer and its parameters.
+    publish, inner_counts
+        What the nodes state, see `maxent.models.trees.draft.freeze`.
     """
     check_flags(inner_counts=inner_counts)
     problems = [*_argument_problems(growth, publish), *_attribute_problems(training, growth)]

@@ -43,8 +43,14 @@ from maxent.models.trees.routing import assign
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:
     """Publish for every record the smallest box around its group.
 
-    ``training``: the records. ``groups`` of shape (n,): the group of each, such as its place in a pruned tree
-    (`maxent.models.trees.routing.assign`). ``k``: records of the smallest group.
+    Parameters
+    ----------
+    training : Training
+        The records.
+    groups : int64, shape (n,)
+        The group of each, such as its place in a pruned tree (`maxent.models.trees.routing.assign`).
+    k : int
+        Records of the smallest group.
     """
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if sizes.min() < k:
@@ -67,11 +73,21 @@ def tiered(
     grandparent, and so on, and borrows those that are closest to its centre (of equally close ones the first in the
     order of the records).
 
-    ``training``: the records. ``release``: the tree before it is pruned, with all of its leaves. ``k``: at most the
-    number of records. ``distance``: how far a record is from a leaf: the mean difference over the attributes (Gower),
-    or the Euclidean distance with numbers replaced by their ranks. The difference in a numeric attribute is that to the
-    mean of the leaf, as a share of the attribute's range or of its number of ranks; in a categorical one it is the
-    share of the leaf that has another value. ``tree``: which of the release's trees.
+    Parameters
+    ----------
+    training : Training
+        The records.
+    release : Release
+        The tree before it is pruned, with all of its leaves.
+    k : int
+        At most the number of records.
+    distance : {"gower", "ranks"}
+        How far a record is from a leaf: the mean difference over the attributes (Gower), or the Euclidean distance with
+        numbers replaced by their ranks. The difference in a numeric attribute is that to the mean of the leaf, as a
+        share of the attribute's range or of its number of ranks; in a categorical one it is the share of the leaf that
+        has another value.
+    tree : int
+        Which of the release's trees.
     """
     if problems := unknown_choice("distance", distance, get_args(Distance)):
         raise InvalidInput("generalize", problems)

@@ -28,8 +28,16 @@ _AT_ONCE = 1 << 22
 class GeneralizedTable:
     """Records in their original order, with their classes as they were and a box in place of the other values.
 
-    ``boxes``: the boxes, see `Boxes`; different ones may be alike. ``box`` of shape (n,): the box of each record. ``y``
-    of shape (n,): codes of ``target.classes``.
+    Attributes
+    ----------
+    target : Target
+    attributes : tuple of Attribute
+    boxes : tuple of arrays, one per attribute
+        The boxes, see `Boxes`; different ones may be alike.
+    box : int64, shape (n,)
+        The box of each record.
+    y : int64, shape (n,)
+        Codes of ``target.classes``.
     """
 
     target: Target
@@ -79,8 +87,13 @@ class GeneralizedTable:
 def hulls(training: Training, members: IntArray, group: IntArray, n_groups: int) -> Boxes:
     """The smallest box around each group of records.
 
-    ``members``, ``group`` of shape (n_members,): positions of records, and their groups, 0..n_groups - 1; a record may
-    be in several. ``n_groups``: none is without records.
+    Parameters
+    ----------
+    training : Training
+    members, group : int64, shape (n_members,)
+        Positions of records, and their groups, 0..n_groups - 1; a record may be in several.
+    n_groups : int
+        None is without records.
     """
     return tuple(
         _hull(attribute, column[members], group, n_groups)
@@ -123,10 +136,19 @@ def covering(
 ) -> tuple[IntArray, IntArray]:
     """Number of rows that cover each record, and of records that each row covers: its box holds their values.
 
-    ``training``: the records that the table has generalised, in the same order. ``members``, ``group`` of shape
-    (n_members,): positions of records and their groups, as in `hulls`; a record may be in several. Only rows and
-    records of the same group are compared, so that there may be more. Returns ``rows``, ``records``: the most of any
-    group.
+    Parameters
+    ----------
+    table : GeneralizedTable
+    training : Training
+        The records that the table has generalised, in the same order.
+    members, group : int64, shape (n_members,)
+        Positions of records and their groups, as in `hulls`; a record may be in several. Only rows and records of the
+        same group are compared, so that there may be more.
+
+    Returns
+    -------
+    rows, records : int64, shapes (n,)
+        The most of any group.
     """
     rows, records = np.zeros(len(table), np.int64), np.zeros(len(table), np.int64)
     order = np.argsort(group, kind="stable")

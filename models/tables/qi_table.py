@@ -128,12 +128,19 @@ class Records:
 def read_qi(source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None) -> QITable:
     """Read the adversary's table: one row per individual, or per ``count`` of them.
 
-    ``source``: CSV (UTF-8, commas), compressed CSV by the suffix .gz, or Parquet by .parquet or .pq. A pattern, such as
-    ``data/part-*.parquet``, stands for all files that match it, in the order of their names. Columns that the release
-    does not call public attributes are ignored; the order of rows does not matter. Files that are large, and those of a
-    pattern, are merged out of core: memory grows with the distinct quasi-identifiers. ``release``: says which
-    attributes there are, and their domains. ``count``: the column with the number of individuals a row stands for.
-    ``reader``: how to read, see `maxent.models.reading.Reading`.
+    Parameters
+    ----------
+    source : DataFrame, path or pattern
+        CSV (UTF-8, commas), compressed CSV by the suffix .gz, or Parquet by .parquet or .pq. A pattern, such as
+        ``data/part-*.parquet``, stands for all files that match it, in the order of their names. Columns that the
+        release does not call public attributes are ignored; the order of rows does not matter. Files that are
+        large, and those of a pattern, are merged out of core: memory grows with the distinct quasi-identifiers.
+    release : Release
+        Says which attributes there are, and their domains.
+    count : str, optional
+        The column with the number of individuals a row stands for.
+    reader : Reader, optional
+        How to read, see `maxent.models.reading.Reading`.
     """
     records = read_rows(source, "qi", release, release.public, count, merge=True, reader=reader)
     keys = row_keys(records.codes, [len(level) for level in records.levels])

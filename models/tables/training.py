@@ -34,10 +34,18 @@ _FILL = "impute or drop them"
 class Training:
     """Records with their classes, coded.
 
-    ``target``: what is learned. ``attributes``: what trees may test, public ones first: categorical ones with their
-    domain, and numeric ones. ``columns`` of shape (n,): per attribute: int64 codes into `Attribute.values`, or float64
-    numbers. ``y`` of shape (n,): codes of ``target.classes``. ``order``: how the values of domains that were not given
-    were put in order.
+    Attributes
+    ----------
+    target : Target
+        What is learned.
+    attributes : tuple of Attribute
+        What trees may test, public ones first: categorical ones with their domain, and numeric ones.
+    columns : tuple of arrays, each of shape (n,)
+        Per attribute: int64 codes into `Attribute.values`, or float64 numbers.
+    y : int64, shape (n,)
+        Codes of ``target.classes``.
+    order : {"sorted", "appearance"}
+        How the values of domains that were not given were put in order.
     """
 
     target: Target

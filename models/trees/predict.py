@@ -51,8 +51,15 @@ def predict_proba(
     weighted by its records, or all alike where some do not state them. In a forest this is only done for records that
     no tree has an answer for. Where nothing is stated at all, every class is as likely.
 
-    ``source``: with a column for each attribute that some tree tests; other columns are ignored. ``removed``: which
-    leaves answer for a place without an answer. ``reading``: how the source is read.
+    Parameters
+    ----------
+    release : Release
+    source : DataFrame or path
+        With a column for each attribute that some tree tests; other columns are ignored.
+    removed : {"ancestor", "majority"}
+        Which leaves answer for a place without an answer.
+    reading : Reading, optional
+        How the source is read.
 
     Returns
     -------
@@ -185,8 +192,15 @@ def answers_at(
 ) -> tuple[FloatArray, IntArray]:
     """The predictions for records whose place in each tree is known.
 
-    ``reached`` of shape (n,): places, as `places_of` has them. ``n``: number of records. ``removed``: as for
-    `predict_proba`.
+    Parameters
+    ----------
+    release : Release
+    reached : sequence of int64, shape (n,), one for each tree
+        Places, as `places_of` has them.
+    n : int
+        Number of records.
+    removed : {"ancestor", "majority"}
+        As for `predict_proba`.
 
     Returns
     -------

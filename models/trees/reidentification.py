@@ -107,7 +107,11 @@ def error_risk_ratio(total: float, branch_total: float, errors: float, branch_er
 def ranges_of(attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> dict[str, Interval]:
     """The range of every numeric attribute.
 
-    ``columns``: at least one value each: records (`Training.columns`) or distinct values (`QITable.levels`).
+    Parameters
+    ----------
+    attributes : sequence of Attribute
+    columns : sequence of arrays, one per attribute
+        At least one value each: records (`Training.columns`) or distinct values (`QITable.levels`).
     """
     pairs = zip(attributes, columns, strict=True)
     numeric = ((a.name, values[~np.isnan(values)]) for a, values in pairs if a.values is None)
@@ -120,8 +124,14 @@ def measure_risk(release: Release, ranges: Ranges | None = None, *, tree: int = 
     Records of removed leaves are not in the release: they count nowhere. A leaf without records discloses nobody,
     its total is infinite.
 
-    ``release``: every leaf states how many records it has. ``ranges``: what the attribute's values lie between; needed
-    for the numeric attributes that the tree splits. ``tree``: which of the release's trees.
+    Parameters
+    ----------
+    release : Release
+        Every leaf states how many records it has.
+    ranges : mapping of attribute to (low, high), optional
+        What the attribute's values lie between; needed for the numeric attributes that the tree splits.
+    tree : int
+        Which of the release's trees.
     """
     model, ranges = release.trees[tree], ranges or {}
     places, size = number_places(model), len(model.nodes)

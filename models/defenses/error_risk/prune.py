@@ -54,11 +54,23 @@ class Cut:
 def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig") -> Release:
     """Prune every tree until its leaves have no record or at least k.
 
-    ``release``: leaves state their counts, or what implies them; none is removed. ``k``: records of the smallest leaf,
-    at least 1. ``ranges``: what the values of numeric attributes lie between; needed for those that are split.
-    ``rule``: which branches compete, see above. The result: its defense is ``erp`` with ``k`` and ``rule``; the
-    parameters of an earlier one are kept as ``method.parameter``. A node that became a leaf keeps its id and states
-    what the leaves of its tree do; its label is the first of its most frequent classes.
+    Parameters
+    ----------
+    release : Release
+        Leaves state their counts, or what implies them; none is removed.
+    k : int
+        Records of the smallest leaf, at least 1.
+    ranges : mapping of attribute to (low, high), optional
+        What the values of numeric attributes lie between; needed for those that are split.
+    rule : {"twig", "literal"}
+        Which branches compete, see above.
+
+    Returns
+    -------
+    Release
+        Its defense is ``erp`` with ``k`` and ``rule``; the parameters of an earlier one are kept as
+        ``method.parameter``. A node that became a leaf keeps its id and states what the
+        leaves of its tree do; its label is the first of its most frequent classes.
     """
     cuts = [erp_cuts(release, k, ranges=ranges, rule=rule, tree=t) for t in range(len(release.trees))]
     trees = (collapse(release, {cut.node for cut in of_tree}, tree=t) for t, of_tree in enumerate(cuts))

@@ -44,9 +44,15 @@ def kadet(
     later, as other nodes with the same people have been split, is replaced, and the average taken anew. The release
     tells an adversary of no candidates, as they cannot know which ones were above the average.
 
-    ``training``: the records, each of another person; the roles of attributes say which are public. ``publish``,
-    ``inner_counts``: what the nodes state, see `maxent.models.trees.draft.freeze`. ``watch``: is told of every
-    candidate that is taken from the queue, a `maxent.models.defenses.kadet.grow.Step`.
+    Parameters
+    ----------
+    training : Training
+        The records, each of another person; the roles of attributes say which are public.
+    asked : Kadet
+    publish, inner_counts
+        What the nodes state, see `maxent.models.trees.draft.freeze`.
+    watch : callable, optional
+        Is told of every candidate that is taken from the queue, a `maxent.models.defenses.kadet.grow.Step`.
     """
     if problems := [*problems_of(asked), *unknown_choice("publish", publish, get_args(Publish))]:
         raise InvalidInput("kadet", problems)

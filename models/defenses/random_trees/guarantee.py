@@ -21,9 +21,16 @@ USUAL_DELTA = 1e-6  # the delta of the guarantee that is stated when no epsilon 
 class Guarantee:
     """(beta, epsilon, delta)-differential privacy under sampling, of all trees together.
 
-    ``beta``: probability with which a record entered the sample of a tree. ``epsilon``: nats. ``delta``: of Waseda et
-    al. (2025, Corollary 1); None where their theorem does not apply. ``tight_delta``: of the same trees, by
-    `maxent.models.defenses.random_trees.composition.forest_delta`; at most ``delta``.
+    Attributes
+    ----------
+    beta : float
+        Probability with which a record entered the sample of a tree.
+    epsilon : float
+        Nats.
+    delta : float or None
+        Of Waseda et al. (2025, Corollary 1); None where their theorem does not apply.
+    tight_delta : float
+        Of the same trees, by `maxent.models.defenses.random_trees.composition.forest_delta`; at most ``delta``.
     """
 
     beta: float

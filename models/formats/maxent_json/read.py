@@ -58,8 +58,12 @@ def named_release(release: Release, source: str, reader: Reader) -> Release:
 def parse_release(document: object, source: str) -> Release:
     """Make a release of an already decoded document.
 
-    ``document``: decoded JSON: dict, list, str, int, float, bool and None. ``source``: what problems call the document,
-    such as its file name.
+    Parameters
+    ----------
+    document : object
+        Decoded JSON: dict, list, str, int, float, bool and None.
+    source : str
+        What problems call the document, such as its file name.
     """
     return _released(checked_release(document, source))
 
