@@ -819,8 +819,9 @@ class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Co
         "Column of the weights that people had in training, if any.",
         metavar="COLUMN",
         group="read",
-        doc="The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them: people whom "
-        "the worst case of what is not read tells apart by them.",
+        doc="The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them. The "
+        "worst case of what is not read tells people apart by them; where people with one quasi-identifier weigh "
+        "alike, weighted shares are read.",
     )
     noise: Noise | None = same(  # type: ignore[assignment]
         Noisy,
