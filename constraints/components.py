@@ -1,4 +1,4 @@
-"""Connected components of an undirected graph."""
+"""Connected components of an undirected graph, without a matrix of it: importing SciPy's graphs takes 0.1 s."""
 
 from __future__ import annotations
 
@@ -8,9 +8,18 @@ from maxent.models.arrays import IntArray
 
 
 def components(n: int, one: IntArray, other: IntArray) -> IntArray:
-    """Component of each of n nodes, numbered by first node, shape (n,); edge i links ``one[i]`` and ``other[i]``."""
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
+    """Component of each of n nodes, numbered by first node, shape (n,); edge i links ``one[i]`` and ``other[i]``.
 
-    graph = coo_array((np.ones(len(one)), (one, other)), shape=(n, n))
-    return np.asarray(connected_components(graph, directed=False)[1], np.int64)
+    Every component has a root, at first each node itself. Roots across an edge hang on the smaller of them, and nodes
+    on their root's root, until no edge links two roots (Shiloach and Vishkin 1982).
+    """
+    root = np.arange(n)
+    while True:
+        one, other = root[one], root[other]
+        apart = one != other
+        if not apart.any():
+            return np.unique(root, return_inverse=True)[1].astype(np.int64)
+        one, other = one[apart], other[apart]
+        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+        while not np.array_equal(above := root[root], root):
+            root = above
