@@ -20,7 +20,7 @@ from maxent.models.files.input_files import not_opened
 from maxent.models.files.locks import locked
 from maxent.models.files.scratch import PREFIX
 from maxent.models.tables.frame import shorten
-from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts
+from maxent.models.tables.sources.arrow_arrays import arrow_numbers, arrow_texts, taken
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -183,7 +183,7 @@ class PartFile:
         import pyarrow as pa
 
         columns = [
-            arrow_numbers(level[code]) if texts is None else texts.take(arrow_numbers(code))
+            arrow_numbers(level[code]) if texts is None else taken(texts, arrow_numbers(code))
             for texts, level, code in zip(self._texts, self._levels, codes.T, strict=True)
         ]
         columns += [each if isinstance(each, (pa.Array, pa.ChunkedArray)) else arrow_numbers(each) for each in others]

@@ -25,8 +25,10 @@ from maxent.models.tables.parts.pieces import Piece, Wanted
 from maxent.models.tables.qi_table import declared_values, encode_column
 from maxent.models.tables.sources.arrow_arrays import (
     arrow_numbers,
+    functions,
     is_there,
     plain_numbers,
+    taken,
     whole_places,
 )
 from maxent.models.tables.table_files import TableFile, open_file
@@ -52,10 +54,10 @@ class Codes:
         Cells that are not known, as nobody has them, have that code, too.
         """
         import pyarrow as pa
-        from pyarrow import compute
 
         if pa.types.is_string(cells.type):
-            at = whole_places(compute.index_in(cells, value_set=self.cells))
+            known = functions().SetLookupOptions(value_set=self.cells)
+            at = whole_places(functions().call_function("index_in", [cells], known))
         else:
             own, other = plain_numbers(self.cells), plain_numbers(cells)
             at = np.searchsorted(own, other)
@@ -184,7 +186,7 @@ def _joined(tables: Sequence[pa.Table], starts: Sequence[int]) -> pa.Table:
         for table, start in zip(tables, starts, strict=True)
     ]
     table = merged_cells(moved)
-    return table.take(arrow_numbers(np.argsort(plain_numbers(table.column("place")))))
+    return taken(table, arrow_numbers(np.argsort(plain_numbers(table.column("place")))))
 
 
 def _frame(
@@ -240,11 +242,11 @@ def _codes(joined: pa.Table, keep: IntArray, codes: IntArray) -> Codes:
 
     cells = joined.column("key").combine_chunks()
     cells = cells.chunk(0) if isinstance(cells, pa.ChunkedArray) and cells.num_chunks else cells
-    cells = cells.take(arrow_numbers(keep))
+    cells = taken(cells, arrow_numbers(keep))
     held_by = is_there(cells)
     there, absent = np.flatnonzero(held_by), np.flatnonzero(~held_by)
-    held, known = cells.take(arrow_numbers(there)), codes[there]
+    held, known = taken(cells, arrow_numbers(there)), codes[there]
     if not pa.types.is_string(held.type):
         order = np.argsort(plain_numbers(held))
-        held, known = held.take(arrow_numbers(order)), known[order]
+        held, known = taken(held, arrow_numbers(order)), known[order]
     return Codes(held, known, int(codes[absent[0]]) if len(absent) else -1)

@@ -17,6 +17,7 @@ from maxent.models.tables.sources.arrow_arrays import (
     arrow_numbers,
     arrow_places,
     plain_numbers,
+    taken,
     whole_places,
     with_dictionary,
 )
@@ -145,5 +146,5 @@ def _of_batch(cells: Any, codes: IntArray, sign: IntArray, before: int) -> pa.Ta
 def _known(cells: Any, number: IntArray, first: IntArray) -> pa.Table:
     """A table of cells by the number of their rows, three of each cell, as the sign is; the first are of no cell."""
     there = np.flatnonzero(number)
-    keys = cells.take(arrow_places(there // 3 - 1))
+    keys = taken(cells, arrow_places(there // 3 - 1))
     return _table(keys, there % 3 - 1, number[there], first[there])

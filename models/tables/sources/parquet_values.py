@@ -17,6 +17,7 @@ from maxent.models.tables.frame import shorten
 from maxent.models.tables.sources.arrow_arrays import (
     arrow_numbers,
     arrow_places,
+    taken,
     whole_places,
     with_dictionary,
 )
@@ -123,7 +124,7 @@ def _as_text(array: Any) -> Any:
         # Where pages stop to use a dictionary it grows from batch to batch.
         used = np.unique(indices[indices >= 0])
         indices = np.where(indices < 0, -1, np.searchsorted(used, indices))
-        values = values.take(arrow_numbers(used))
+        values = taken(values, arrow_numbers(used))
     texts = _texts(values, indices)
     if texts.null_count:
         absent = np.array([*texts.is_null().to_pylist(), True])
