@@ -14,7 +14,7 @@ from support.documents import release_document
 from support.paths import ROOT
 
 import maxent
-from maxent.__main__ import command, main
+from maxent.__main__ import COLLECTED, command, main
 from maxent.commands import main as cli
 from maxent.models.files.json_text import as_json_text
 from maxent.models.text.printable import printable
@@ -341,7 +341,8 @@ def test_the_version(capsys):
         (
             ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
-                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas"),
+                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pyarrow.compute"),
+                *("scipy.sparse.csgraph", "scipy.sparse.linalg"),
                 *("sklearn", "matplotlib", "rich"),
                 *(
                     "maxent.commands.releases.defend",
@@ -379,8 +380,39 @@ sys.exit(status)
     assert ran.stdout
 
 
+def test_the_process_of_a_command_loads_nothing_that_scipy_only_names():
+    arguments = [sys.executable, "-X", "importtime", "-m", "maxent", "estimate", *D1, "--json"]
+    ran = subprocess.run(arguments, capture_output=True, text=True, timeout=120)
+    loaded = {line.rsplit("|", 1)[-1].strip() for line in ran.stderr.splitlines()}
+    assert ran.returncode == 0
+    assert "scipy.sparse._csr" in loaded
+    assert loaded.isdisjoint({"numpy.f2py.auxfuncs", "unittest", "numpy.testing._private.utils"})
+
+
+def test_lazy_modules_are_whole_at_the_first_look():
+    code = """
+import sys
+from maxent.lazy_modules import SELDOM, BeforeSciPy
+sys.meta_path.insert(0, BeforeSciPy())
+import numpy as np
+import scipy.sparse
+assert not any(isinstance(finder, BeforeSciPy) for finder in sys.meta_path)
+lazy = [name for name in SELDOM if type(sys.modules[f"numpy.{name}"]).__name__ == "_LazyModule"]
+assert lazy == [*SELDOM], lazy
+from numpy.testing import assert_array_equal
+import numpy.f2py
+assert_array_equal([len(numpy.f2py.get_include()) > 0], [True])
+assert np.polynomial.Polynomial([1, 2])(3) == 7
+print("whole")
+"""
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "whole\n", "")
+
+
 @pytest.mark.parametrize("given", [None, "26"])
 def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so(monkeypatch, given):
+    looks = []
+
     def end(status):
         raise SystemExit(status)
 
@@ -390,10 +422,12 @@ def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so
         monkeypatch.delenv(name)
     monkeypatch.setattr("maxent.__main__.main", lambda: 0)
     monkeypatch.setattr("sys.meta_path", [*sys.meta_path])
+    monkeypatch.setattr("gc.set_threshold", lambda *least: looks.append(least))
     monkeypatch.setattr("maxent.solvers.clock.end_process", end)
     with pytest.raises(SystemExit):
         command()
     assert os.environ[name] == (given or "20")
+    assert looks == [COLLECTED]  # libraries load faster
 
 
 def test_json_knows_no_infinity():
