@@ -103,6 +103,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         given = list(args)
+        _process_quickly(self, ctx)
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
@@ -160,6 +161,7 @@ class Group(TyperGroup):
         write_examples(self.epilog, formatter)
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _process_quickly(self, ctx)
         try:
             rest: list[str] = super().parse_args(ctx, args)
         except UsageError as error:
@@ -261,6 +263,33 @@ def spellings(params: Sequence[Any]) -> dict[str, str]:
     return names
 
 
+def _process_quickly(command: Any, ctx: Any) -> None:
+    """Let Typer convert only what has not its type yet: it loads Pydantic for that, which takes 0.1 s."""
+    kinds = _kinds(command)
+    for param in command.get_params(ctx):
+        param.process_value = partial(_processed, param, kinds.get(param.name))
+
+
+def _processed(param: Any, kind: Any, ctx: Any, value: Any) -> Any:
+    absent = not param.required and (value is None or value == ())
+    words = kind is str and param.nargs == -1 and value
+    if isinstance(value, str):
+        value = _quick(value, kind)
+    each = value if words and isinstance(value, (list, tuple)) else (value,)
+    if not absent and not (isinstance(kind, type) and all(isinstance(one, kind) for one in each)):
+        return type(param).process_value(param, ctx, value)
+    return value if param.callback is None else param.callback(ctx, param, value)
+
+
+def _quick(text: str, kind: Any) -> Any:
+    """A choice, or a number in plain digits, as what it stands for; anything else as it is."""
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return next((choice for choice in kind if choice.value == text), text)
+    if kind in _NUMBERS and re.fullmatch(_PLAIN[kind], text, re.ASCII):
+        return kind(text)
+    return text
+
+
 def _kinds(command: Any) -> dict[str, Any]:
     """Name of a parameter in Python -> the type of a single value."""
     if command.callback is None:
@@ -281,6 +310,7 @@ def _kind(hint: Any) -> Any:
 
 
 _NUMBERS: Mapping[Any, str] = {int: "a whole number", float: "a number"}
+_PLAIN: Mapping[Any, str] = {int: r"-?\d{1,18}", float: r"-?\d{1,15}(\.\d{1,15})?"}
 
 
 def _mistake(text: str, kind: Any) -> tuple[str, str] | None:
