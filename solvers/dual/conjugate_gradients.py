@@ -88,4 +88,5 @@ def solve_by_conjugate_gradients(
     def product(direction: FloatArray) -> FloatArray:
         return matrix @ (masses * problem.centred(transposed @ direction, masses)) + ridge * direction
 
-    return cg(Conjugate(product, right, precondition), ACCURACY, STEPS, lambda: clock.stop() is not None)
+    found: FloatArray = cg(Conjugate(product, right, precondition), ACCURACY, STEPS, lambda: clock.stop() is not None)
+    return found
