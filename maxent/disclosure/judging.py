@@ -226,14 +226,19 @@ def _guesses(
         status = _status(found, most, limits.max_right_guesses, reliable)
         checks.append(Check("max_right_guesses", limits.max_right_guesses, found, status, origin, most))
     if limits.max_lift is not None:
-        lift = None if found is None or base is None else found - base
-        highest = None if most is None or base is None else most - base
+        lift = None if found is None or base is None else _difference(found, base, limits.max_lift)
+        highest = None if most is None or base is None else _difference(most, base, limits.max_lift)
         if lift is not None and abs(lift) <= TOLERANCE:  # computed of a release that says no more than the base rate
             lift = 0.0
             highest = 0.0 if highest is not None and highest <= TOLERANCE else highest
         status = _status(lift, highest, limits.max_lift, reliable)
         checks.append(Check("max_lift", limits.max_lift, lift, status, origin, highest))
     return checks
+
+
+def _difference(found: float, base: float, stated: float) -> float:
+    """How much a share exceeds another; what is said to be the limit is it, whatever the last bit of the difference."""
+    return stated if abs(found - base - stated) <= ROUNDED else found - base
 
 
 def worse_certain(certain: int | None, exposed: int | None, pure: int | None = None) -> tuple[int | None, Origin]:
@@ -258,6 +263,9 @@ def worse_posterior(
             return 1.0, "proof"
     return max_posterior, "estimate"
 
+
+ROUNDED = 1e-12
+"""By how much a difference of two shares of people may be off."""
 
 _GROUPS: Origin = "groups"
 _TRUTH: Origin = "truth"

@@ -120,6 +120,14 @@ def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
     assert [check.how for check in judged(limits, max_posterior=None, certain=None, k=None).checks if check.how] == []
 
 
+@pytest.mark.parametrize(("right", "base"), [(46, 43), (49, 46), (36, 33), (51, 48)])
+def test_three_of_sixty_are_within_a_lift_of_five_percent(right, base):
+    known = {"reliable": True, "max_posterior": 0.9, "certain": 0, "exposed": 0, "k": 5}
+    shares = {"right_guesses": right / 60, "base_rate": base / 60, "base_posterior": base / 60}
+    assert judge(Limits(max_lift=0.05), "r", **known, **shares).status == "pass"
+    assert judge(Limits(max_lift=0.0499), "r", **known, **shares).status == "fail"
+
+
 def test_one_leaf_and_one_person_are_told_as_one():
     unread = [{"what": "scores", "leaves": 1, "trees": 1, "judged": "not"}]
     [check] = judged(Limits(max_certain=3), certain=0, unread=unread).checks
