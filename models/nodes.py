@@ -14,7 +14,7 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
-from maxent.models.release_content import Node
+from maxent.models.release_content import Node, Tree
 from maxent.models.sparse_counts import positive_counts
 
 
@@ -120,6 +120,13 @@ def parts_of(nodes: Sequence[Node]) -> Sequence[str | None]:
         return nodes.columns.parts
     found = [node.part_of for node in nodes]
     return found if any(found) else ()
+
+
+def parts_in_words(trees: Sequence[Tree]) -> tuple[str, ...]:
+    """The sentence on leaves that are parts of leaves of the tool; none where no leaf is."""
+    parts = sum(part is not None for tree in trees for part in parts_of(tree.nodes))
+    told = f"leaf sizes are the tool's: {parts:,} leaves are parts of its leaves, as it sends people without a value "
+    return (f"{told}by other splits",) if parts else ()
 
 
 def state_scores(nodes: Sequence[Node]) -> bool:

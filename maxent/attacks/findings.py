@@ -13,7 +13,7 @@ from maxent.attacks.differencing import Difference, Group
 from maxent.attacks.leaves import NO_CLASS, Attacked, after_facts, background_knowledge, homogeneity, uniqueness
 from maxent.attacks.linking import Links
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.nodes import attributes_of, parts_of
+from maxent.models.nodes import attributes_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.models.sparse_counts import total_count
@@ -101,11 +101,6 @@ class TreeAudit:
         individuals[self.leaves] = attacked.individuals
         of = np.append(self.places.whole, len(self.places))
         return Attacked(leaves[of], disclosed[of], individuals[of])
-
-    @property
-    def n_parts(self) -> int:
-        """Published leaves that are parts of a leaf of the tool."""
-        return sum(part is not None for part in parts_of(self.places.tree.nodes))
 
     def possible(self, *, told: bool = False) -> BoolArray:
         """The classes that records of each place can have, shape (n_places, n_classes); with what inner nodes tell."""

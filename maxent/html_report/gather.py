@@ -14,6 +14,7 @@ from maxent.html_report.trees import DRAWN, drawn_trees, tree_views
 from maxent.html_report.view import Person, ReleaseView
 from maxent.html_report.words import WORTH, number, shown
 from maxent.models.arrays import IntArray
+from maxent.models.nodes import parts_in_words
 from maxent.results.solved import Solved
 from maxent.text.estimate import target_line
 
@@ -69,7 +70,9 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         reliable=result.reliable,
         worth=WORTH[result.certificate],
         solver=tuple(_solver(result)),
-        notes=tuple(map(shown, (*map(target_line, result.targets.values()), *result.notes))),
+        notes=tuple(
+            map(shown, (*map(target_line, result.targets.values()), *parts_in_words(release.trees), *result.notes))
+        ),
         contradictions=tuple(shown(c) for c in result.contradictions[:SHOWN_CONTRADICTIONS]),
     )
 

@@ -9,6 +9,7 @@ from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import WORDS, Verdict
 from maxent.disclosure.registry import MEASURES
 from maxent.models.formats.conversion import Converted
+from maxent.models.nodes import parts_in_words
 from maxent.models.release import Release
 from maxent.models.text.display import Display, counted
 from maxent.results.solved import Solved
@@ -78,7 +79,8 @@ def print_review(review: Review) -> None:
 def review_display(review: Review) -> Display:
     """A review in a console, and in a notebook: a row for each number, and the verdict below."""
     model = _model(review)
-    below = [model, *review.unread_lines, *_lost(review, LONGEST_LIST), _worth(review), *_verdict(review)]
+    more = [*parts_in_words(review.release.trees), *review.unread_lines, *_lost(review, LONGEST_LIST)]
+    below = [model, *more, _worth(review), *_verdict(review)]
     return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
 
 
@@ -122,6 +124,7 @@ def _measured(review: Review, most: int) -> list[str]:
         *([] if review.estimate is None else map(target_line, review.estimate.targets.values())),
         _worth(review),
         _model(review),
+        *parts_in_words(review.release.trees),
         *review.unread_lines,
         *_lost(review, most),
     ]

@@ -497,3 +497,6 @@ def test_parts_of_a_leaf_of_the_tool_are_one_leaf(tmp_path):
         assert row["status"] == status
         assert ("all of its parts together" in row["said"]) == (status == "pass")
         assert checked.review.estimate.summary["truth"]["pure"] == (status == "fail")
+        checked.review.report(tmp_path / f"{status}.html")
+        told = (tmp_path / f"{status}.html").read_text(encoding="utf-8"), repr(checked.review)
+        assert ["leaf sizes are the tool" in each for each in told] == [status == "pass"] * 2

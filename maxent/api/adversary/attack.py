@@ -24,7 +24,7 @@ from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_count
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.columns import Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.nodes import statements_of
+from maxent.models.nodes import parts_in_words, statements_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
@@ -159,11 +159,7 @@ def _notes(
             "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
             "prove nothing of the people (maxent estimate takes in what the draws do prove)"
         )
-    if parts := sum(tree.n_parts for tree in trees):
-        yield (
-            f"leaf sizes are the tool's: {parts:,} leaves are parts of its leaves, as it sends people without a value "
-            "by other splits"
-        )
+    yield from parts_in_words(release.trees)
     if release.suppressed_below > 1:
         yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
     if release.rounded is not None:

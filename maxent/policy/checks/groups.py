@@ -13,7 +13,7 @@ from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
 from maxent.disclosure.limits import IDS
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.columns import NOTHING
-from maxent.models.nodes import each, statements_of
+from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.matter import (
     GROUP,
     LEAVES,
@@ -66,8 +66,8 @@ def _smallest(low: FloatArray, high: FloatArray) -> tuple[float, float] | None:
 
 
 def _min_leaf(of: Matter, limit: int) -> Finding:
-    parts = any(tree.n_parts for tree in of.review.audit.trees)
-    name = "records of the smallest leaf" + " of the tool, all of its parts together," * parts
+    parted = any(parts_of(tree.nodes) for tree in of.review.release.trees)
+    name = "records of the smallest leaf" + " of the tool, all of its parts together," * parted
     smallest = _smallest(*_sizes(of))
     if smallest is None:
         return unknown(name, "no leaf has any")
