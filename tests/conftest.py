@@ -1,9 +1,12 @@
 """Shared by all tests: importable helpers, a repeatable Hypothesis, and a browser."""
 
+import multiprocessing
 import os
 import shutil
 import signal
 import sys
+from collections.abc import Iterator
+from concurrent.futures import Executor, ProcessPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -38,3 +41,20 @@ def browser():
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=CHROMIUM_OPTIONS)
         yield browser
         browser.close()
+
+
+@pytest.fixture(scope="module")
+def other() -> Iterator[Executor]:
+    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def address():
+    """A scheduler and a worker of two threads, in this process."""
+    distributed = pytest.importorskip("distributed")
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
+    ) as local:
+        yield local.scheduler_address

@@ -7,7 +7,9 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
+from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
+from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
 from maxent.constraints.residuals import LinearRows
 from maxent.models.release import Boosting, Induction, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
@@ -111,3 +113,8 @@ def models(draw: Draw, *, private: int = 0, removed: bool = False, rules: Any = 
     style = Style(leaf="nothing", removal=removed)
     trees = [publish(draw, people, grow_anyhow(draw, people), style, Induction()) for _ in range(n)]
     return Case(people, boosted(people, trees, draw(rules)))
+
+
+def proved(case: Case) -> LeafCounts:
+    table = read_qi(case.people.qi, case.release)
+    return leaf_counts(case.release, build_cells(case.release, table), table.counts)

@@ -5,6 +5,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model, reader_for
 from maxent.models.reading import Reader
@@ -27,3 +29,9 @@ def reads(name: str, kind: str = "", **written: Any) -> Callable[..., Converted]
         return read_model(folder / name, **said)
 
     return read
+
+
+def hessian(scores: Any) -> Any:
+    """What a person weighs in the leaves of a tree of a logistic loss."""
+    share = 1 / (1 + np.exp(-scores))
+    return share * (1 - share)

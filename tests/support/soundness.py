@@ -5,13 +5,16 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.compiler import compile_program
+from maxent.constraints.program import Program
 from maxent.constraints.residuals import Evaluator
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.tables.qi_table import read_qi
 from support.strategies import SURE, Case, true_masses
 
 
-def check(case: Case, **options: Any) -> None:
-    """The true masses satisfy every constraint of the program, and nothing contradicts the table."""
+def check(case: Case, **options: Any) -> Program:
+    """The true masses satisfy every constraint of the program, which is returned; nothing contradicts the table."""
+    validate_release(case.release)
     table = read_qi(case.people.qi, case.release)
     for rounding in case.roundings:
         program = compile_program(case.release, table, rounding=rounding, confidence=SURE, **options)
@@ -24,3 +27,4 @@ def check(case: Case, **options: Any) -> None:
         assert internal.max(initial=0.0) <= 1e-9, str(program.internal[worst])
         assert evaluator.max_violation(truth) <= 1e-9
         assert program.contradictions == ()
+    return program

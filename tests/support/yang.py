@@ -57,3 +57,20 @@ def records() -> pd.DataFrame:
         bought = ["No"] * len(ages) if leaf in (5, 9) else ["Yes"] * 3 + ["No"]
         rows += [(age, gender, marital, answer, leaf) for age, answer in zip(ages, bought, strict=False)]
     return pd.DataFrame(rows, columns=["Age", "Gender", "Marital Status", "Bought", "leaf"])
+
+
+WIDE = (-3.0, 10.0)
+
+
+def wide_ranges(release):
+    return {a.name: WIDE for a in release.attributes if a.values is None}
+
+
+def chain(depth):
+    """A tree that cuts off one record after the other."""
+    nodes = []
+    for i in range(depth):
+        nodes.append(Node(f"N{i}", "q", (Branch(f"L{i}", le=float(i)), Branch(f"N{i + 1}", gt=float(i)))))
+        nodes.append(Node(f"L{i}", counts={"x": i % 2, "z": (i + 1) % 2}))
+    nodes.append(Node(f"N{depth}", counts={"x": 1, "z": 0}))
+    return Release(Target("y", ("x", "z")), (Attribute("q", "numeric"),), (Tree(tuple(nodes)),))

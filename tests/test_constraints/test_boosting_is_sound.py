@@ -8,32 +8,20 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.boosted import RULES, Rule, boosted, models
+from support.boosted import RULES, Rule, boosted, models, proved
+from support.soundness import check
 from support.strategies import Case, People, thorough, true_masses
 
 import maxent
 from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.kinds.boosting.leaf_counts import leaf_counts
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
-
-
-def check(case: Case) -> None:
-    """The true masses satisfy what is compiled, and nothing contradicts the table."""
-    program = compile_program(case.release, read_qi(case.people.qi, case.release))
-    assert Evaluator(program).max_violation(true_masses(case, program)) <= 1e-9
-    assert program.contradictions == ()
-
-
-def proved(case: Case) -> LeafCounts:
-    table = read_qi(case.people.qi, case.release)
-    return leaf_counts(case.release, build_cells(case.release, table), table.counts)
 
 
 @thorough(60)

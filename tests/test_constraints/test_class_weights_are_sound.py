@@ -12,14 +12,13 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 from sklearn.ensemble import ExtraTreesClassifier
 from sklearn.tree import DecisionTreeClassifier
-from support.boosted import RULES, Rule, boosted, models, satisfied
+from support.boosted import RULES, Rule, boosted, models, proved, satisfied
 from support.strategies import Case, People, thorough, true_masses
 
 import maxent
 from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.boosting.class_weights import LeafSum, number_of_class
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
 from maxent.constraints.program import Linear
 from maxent.constraints.residuals import Evaluator
 from maxent.constraints.symmetry.exchangeable import Exchangeable
@@ -45,11 +44,6 @@ def test_the_truth_satisfies_what_values_under_class_weights_say(case: Case) -> 
     assert program.contradictions == ()
     grown = any(len(tree.nodes) > 1 for tree in case.release.trees)
     assert grown <= bool(len(proved(case)) or proved(case).sums) or "rounding" in proved(case).lost[0]
-
-
-def proved(case: Case) -> LeafCounts:
-    table = read_qi(case.people.qi, case.release)
-    return leaf_counts(case.release, build_cells(case.release, table), table.counts)
 
 
 COLOURS = Attribute("Colour", "categorical", ("red", "blue"))

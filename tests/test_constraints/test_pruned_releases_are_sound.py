@@ -8,19 +8,18 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.strategies import SURE, Case, People, Style, cases, populations, thorough, true_masses
+from support.soundness import check
+from support.strategies import Case, People, Style, cases, populations, thorough
 
 from maxent.api.adversary.explain import explain
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program import Linear, Program
-from maxent.constraints.residuals import Evaluator
 from maxent.formulas.latex import latex_document
 from maxent.models.defenses.error_risk.prune import prune_erp
 from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
-from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.tables.hierarchies import Hierarchy
@@ -46,21 +45,6 @@ METHODS = st.sampled_from((*OF_FORESTS, best))
 PUBLISH = st.sampled_from(("labels", "rates", "counts"))
 KS = st.integers(1, 8)
 KNOWLEDGE = st.sampled_from((None, None, ("rate",), ("label", "internal"), ("label", "rate", "internal")))
-
-
-def check(case: Case, knowledge: Any = None) -> Program:
-    """Compile, and let the true masses judge."""
-    validate_release(case.release)
-    table = read_qi(case.people.qi, case.release)
-    for rounding in case.roundings:
-        program = compile_program(case.release, table, rounding=rounding, confidence=SURE, knowledge=knowledge)
-        truth = true_masses(case, program)
-        evaluator = Evaluator(program)
-        linear = evaluator.linear.violation(truth)
-        assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
-        assert evaluator.internal.violation(truth).max(initial=0.0) <= 1e-9
-        assert program.contradictions == ()
-    return program
 
 
 def training_of(people: People, order: Any = "sorted") -> Training:
@@ -111,7 +95,10 @@ def test_trees_of_every_inducer(
     training = training_of(people, growth.order)
     release = restate(method(induce(training, growth, inner_counts=inner), k), publish)
     in_order = {a.name: a for a in release.attributes}
-    check(Case(replace(people, attributes=tuple(in_order[a.name] for a in people.attributes)), release), knowledge)
+    check(
+        Case(replace(people, attributes=tuple(in_order[a.name] for a in people.attributes)), release),
+        knowledge=knowledge,
+    )
 
 
 @st.composite
@@ -149,7 +136,10 @@ def test_merged_branches(
     asked: Any = {"remove": remove, "publish": publish, "hierarchies": data.draw(hierarchies(people))}
     release = restate(optimal_subtree(grown, Limits(k=k), training, **asked).release, publish)
     in_order = {a.name: a for a in people.attributes}
-    check(Case(replace(people, attributes=tuple(in_order[a.name] for a in release.attributes)), release), knowledge)
+    check(
+        Case(replace(people, attributes=tuple(in_order[a.name] for a in release.attributes)), release),
+        knowledge=knowledge,
+    )
 
 
 @thorough(150)
@@ -166,7 +156,7 @@ def test_merged_branches(
 )
 def test_trees_of_the_tests_own(case: Case, method: Any, k: int, publish: Any, knowledge: Any) -> None:
     assume(k <= len(case.people))
-    check(replace(case, release=restate(method(restate(case.release, "counts"), k), publish)), knowledge)
+    check(replace(case, release=restate(method(restate(case.release, "counts"), k), publish)), knowledge=knowledge)
 
 
 @thorough(60)

@@ -195,16 +195,6 @@ def test_calls_of_lost_workers_are_made_again(monkeypatch, times, between):
         Workers(2).map(pow, [(2, 2)], lambda *what: None)
 
 
-@pytest.fixture(scope="module")
-def address():
-    """A scheduler and a worker of two threads, in this process."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
-    ) as local:
-        yield local.scheduler_address
-
-
 def made(release, people, folder, **options):
     """An estimate in parts of a few rows each: its summary, and its files."""
     folder.mkdir()

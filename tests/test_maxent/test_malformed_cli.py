@@ -102,19 +102,13 @@ DOCUMENTS = {
     "target no object": (("target",), "Salary", "document: target: expected an object, found 'Salary'"),
     "no target name": (("target", "name"), "", "target: name: expected a non-empty string"),
     "no classes": (("target", "classes"), [], "target: classes: expected a non-empty list"),
-    "class twice": (
-        ("target", "classes"),
-        ["<=50K", "<=50K", ">50K"],
-        "target: classes: expected classes that are all",
-    ),
+    "class twice": (("target", "classes"), ["<=50K", "<=50K", ">50K"],
+        "target: classes: expected classes that are all"),
     "class a number": (("target", "classes"), ["<=50K", 50], "target: classes: expected a list of classes"),
     "attributes no list": (("attributes",), {}, "document: attributes: expected a non-empty list"),
     "attribute twice": (("attributes", 3), BASE["attributes"][1], "attribute Age: name: expected a name that no other"),
-    "attribute is target": (
-        ("attributes", 3),
-        {"name": "Salary", "type": "numeric"},
-        "attribute Salary: name: expected",
-    ),
+    "attribute is target": (("attributes", 3), {"name": "Salary", "type": "numeric"},
+        "attribute Salary: name: expected"),
     "attribute type": (("attributes", 1, "type"), "real", "attribute Age: type: expected one of categorical, numeric"),
     "no values": (("attributes", 0, "values"), REMOVE, "attribute Education: values: expected a non-empty list"),
     "values of a number": (("attributes", 1, "values"), ["1"], "attribute Age: values: expected no values"),
@@ -134,42 +128,24 @@ DOCUMENTS = {
     "unknown attribute": ((*N2, "attribute"), "Ages", "node N2: attribute: expected the name of an attribute"),
     "no branches": ((*N2, "branches"), [], "node N2: branches: expected a non-empty list of branches"),
     "dangling": ((*N2, "branches", 1, "child"), "L9", "node N2, branch 2: child: expected the id of a node"),
-    "shared child": (
-        (*N2, "branches", 1, "child"),
-        "L2",
-        "node N2, branch 2: child: expected a node that is the child",
-    ),
+    "shared child": ((*N2, "branches", 1, "child"), "L2",
+        "node N2, branch 2: child: expected a node that is the child"),
     "cycle": ((*N2, "branches", 1, "child"), "N1", "node N2, branch 2: child: expected a node that is not above"),
     "orphan": ((*NODES, 5), {"id": "L4", "label": ">50K"}, "node L4: id: expected a node that some branch leads to"),
     "value outside": ((*N1, "branches", 1, "in"), ["PhD"], "node N1, branch 2: in: expected values of Education"),
     "overlap": ((*N1, "branches", 1, "in"), ["Masters", "Doctorate"], "node N1, branch 2: in: expected values that no"),
-    "not covered": (
-        (*N2, "branches", 1, "gt"),
-        40,
-        "node N2: branches: expected branches that cover every value of Age",
-    ),
-    "intervals overlap": (
-        (*N2, "branches", 1, "gt"),
-        30,
-        "node N2, branch 2: le, gt: expected an interval that no other",
-    ),
-    "in of a number": (
-        (*N2, "branches", 0),
-        {"in": ["1"], "child": "L2"},
-        "node N2, branch 1: in: expected no such key",
-    ),
+    "not covered": ((*N2, "branches", 1, "gt"), 40,
+        "node N2: branches: expected branches that cover every value of Age"),
+    "intervals overlap": ((*N2, "branches", 1, "gt"), 30,
+        "node N2, branch 2: le, gt: expected an interval that no other"),
+    "in of a number": ((*N2, "branches", 0), {"in": ["1"], "child": "L2"},
+        "node N2, branch 1: in: expected no such key"),
     "le of a category": ((*N1, "branches", 0, "le"), 1, "node N1, branch 1: le: expected no such key"),
-    "bound a string": (
-        (*N2, "branches", 0, "le"),
-        "37.5",
-        "node N2, branch 1: le: expected a finite number, found '37.5'",
-    ),
+    "bound a string": ((*N2, "branches", 0, "le"), "37.5",
+        "node N2, branch 1: le: expected a finite number, found '37.5'"),
     "label on inner": ((*N2, "label"), ">50K", "node N2: label: expected no such key on an inner node"),
-    "label unknown": (
-        (*L1, "label"),
-        "rich",
-        "node L1: label: expected a class of the target (<=50K, >50K), found 'rich'",
-    ),
+    "label unknown": ((*L1, "label"), "rich",
+        "node L1: label: expected a class of the target (<=50K, >50K), found 'rich'"),
     "rate above 1": ((*L1, "error_rate"), 1.5, "node L1: error_rate: expected a number from 0 to 1, found 1.5"),
     "rate too high": ((*L1, "error_rate"), 0.75, "node L1: error_rate: expected at most 0.5"),
     "rate without label": ((*L1, "label"), REMOVE, "node L1: label: expected the class that error_rate is about"),
@@ -182,7 +158,7 @@ DOCUMENTS = {
     "n against children": ((*N2, "n"), 3, "node N2: n: expected"),
     "suppressed count": (("release", "suppressed_below"), 3, "node L2: counts of >50K: expected 0 or at least 3"),
     "huge number": ((*L1, "n"), 10**400, "node L1: n: expected a whole number"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", DOCUMENTS.values(), ids=DOCUMENTS)
@@ -225,10 +201,8 @@ TABLES = {
     "header only": (b"Education,Age\n", "qi.csv: rows: individuals: expected at least one individual, found no rows"),
     "no column": (b"Education\nMasters\n", "qi.csv: header: Age: expected a column of this name"),
     "column twice": (b"Age,Education,Age\n1,Masters,1\n", "qi.csv: header: Age: expected one column of this name"),
-    "unknown value": (
-        b"Education,Age\nMaster,30\n",
-        "qi.csv: line 2: Education: expected one of 'Masters', 'Doctorate'",
-    ),
+    "unknown value": (b"Education,Age\nMaster,30\n",
+        "qi.csv: line 2: Education: expected one of 'Masters', 'Doctorate'"),
     "missing value": (b"Education,Age\n,30\n", "qi.csv: line 2: Education: expected a value"),
     "missing number": (b"Education,Age\nMasters,\n", "qi.csv: line 2: Age: expected a finite number"),
     "no number": (b"Education,Age\nMasters,old\n", "qi.csv: line 2: Age: expected a finite number, found 'old'"),
@@ -236,15 +210,13 @@ TABLES = {
     "inf": (b"Education,Age\nMasters,inf\n", "qi.csv: line 2: Age: expected a finite number, found 'inf'"),
     "ragged": (b"Education,Age\nMasters,30\nMasters\n", "qi.csv: line 3:"),
     "semicolons": (b"Education;Age\nMasters;30;1\n", "qi.csv: header: Education: expected a column of this name"),
-    "UTF-16 without a mark": (
-        QI.encode("utf-16-le"),
-        "expected CSV text in UTF-8 (--csv-encoding names another encoding)",
-    ),
+    "UTF-16 without a mark": (QI.encode("utf-16-le"),
+        "expected CSV text in UTF-8 (--csv-encoding names another encoding)"),
     "no encoding": (b"Education,Age\nMa\x81\x8dtres,30\n", "can be told (name it: --csv-encoding cp1252, say)"),
     "NUL": (b"Education,Age\nMasters\0,30\n", "qi.csv: line 2: encoding: expected"),
     "Parquet named CSV": (b"PAR1....", "qi.csv: file: format: expected CSV text"),
     "Excel": (b"PK\x03\x04....", "qi.csv: file: format: expected CSV text"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", TABLES.values(), ids=TABLES)
@@ -260,20 +232,14 @@ EXTRA = {
     "truth: no target": ("--truth", QI, "x.csv: header: Salary: expected a column of this name"),
     "truth: unknown class": ("--truth", TRUTH.replace("<=50K", "50K"), "x.csv: line 2: Salary: expected one of"),
     "facts: nobody": ("--facts", "Age,Salary\n99,>50K\n", "x.csv: line 2"),
-    "facts: private": (
-        "--facts",
-        "SportsCar,Salary\nyes,>50K\n",
-        "x.csv: header: SportsCar: expected public attributes",
-    ),
+    "facts: private": ("--facts", "SportsCar,Salary\nyes,>50K\n",
+        "x.csv: header: SportsCar: expected public attributes"),
     "facts: too many": ("--facts", "Age,Salary,count\n50,>50K,5\n", "x.csv: line 2: count: expected at most the 4"),
     "marginal: sum": ("--marginal", "Salary,count\n<=50K,1\n>50K,1\n", "x.csv: rows: count: expected counts that sum"),
-    "marginal: twice": (
-        "--marginal",
-        "Salary,count\n>50K,5\n>50K,5\n",
-        "x.csv: line 3: Salary: expected each class once",
-    ),
+    "marginal: twice": ("--marginal", "Salary,count\n>50K,5\n>50K,5\n",
+        "x.csv: line 3: Salary: expected each class once"),
     "marginal: shares": ("--marginal", "Salary,probability\n<=50K,1.5\n", "x.csv: line 2: probability: expected"),
-}
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", EXTRA.values(), ids=EXTRA)

@@ -49,16 +49,6 @@ def test_what_is_no_address_is_refused_before_anything_is_read(tmp_path, monkeyp
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.fixture(scope="module")
-def address():
-    """A scheduler and a worker of two threads, in this process."""
-    distributed = pytest.importorskip("distributed")
-    with distributed.LocalCluster(
-        n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
-    ) as local:
-        yield local.scheduler_address
-
-
 def told(capsys, call):
     """What a call says, without seconds and memory."""
     status = main([*call, "--json"])

@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.paths import merging
 
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
@@ -36,11 +37,6 @@ RELEASE = Release(
     ),
     (),
 )
-
-
-def merging(path: Path) -> str:
-    """A pattern that only this file matches: a single file is merged when it is large, and by a pattern always."""
-    return str(path.with_name(f"{path.name[:-1]}[{path.name[-1]}]"))
 
 
 def outcome(source, release=RELEASE, **options):

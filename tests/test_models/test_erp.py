@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.strategies import Style, cases, leaves_of, populations, thorough
-from support.yang import RANGES, figure_1
+from support.yang import RANGES, chain, figure_1, wide_ranges
 
 from maxent.models.defenses.error_risk.prune import Cut, collapse, erp_cuts, prune_erp
 from maxent.models.defenses.leaf_pruning import prune_parent
@@ -17,16 +17,11 @@ from maxent.models.release import Attribute, Branch, Defense, Node, Release, Tar
 from maxent.models.trees.reidentification import measure_risk
 
 COUNTS = st.sampled_from((Style(leaf="counts"), Style(leaf="all", inner="counts")))
-WIDE = (-3.0, 10.0)
 RULES = st.sampled_from(("twig", "literal"))
 
 
 def counted_cases():
     return cases(populations(rows=(10, 60)), style=COUNTS, trees=(1, 2))
-
-
-def wide_ranges(release):
-    return {a.name: WIDE for a in release.attributes if a.values is None}
 
 
 def subtree(tree, node):
@@ -169,16 +164,6 @@ def test_of_equal_ratios_the_innermost_branch_goes_first():
     release = Release(Target("y", ("x", "z")), (Attribute("q", values=tuple("1234")),), (Tree(nodes),))
     for rule in ("twig", "literal"):
         assert [cut.node for cut in erp_cuts(release, 2, rule=rule)] == ["w"]
-
-
-def chain(depth):
-    """A tree that cuts off one record after the other."""
-    nodes = []
-    for i in range(depth):
-        nodes.append(Node(f"N{i}", "q", (Branch(f"L{i}", le=float(i)), Branch(f"N{i + 1}", gt=float(i)))))
-        nodes.append(Node(f"L{i}", counts={"x": i % 2, "z": (i + 1) % 2}))
-    nodes.append(Node(f"N{depth}", counts={"x": 1, "z": 0}))
-    return Release(Target("y", ("x", "z")), (Attribute("q", "numeric"),), (Tree(tuple(nodes)),))
 
 
 @pytest.mark.slow

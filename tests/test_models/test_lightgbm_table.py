@@ -1,12 +1,11 @@
 """The table that LightGBM makes of its trees: what a training table proves of it, and what is no such table."""
 
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from support.models import reads
+from support.models import hessian, reads
 
 from maxent.models.errors import InvalidInput
 from maxent.models.trees.predict import predict_proba
@@ -23,11 +22,6 @@ BASE = np.log(1 / 2)
 LEAF = np.where(np.where(np.isnan(AGES), False, AGES <= 35), np.where(np.array(COLOURS) == "red", 0, 1), 2)
 VALUES = np.array([0.3, -0.4, 0.1])
 SECOND = -0.2
-
-
-def hessian(scores: Any) -> Any:
-    share = 1 / (1 + np.exp(-scores))
-    return share * (1 - share)
 
 
 def text(base: float = BASE) -> str:

@@ -1,13 +1,13 @@
 """Parquet values of every type: read as text or numbers, or refused by row; merged as when small."""
 
 import gc
-from pathlib import Path
 
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from support.paths import merging
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
@@ -18,11 +18,6 @@ from maxent.models.tables.training import read_training
 from maxent.studies.study_file import load_study
 
 TARGET = Target("T", ("0", "1"))
-
-
-def merging(path: Path) -> str:
-    """A pattern that only this file matches: it is read out of core."""
-    return str(path.with_name(f"{path.name[:-1]}[{path.name[-1]}]"))
 
 
 def saved(path, **columns):

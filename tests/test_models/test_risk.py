@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.strategies import NUMBERS, Style, cases, populations, thorough
-from support.yang import RANGES, figure_1
+from support.yang import RANGES, chain, figure_1, wide_ranges
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
@@ -15,15 +15,10 @@ from maxent.models.tables.qi_table import read_qi
 from maxent.models.trees.reidentification import error_risk_ratio, measure_risk, ranges_of
 
 COUNTS = st.sampled_from((Style(leaf="counts"), Style(leaf="all", inner="counts"), Style(leaf="counts", removal=True)))
-WIDE = (-3.0, 10.0)
 
 
 def counted_cases():
     return cases(style=COUNTS)
-
-
-def wide_ranges(release):
-    return {a.name: WIDE for a in release.attributes if a.values is None}
 
 
 def boxes(release, ranges):
@@ -139,16 +134,6 @@ def test_the_lemma_fails_when_the_boxes_of_some_leaves_are_left_out():
     assert risk.R["r"] == 2
     assert risk.R_branch["r"] == risk.R["a"] == 4
     assert risk.R["b"] == inf
-
-
-def chain(depth):
-    """A tree that cuts off one record after the other."""
-    nodes = []
-    for i in range(depth):
-        nodes.append(Node(f"N{i}", "q", (Branch(f"L{i}", le=float(i)), Branch(f"N{i + 1}", gt=float(i)))))
-        nodes.append(Node(f"L{i}", counts={"x": i % 2, "z": (i + 1) % 2}))
-    nodes.append(Node(f"N{depth}", counts={"x": 1, "z": 0}))
-    return Release(Target("y", ("x", "z")), (Attribute("q", "numeric"),), (Tree(tuple(nodes)),))
 
 
 def test_deep_trees():

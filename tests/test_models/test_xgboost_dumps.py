@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.models import reads
+from support.models import hessian, reads
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import reader_for
@@ -28,11 +28,6 @@ SECOND = 0.25
 
 def reached() -> Any:
     return np.where(LEFT & ~RED, 0, np.where(LEFT, 1, 2))
-
-
-def hessian(scores: Any) -> Any:
-    share = 1 / (1 + np.exp(-scores))
-    return share * (1 - share)
 
 
 def covers(base: float) -> list[float]:

@@ -37,17 +37,6 @@ def named(result):
     return {c.origin.node or c.origin.place for c in result.contradictions}
 
 
-def test_counts_of_a_node_against_the_rates_below(document, qi):
-    node(document, "N1")["counts"] = {"<=50K": 7, ">50K": 4}  # the rates below make it 5 and 6
-    result = maxent.estimate(parse_release(document, "d1"), qi)
-    assert result.summary["status"] == "inconsistent"
-    assert result.summary["certificate"] == "none"
-    assert not result.reliable
-    assert "N1" in named(result) or {"L1", "L2"} & named(result)
-    assert sum(c.amount for c in result.contradictions) <= 2 + 1e-6
-    assert result.probabilities.sum(axis=1) == pytest.approx(1.0)
-
-
 def test_a_table_of_other_people(document, qi):
     for n in document["trees"][0]["nodes"]:
         n.pop("n", None)

@@ -1,9 +1,7 @@
 """Whole tables against every table that there is: small releases, made up of people, with all tables enumerated."""
 
-import multiprocessing
 from collections import Counter
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import dataclass
 from itertools import combinations_with_replacement, product
 from typing import Any
@@ -165,13 +163,6 @@ def there(case: Case) -> Reconstruction:
     known = None if table is None else read_known(table, case.release)
     how = Rebuilding(None if case.states not in ("suppressed", "rounded") or known is not None else len(case.people))
     return reconstruct_release(case.release, known, how, run=rebuild_here)
-
-
-@pytest.fixture(scope="module")
-def other() -> Iterator[Executor]:
-    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
-        yield found
 
 
 def cells(found: Reconstruction) -> list[list[set[Any]]]:

@@ -1,9 +1,7 @@
 """Worlds counted and sampled against every world there is, and witnesses against the statements."""
 
 import math
-import multiprocessing
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from typing import Any
 
 import numpy as np
@@ -27,13 +25,6 @@ from maxent.solvers.worlds.settle import Patience
 from maxent.solvers.worlds.weighing.equally import Weighed, weigh
 from maxent.solvers.worlds.weighing.sampling import agreement
 from maxent.solvers.worlds.witness import NoWitness, Witness, witness
-
-
-@pytest.fixture(scope="module")
-def other() -> Iterator[Executor]:
-    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
-        yield found
 
 
 def patience() -> Patience:

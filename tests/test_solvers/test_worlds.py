@@ -1,10 +1,8 @@
 """Bounds for whole people against every world there is."""
 
-import multiprocessing
 import os
 import signal
-from collections.abc import Iterator
-from concurrent.futures import Executor, ProcessPoolExecutor
+from concurrent.futures import Executor
 from dataclasses import replace
 from typing import Any
 
@@ -34,13 +32,6 @@ from maxent.solvers.worlds.likely import likely
 from maxent.solvers.worlds.rows import scaled
 from maxent.solvers.worlds.settle import Patience
 from maxent.text.bounds import bounds_lines
-
-
-@pytest.fixture(scope="module")
-def other() -> Iterator[Executor]:
-    """A process without highspy, in which CP-SAT can be: one for all tests, as starting it takes a second."""
-    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as found:
-        yield found
 
 
 def there(program: Program, low: Any, high: Any) -> WholeBounds:
