@@ -1,13 +1,16 @@
-r"""Formulas and options for the site.
+r"""Formulas, options and parameters for the site.
 
 ``$...$`` and ``$$...$$`` become MathML, which browsers show without a script. ``<!-- options -->`` becomes a table of
-the options of each command.
+the options of each command. Functions whose parameters a dataclass states have these, and their help.
 """
 
+import inspect
 import re
 from collections.abc import Iterator
+from importlib import import_module
 from typing import Any
 
+import griffe
 from latex2mathml.converter import convert
 from typer.main import get_command
 
@@ -56,3 +59,24 @@ def _options(name: str, command: Any) -> Iterator[str]:
 def _plain(text: str) -> str:
     """Text of a help, on one line, whose signs mean nothing to Markdown."""
     return re.sub(r"([\\`*_<|])", r"\\\1", " ".join(text.split()))
+
+
+class Calls(griffe.Extension):
+    """Functions as `maxent.api.calling.takes` makes them: what reads the source alone does not see their parameters."""
+
+    def on_function_instance(self, *, func: griffe.Function, **_: Any) -> None:
+        if not any(str(each.value).startswith("takes") for each in func.decorators):
+            return
+        found = getattr(import_module(func.module.path), func.name)
+        func.docstring = griffe.Docstring(inspect.getdoc(found) or "", parent=func)
+        func.parameters = griffe.Parameters(
+            *(
+                griffe.Parameter(
+                    each.name,
+                    annotation=str(each.annotation),
+                    kind=griffe.ParameterKind(each.kind.description),
+                    default=None if each.default is each.empty else repr(each.default),
+                )
+                for each in inspect.signature(found).parameters.values()
+            )
+        )

@@ -8,6 +8,7 @@ import json
 import pickle
 import zlib
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
@@ -27,7 +28,6 @@ from maxent.models.errors import MaxentError, NoAnswerInTime
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Release
 from maxent.results.reliability import unwarned
-from maxent.results.solved import estimate_numbers, sensitive_rows, target_rows
 from maxent.studies.data import Packed
 from maxent.studies.points import failure
 
@@ -196,22 +196,18 @@ def _numbered(nodes: list[dict[str, Any]]) -> Iterator[dict[str, Any]]:
 
 def numbers_of(release: Release, training: Training, sensitive: tuple[int, ...], seed: int) -> dict[str, Any]:
     """The numbers that limits are about, by the estimate, the attacks and the truth."""
-    from maxent.api.adversary.attack import audit_case
-    from maxent.api.adversary.estimate import Solving, estimate_case
+    from maxent.api.adversary.audit import assess
+    from maxent.api.adversary.estimate import Solving
     from maxent.api.case import Case
     from maxent.api.compile import Knowledge
     from maxent.models.tables.qi_table import people_of
 
     table, truth = people_of(training)
     case = Case(release, table, truth=truth, sensitive=sensitive, informed=True)
-    attacks = audit_case(case).summary
-    numbers: dict[str, Any] = {"status": "time_limit", **audited(attacks)}
-    try:
-        estimate = estimate_case(case, Knowledge(), Solving(seed=seed, time_limit=SECONDS))
-        numbers |= estimate_numbers(estimate)
-        numbers |= {**target_rows(estimate, attacks), **sensitive_rows(estimate, attacks)}
-    except NoAnswerInTime:
-        pass  # what groups prove is known, and a limit that they do not break is not known to be kept
+    found = assess(case, Knowledge(), Solving(seed=seed, time_limit=SECONDS))
+    numbers: dict[str, Any] = {"status": "time_limit", **audited(found.audit.summary)}
+    with suppress(NoAnswerInTime):
+        numbers |= found.row  # what groups prove is known, and a limit that they do not break is not known to be kept
     return {key: _plain(numbers[key]) for key in KEPT if key in numbers}
 
 

@@ -15,14 +15,11 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.judging import judge_informed
 from maxent.disclosure.limits import Limits, Verdict, limits_of
-from maxent.disclosure.registry import audited
 from maxent.models.text.display import Display, Shown
 from maxent.results.solved import (
     Solved,
+    assessed_numbers,
     described,
-    estimate_numbers,
-    sensitive_rows,
-    target_rows,
     unread_of,
 )
 from maxent.text.estimate import estimate_display
@@ -129,10 +126,8 @@ class Estimate(Shown, Solved):
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
         """The numbers by the keys of `maxent.disclosure.registry`, with what attacks find, as in a comparison."""
-        attacks = self._attacks
-        found = audited(attacks) | target_rows(self, attacks) | sensitive_rows(self, attacks)
         named = {"release": "release", "defense": described(self.program.release)}
-        return {**named, **estimate_numbers(self), **found}
+        return {**named, **assessed_numbers(self, self._attacks)}
 
     @cached_property
     def _attacks(self) -> Mapping[str, Any]:

@@ -207,6 +207,12 @@ class Once:
         return self.made[0]
 
 
+def assessed_numbers(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an estimate and of attacks on the same case, by the keys of `maxent.disclosure.registry`."""
+    found = target_rows(result, attacks) | sensitive_rows(result, attacks)
+    return {**estimate_numbers(result), **audited(attacks), **found}
+
+
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
     """The key ``targets`` of a row, each of several sensitive columns by itself; nothing of a single one."""
     found = attacks.get("targets", {})

@@ -18,7 +18,7 @@ from maxent.models.reading import reader_of
 from maxent.models.tables.qi_table import people_of
 from maxent.results.reliability import unwarned
 from maxent.studies.data import Packed, Protocol, split, unpack
-from maxent.studies.options import ATTACK, ESTIMATE, FILES, OPTIONS, RELEASE, method_of, part
+from maxent.studies.options import ESTIMATE, FILES, OPTIONS, RELEASE, method_of, part
 from maxent.studies.study_file import Point
 from maxent.text.spelling import in_study, respelled
 
@@ -90,8 +90,8 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     MaxentError
         When the defense, an attack or the estimate refuses what it is given.
     """
-    from maxent.api.adversary.attack import audit_case
-    from maxent.api.adversary.estimate import Solving, estimate_case
+    from maxent.api.adversary.audit import assess
+    from maxent.api.adversary.estimate import Solving
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
     from maxent.results.solved import estimate_numbers
@@ -99,17 +99,19 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     options = dict(point.options)
     release = tuple(part(options, RELEASE).items())
     made = _made(packed, protocol, point.seed, point.fold, release)
+    chosen = part(options, [*ESTIMATE, "rounding"])
+    estimated = chosen.pop("estimate", True)
+    known, how = taken(Knowledge, chosen), taken(Solving, {**chosen, "seed": point.seed})
+    found = assess(made.case, known, how, **part(options, ("min_size", "background")))
     begin = time.perf_counter()
-    attacks = audit_case(made.case, **part(options, ATTACK)).summary
+    attacks = found.audit.summary
     seconds = {"seconds_release": made.seconds, "seconds_attacks": time.perf_counter() - begin}
     row = {**audited(attacks), **made.numbers}
-    chosen = part(options, [*ESTIMATE, "rounding"])
-    if not chosen.pop("estimate", True):
+    if not estimated:
         return {"status": AUDITED, "individuals": attacks["individuals"], **row, **seconds}
     if made.case.records is not None:
         check_unused("trees, and these are records", knowledge=chosen.get("knowledge"))
-    how = taken(Solving, {**chosen, "seed": point.seed})
-    result = estimate_case(made.case, taken(Knowledge, chosen), how)
+    result = found.estimate
     return {
         **estimate_numbers(result),
         "solver": result.backend,

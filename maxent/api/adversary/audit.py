@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from maxent.api import options
 from maxent.api.adversary.attack import audit_case, check_options
-from maxent.api.adversary.estimate import Solving, mending
+from maxent.api.adversary.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge
@@ -19,6 +20,8 @@ from maxent.evidence.attacked_controls import attacked_controls
 from maxent.evidence.sensitive import sensitive_codes
 from maxent.models.errors import check_unused
 from maxent.models.text.arguments import check_flags
+from maxent.results.estimate import Estimate
+from maxent.results.solved import assessed_numbers
 
 
 @takes(options.Auditing)
@@ -132,6 +135,38 @@ class Attacking(options.Sensitive, options.Confident, options.Risk, options.Prin
     def of_trees(self, tables: Tables) -> dict[str, Any]:
         """The options that only trees have, for `maxent.api.case.read_case`."""
         return {"facts": tables.facts, "risk": self.risk or None, "control": tables.control}
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What attacks and the estimate find of a case, each when it is first asked for."""
+
+    case: Case
+    known: Knowledge
+    how: Solving
+    min_size: int = 1
+    background: int = 1
+    progress: Progress | None = None
+
+    @cached_property
+    def audit(self) -> Audit | RecordsAudit:
+        """The attacks on it."""
+        return audit_case(self.case, min_size=self.min_size, background=self.background, rounding=self.known.rounding)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The estimate of it."""
+        return estimate_case(self.case, self.known, self.how, progress=self.progress)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The numbers of both, by the keys of `maxent.disclosure.registry`."""
+        return assessed_numbers(self.estimate, self.audit.summary)
+
+
+def assess(case: Case, known: Knowledge, how: Solving, **attacking: Any) -> Assessment:
+    """The assessment of a case: attacks with ``min_size`` and ``background``, the estimate, and their row."""
+    return Assessment(case, known, how, **attacking)
 
 
 def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
