@@ -203,7 +203,8 @@ def _next(turn: Synchronized[int], calls: int, patience: float | None = None) ->
 def _answering(turn: Synchronized[int], pipe: Connection) -> None:
     """Make calls that another process has: a function with a list of arguments, and again."""
     while True:
-        make_calls(turn, *pipe.recv(), pipe)
+        function, calls = pipe.recv()
+        make_calls(turn, function, calls, pipe)
 
 
 def make_calls(
