@@ -103,10 +103,6 @@ class OptimalityConditions:
         of_z[columns], of_y[rows[kept_rows]] = of_columns, found[1]
         return of_z, of_y
 
-    def correct(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray, tolerance: float) -> bool:
-        """Correct the active set where the answer contradicts it; returns whether anything changed."""
-        return self.add_violated(z, side, bound, 0.1 * tolerance) or self.drop_wrong(z, y, side, bound)
-
     def drop_wrong(self, z: FloatArray, y: FloatArray, side: IntArray, bound: IntArray) -> bool:
         """Release rows and bounds whose multiplier has the wrong sign; whether there were any."""
         sign = np.where(self.equations, 0.0, side * y / self._unit)

@@ -86,7 +86,9 @@ def solve_by_conjugate_gradients(
     precondition = Blocks.of(matrix).factored(variance)
 
     def product(direction: FloatArray) -> FloatArray:
-        return matrix @ (masses * problem.centred(transposed @ direction, masses)) + ridge * direction
+        spread = problem.centred(transposed @ direction, masses)
+        applied: FloatArray = matrix @ (masses * spread) + ridge * direction
+        return applied
 
     found: FloatArray = cg(Conjugate(product, right, precondition), ACCURACY, STEPS, lambda: clock.stop() is not None)
     return found

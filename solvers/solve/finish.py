@@ -14,8 +14,7 @@ from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Options
 from maxent.solvers.conic.fitted_multipliers import fitted
 from maxent.solvers.conic.kkt import VANISHING, Active
-from maxent.solvers.conic.polish import polish
-from maxent.solvers.conic.polish_many import polish_many
+from maxent.solvers.conic.polish import polish, polish_many
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution
 
