@@ -195,7 +195,8 @@ def _parameter(found: Any, hint: Any) -> Parameter:
     inner = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
     choices = get_args(inner[0]) if get_origin(inner[0]) is Literal else ()
     several: dict[Any, type] = {} if about.files else {Sequence[str]: list, Mapping[str, Any]: dict}
-    kind = str if choices else inner[0] if inner[0] in (int, float, bool, str) else several.get(inner[0], object)
+    as_text = bool(choices) or (len(inner) > 1 and str in inner)
+    kind = str if as_text else inner[0] if inner[0] in (int, float, bool, str) else several.get(inner[0], object)
     return Parameter(found.name, found.default, kind, choices, inner != [hint], about)
 
 

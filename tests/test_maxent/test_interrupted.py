@@ -18,7 +18,6 @@ from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
-from maxent.api import case
 from maxent.api import compile as compile_module
 from maxent.api.adversary import estimate as engine
 from maxent.constraints.residuals import Evaluator
@@ -203,7 +202,7 @@ def test_before_solving_there_is_nothing_to_give(monkeypatch, capsys):
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(60)
 
-    monkeypatch.setattr(case, "read_case", interrupt)
+    monkeypatch.setattr(engine, "read_case", interrupt)
     assert main(["estimate", *FILES]) == 130
     assert capsys.readouterr().out == ""
 
