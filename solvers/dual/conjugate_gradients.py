@@ -13,7 +13,6 @@ from scipy import sparse
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.clock import Clock
-from maxent.solvers.dual.block_factors import RIDGE, Blocks
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 
 # Products with the matrix, at most.
@@ -79,6 +78,8 @@ def solve_by_conjugate_gradients(
     Rows may repeat each other as long as the right side agrees, as gradients do: the `RIDGE` that the blocks have on
     their diagonals is added here, too, lest rounding grows along what they repeat. The preconditioner is the blocks.
     """
+    from maxent.solvers.dual.block_factors import RIDGE, Blocks  # others who take `cg` do without
+
     matrix = problem.matrix[rows]
     transposed = sparse.csr_matrix(matrix.T)
     variance = problem.variance(masses)

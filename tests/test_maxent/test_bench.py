@@ -225,7 +225,7 @@ def test_none_to_rely_on(capsys, third_party):
 
 
 WRONG = {
-    "unknown back end": (["--backends", "newton,newtn"], "scipy, found 'newtn'; did you mean 'newton'?"),
+    "unknown back end": (["--backends", "newton,newtn"], "textbook, found 'newtn'; did you mean 'newton'?"),
     "no back end": (
         ["--backends", " ,"],
         "maxent: --backends: expected names of back ends, such as 'ipopt,newton', found ' ,'",

@@ -73,7 +73,7 @@ data = ["people", "all"]
         "line 22, grid 2: k: expected a whole number of records, at least 1, found 0",
         "line 23, grid 2: beta: expected none for the method prune-leaf: it is an option of rdt, found 0.5",
         "line 24, grid 2: metod: expected an option of the grid, found an unknown key; did you mean 'method'?",
-        "line 25, grid 2: backend: expected one of auto, cvxpy, ipopt, newton, pyomo, scip, scipy, found 'ipop'",
+        "line 25, grid 2: backend: expected one of auto, cvxpy, ipopt, newton, pyomo, scip, scipy, textbook, found 'ip",
         "line 26, grid 2: max_depth: expected at least one value, found none",
         "line 27, grid 2: data: expected names of data sets, of people, others, found 'all'",
         "people.csv: header: shoe: expected a column of this name, found none",

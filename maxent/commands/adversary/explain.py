@@ -16,7 +16,6 @@ from maxent.models.files.kinds import CONSTRAINTS, NL, PYOMO
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
     "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
-    "maxent explain tree.json qi.csv --textbook --pyomo model.txt",
 )
 """Calls that its help ends with."""
 
