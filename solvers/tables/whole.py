@@ -16,7 +16,7 @@ from maxent.solvers.clock import Clock
 from maxent.solvers.tables.parts import TablePart
 from maxent.solvers.tables.shared import shared_groups
 from maxent.solvers.threads import cores
-from maxent.solvers.worlds.cp_sat import cp_sat
+from maxent.solvers.worlds.cp_sat import cp_sat, new_solver
 
 # Units of cost to the nat.
 PRECISE = 100
@@ -152,12 +152,11 @@ class _Ask:
         self, model: Any, people: list[Any], better: Callable[[IntArray], None], share: float, gap: float = 0.0
     ) -> bool | None:
         """True where the last table told is the best, False where there is none, None where time ran out."""
-        solver = cp_sat().CpSolver()
+        solver = new_solver()
         solver.parameters.max_time_in_seconds = share * self.left()
         solver.parameters.num_workers = cores()
         solver.parameters.random_seed = self.seed
         solver.parameters.relative_gap_limit = gap
-        solver.parameters.catch_sigint_signal = False
 
         class Callback(cp_sat().CpSolverSolutionCallback):  # type: ignore[misc]
             def on_solution_callback(self) -> None:

@@ -20,7 +20,7 @@ import numpy as np
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.clock import Clock, in_time
 from maxent.solvers.threads import cores
-from maxent.solvers.worlds.cp_sat import cp_sat
+from maxent.solvers.worlds.cp_sat import cp_sat, new_solver
 from maxent.solvers.worlds.model import WorldModel, masses_of
 from maxent.solvers.worlds.part import WholePart
 
@@ -117,10 +117,9 @@ class Solver:
     def solve(self, model: WorldModel) -> bool | None:
         """Whether there is such a world, which the state then has; None where that was not found out."""
         self.left_out = model.left_out
-        solver = cp_sat().CpSolver()
+        solver = new_solver()
         solver.parameters.max_time_in_seconds = self.patience.seconds()
         solver.parameters.num_workers = 1 if len(model.flat) <= SMALL else cores()
-        solver.parameters.catch_sigint_signal = False
         found: list[bool] = []
         heard = _callback(lambda value: found.append(self.state.add(self.part, masses_of(model, value))))
         status = in_time(self.patience.clock, lambda: solver.solve(model.model, heard))

@@ -91,6 +91,19 @@ def test_bounds_are_those_of_all_worlds_a_thousand_times(other: Executor, case: 
     check(other, case)
 
 
+def test_a_world_in_which_no_split_tells_anything_is_possible() -> None:
+    """Half of each value may be of class c, the other half of a: OR-Tools once took that for contradictory."""
+    values = Attribute("A", values=("z", "x", "y"))
+    root = Node("N", "A", (Branch("Y", values=("y",)), Branch("M", values=("z", "x"))))
+    inner = Node("M", "A", (Branch("Z", values=("z",)), Branch("X", values=("x",))))
+    leaves = (Node(name, label=label) for name, label in (("Y", "c"), ("Z", "c"), ("X", "a")))
+    grown = Induction("binary", "entropy", "thresholds", encoding="onehot")
+    release = Release(Target("T", ("c", "a", "d")), (values,), (Tree((root, inner, *leaves), grown),))
+    found = maxent.bounds(release, pd.DataFrame({"A": list("zzxxxxyy")}), level="integer")
+    assert found.status == "proved"
+    assert found.high[2].tolist() == [1.0, 0.5, 0.5]
+
+
 def compiled(example: str, **options: Any) -> Program:
     """The program of an example."""
     folder = EXAMPLES / example
