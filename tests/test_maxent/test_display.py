@@ -222,7 +222,6 @@ TREE = DecisionTreeClassifier().fit(X, [0, 0, 1, 1])
 FOREST = RandomForestClassifier(2).fit(X, [0, 0, 1, 1])
 CALLS = {
     "compare it alone": lambda model: maxent.compare(model, X),
-    "bench": lambda model: maxent.bench(model, X),
     "load_release": maxent.load_release,
 }
 
