@@ -75,7 +75,7 @@ def command(
     each with a table of its people.
     """
     if diff:
-        common = {name for name in parameters_of(Differing) if name in options}
+        common = [name for name in parameters_of(Differing) if name in options]
         apart = {name: value for name, value in options.items() if name not in common}
         solved = {**{name: options[name] for name in common}, "reading": reading, "who": who, "level": level}
         asked_for = {"limits": asked, **apart, "plot": plot}

@@ -51,7 +51,7 @@ def command(
 
     Without --time-limit, compiling and solving take at most 120 seconds.
     """
-    options |= {"target": one_or_several("target", [target]), "qi": split_names("qi", qi)}
+    options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
     return partial(_run, model, data, options, as_json, output, asked, csv_literal)
 
