@@ -73,11 +73,11 @@ def measure(method: str, size: str, impurity: str, publish: str, seed: int) -> d
     if method == "textbook":
         import casadi  # noqa: F401
 
-    from maxent.api.adversary.estimate import compile_release
-    from maxent.constraints.residuals import Evaluator
+    from maxent.api.estimate import compile_release
+    from maxent.constraints.program.residuals import Evaluator
     from maxent.disclosure.measures import conditional_entropy
     from maxent.solvers.backend import Options
-    from maxent.solvers.registry import load_backend
+    from maxent.solvers.backends.registry import load_backend
     from maxent.solvers.solve.driver import solve_program
 
     inside = {"seconds": 0.0, "iterations": 0}
@@ -129,9 +129,9 @@ def solve_textbook(program: Any, seed: int) -> tuple[Any, str]:
     import numpy as np
     from textbook import Textbook
 
-    from maxent.constraints.presolve.closed_form import solve_leafwise
     from maxent.constraints.presolve.merge import known_totals, needed, unmerged
-    from maxent.constraints.residuals import Evaluator
+    from maxent.constraints.presolve.parts import solve_leafwise
+    from maxent.constraints.program.residuals import Evaluator
 
     keep = needed(program, known_totals(program), Evaluator(program).linear)
     masses, _ = solve_leafwise(program, unmerged(program), keep)

@@ -19,7 +19,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from maxent.models.defenses.error_risk.prune import erp_cuts
+from maxent.models.defenses.error_risk import erp_cuts
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.trees.reidentification import measure_risk
 

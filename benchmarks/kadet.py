@@ -25,8 +25,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import kadet
+from maxent.models.defenses.kadet import Kadet, kadet
 from maxent.models.release import Release
 from maxent.models.tables.hierarchies import read_hierarchy
 from maxent.models.tables.training import Training, read_training

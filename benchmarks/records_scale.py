@@ -40,13 +40,12 @@ def write(folder: Path, attributes: int, method: str, k: int) -> str:
     import mondrian
     import pandas as pd
 
-    from maxent.models.defenses.error_risk.prune import prune_erp
-    from maxent.models.induction.inducers import induce
-    from maxent.models.induction.parameters import Growth
-    from maxent.models.records.generalize import tiered, uniform
+    from maxent.models.defenses.error_risk import prune_erp
+    from maxent.models.defenses.generalization import tiered, uniform
+    from maxent.models.induction.inducers import Growth, induce
     from maxent.models.tables.training import read_training
+    from maxent.models.trees.places import assign
     from maxent.models.trees.reidentification import ranges_of
-    from maxent.models.trees.routing import assign
 
     people = pd.read_csv(Path(os.environ["MAXENT_DATA"]) / "adult.csv")
     people = people[~(people == "?").any(axis=1)].drop(columns="fold")

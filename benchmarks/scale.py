@@ -140,11 +140,11 @@ def measure(tree: str, qi: str, call: argparse.Namespace) -> dict[str, Any]:
     """The stages of an estimate in this process, without importing libraries."""
     from maxent import disclosure
     from maxent.constraints.compiler import compile_program
-    from maxent.constraints.residuals import Evaluator
+    from maxent.constraints.program.residuals import Evaluator
     from maxent.models.formats.registry import load_release
     from maxent.models.tables.qi_table import read_qi
     from maxent.solvers.backend import Options
-    from maxent.solvers.registry import load_backend
+    from maxent.solvers.backends.registry import load_backend
     from maxent.solvers.solve.driver import solve_program
 
     backend = load_backend(call.backend)

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.program import Internal, Program
+from maxent.constraints.program.program import Internal, Program
 from maxent.models.arrays import IntArray
 
 LINEAR = ("label", "rate")

@@ -14,7 +14,7 @@ import griffe
 from latex2mathml.converter import convert
 from typer.main import get_command
 
-from maxent.command_line.help_pages import by_panel
+from maxent.command_line.parsing import by_panel
 from maxent.commands.main import app
 
 _SKIPPED = r"(?P<code>^```.*?^```$|``.+?``|`[^`\n]+`)"

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 import maxent
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.plotting.comparisons import save_comparison_plot
 from maxent.plotting.estimates import save_estimate_plot
 

@@ -9,87 +9,87 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from maxent.advice.advise import advise as advise
     from maxent.advice.result import Advice as Advice
-    from maxent.api.adversary.audit import audit as audit
-    from maxent.api.adversary.audit import audit_release as audit_release
-    from maxent.api.adversary.audit_records import audit_records as audit_records
-    from maxent.api.adversary.bounds import bounds as bounds
-    from maxent.api.adversary.estimate import estimate as estimate
-    from maxent.api.adversary.reconstruct import reconstruct as reconstruct
-    from maxent.api.comparisons.bench import bench as bench
-    from maxent.api.comparisons.compare import compare as compare
-    from maxent.api.comparisons.successive import compare_releases as compare_releases
-    from maxent.api.decisions.advise import advise as advise
-    from maxent.api.decisions.check import check as check
-    from maxent.api.decisions.review import review as review
-    from maxent.api.decisions.verify import verify as verify
-    from maxent.api.parts.by_leaf.audit import audit_in_parts as audit_in_parts
-    from maxent.api.parts.by_leaf.audit_result import AuditInParts as AuditInParts
-    from maxent.api.parts.by_leaf.bounds import bounds_in_parts as bounds_in_parts
-    from maxent.api.parts.by_leaf.bounds_result import BoundsInParts as BoundsInParts
-    from maxent.api.parts.estimate import estimate_in_parts as estimate_in_parts
-    from maxent.api.parts.result import EstimateInParts as EstimateInParts
-    from maxent.api.releases.convert import convert as convert
-    from maxent.api.releases.defend import defend as defend
-    from maxent.api.releases.export import export as export
-    from maxent.api.releases.predict import Predicted as Predicted
-    from maxent.api.releases.predict import predict as predict
-    from maxent.attacks.audit import Audit as Audit
-    from maxent.gates.model_card import model_card as model_card
+    from maxent.api.attack import audit_records as audit_records
+    from maxent.api.audit import audit as audit
+    from maxent.api.audit import audit_release as audit_release
+    from maxent.api.bench import bench as bench
+    from maxent.api.bounds import bounds as bounds
+    from maxent.api.check import check as check
+    from maxent.api.compare import compare as compare
+    from maxent.api.convert import convert as convert
+    from maxent.api.defend import defend as defend
+    from maxent.api.estimate import estimate as estimate
+    from maxent.api.export import export as export
+    from maxent.api.out_of_core.audit import audit_in_parts as audit_in_parts
+    from maxent.api.out_of_core.bounds import bounds_in_parts as bounds_in_parts
+    from maxent.api.out_of_core.estimate import estimate_in_parts as estimate_in_parts
+    from maxent.api.out_of_core.leaf_results import AuditInParts as AuditInParts
+    from maxent.api.out_of_core.leaf_results import BoundsInParts as BoundsInParts
+    from maxent.api.out_of_core.result import EstimateInParts as EstimateInParts
+    from maxent.api.predict import Predicted as Predicted
+    from maxent.api.predict import predict as predict
+    from maxent.api.reconstruct import reconstruct as reconstruct
+    from maxent.api.review import review as review
+    from maxent.api.successive import compare_releases as compare_releases
+    from maxent.api.verify import verify as verify
     from maxent.models.errors import InvalidInput as InvalidInput
     from maxent.models.errors import MaxentError as MaxentError
     from maxent.models.errors import UnreliableResult as UnreliableResult
     from maxent.models.formats.registry import load_release as load_release
     from maxent.models.formats.scikit_learn.tree import from_sklearn as from_sklearn
+    from maxent.models.formats.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.models.induction.inducers import c45 as c45
     from maxent.models.induction.inducers import cart as cart
     from maxent.models.induction.inducers import id3 as id3
     from maxent.models.reading import Reading as Reading
     from maxent.models.release import Release as Release
-    from maxent.models.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.policy.checked import Checked as Checked
+    from maxent.policy.model_card import model_card as model_card
     from maxent.policy.verified import Verified as Verified
-    from maxent.rebuilt.reconstruction import Reconstruction as Reconstruction
+    from maxent.results.audit import Audit as Audit
     from maxent.results.bench import BenchResult as BenchResult
     from maxent.results.bounds import ProvedBounds as ProvedBounds
     from maxent.results.comparison import Comparison as Comparison
     from maxent.results.defended import Defended as Defended
+    from maxent.results.difference import ReleaseDifference as ReleaseDifference
     from maxent.results.estimate import Estimate as Estimate
+    from maxent.results.reconstruction import Reconstruction as Reconstruction
     from maxent.results.review import Review as Review
-    from maxent.results.several import SeveralReviews as SeveralReviews
+    from maxent.results.review import SeveralReviews as SeveralReviews
     from maxent.studies.sweep import Sweep as Sweep
     from maxent.studies.sweep import sweep as sweep
-    from maxent.successive.difference import ReleaseDifference as ReleaseDifference
 
 _HOME = {
     "Advice": "maxent.advice.result",
-    "advise": "maxent.api.decisions.advise",
-    "Audit": "maxent.attacks.audit",
-    "audit": "maxent.api.adversary.audit",
-    "audit_in_parts": "maxent.api.parts.by_leaf.audit",
-    "AuditInParts": "maxent.api.parts.by_leaf.audit_result",
-    "audit_records": "maxent.api.adversary.audit_records",
-    "audit_release": "maxent.api.adversary.audit",
+    "advise": "maxent.advice.advise",
+    "Audit": "maxent.results.audit",
+    "audit": "maxent.api.audit",
+    "audit_in_parts": "maxent.api.out_of_core.audit",
+    "AuditInParts": "maxent.api.out_of_core.leaf_results",
+    "audit_records": "maxent.api.attack",
+    "audit_release": "maxent.api.audit",
     "BenchResult": "maxent.results.bench",
-    "bench": "maxent.api.comparisons.bench",
-    "bounds": "maxent.api.adversary.bounds",
-    "bounds_in_parts": "maxent.api.parts.by_leaf.bounds",
-    "BoundsInParts": "maxent.api.parts.by_leaf.bounds_result",
+    "bench": "maxent.api.bench",
+    "bounds": "maxent.api.bounds",
+    "bounds_in_parts": "maxent.api.out_of_core.bounds",
+    "BoundsInParts": "maxent.api.out_of_core.leaf_results",
     "ProvedBounds": "maxent.results.bounds",
     "Checked": "maxent.policy.checked",
-    "check": "maxent.api.decisions.check",
+    "check": "maxent.api.check",
     "Comparison": "maxent.results.comparison",
-    "compare": "maxent.api.comparisons.compare",
-    "compare_releases": "maxent.api.comparisons.successive",
-    "ReleaseDifference": "maxent.successive.difference",
-    "convert": "maxent.api.releases.convert",
+    "compare": "maxent.api.compare",
+    "compare_releases": "maxent.api.successive",
+    "ReleaseDifference": "maxent.results.difference",
+    "convert": "maxent.api.convert",
     "Defended": "maxent.results.defended",
-    "defend": "maxent.api.releases.defend",
+    "defend": "maxent.api.defend",
     "Estimate": "maxent.results.estimate",
-    "estimate": "maxent.api.adversary.estimate",
-    "estimate_in_parts": "maxent.api.parts.estimate",
-    "EstimateInParts": "maxent.api.parts.result",
-    "export": "maxent.api.releases.export",
+    "estimate": "maxent.api.estimate",
+    "estimate_in_parts": "maxent.api.out_of_core.estimate",
+    "EstimateInParts": "maxent.api.out_of_core.result",
+    "export": "maxent.api.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",
     "from_sklearn": "maxent.models.formats.scikit_learn.tree",
@@ -97,21 +97,21 @@ _HOME = {
     "cart": "maxent.models.induction.inducers",
     "id3": "maxent.models.induction.inducers",
     "load_release": "maxent.models.formats.registry",
-    "model_card": "maxent.gates.model_card",
-    "Predicted": "maxent.api.releases.predict",
-    "predict": "maxent.api.releases.predict",
+    "model_card": "maxent.policy.model_card",
+    "Predicted": "maxent.api.predict",
+    "predict": "maxent.api.predict",
     "Reading": "maxent.models.reading",
-    "Reconstruction": "maxent.rebuilt.reconstruction",
-    "reconstruct": "maxent.api.adversary.reconstruct",
+    "Reconstruction": "maxent.results.reconstruction",
+    "reconstruct": "maxent.api.reconstruct",
     "Review": "maxent.results.review",
-    "SeveralReviews": "maxent.results.several",
-    "review": "maxent.api.decisions.review",
+    "SeveralReviews": "maxent.results.review",
+    "review": "maxent.api.review",
     "Release": "maxent.models.release",
-    "ReleaseClassifier": "maxent.models.writers.classifier",
+    "ReleaseClassifier": "maxent.models.formats.writers.classifier",
     "Sweep": "maxent.studies.sweep",
     "sweep": "maxent.studies.sweep",
     "Verified": "maxent.policy.verified",
-    "verify": "maxent.api.decisions.verify",
+    "verify": "maxent.api.verify",
     "UnreliableResult": "maxent.models.errors",
 }
 

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from maxent.lazy_modules import BeforeSciPy
+from maxent.command_line.lazy_modules import BeforeSciPy
 
 CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
 """Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE)."""
@@ -31,8 +31,8 @@ def command() -> NoReturn:
     gc.set_threshold(*COLLECTED)
     sys.meta_path.insert(0, BeforeSciPy())
     status = main()
-    if not sys.modules.keys().isdisjoint(("pyarrow", "maxent.solvers.clock")):  # which have threads
-        from maxent.solvers.clock import end_process
+    if not sys.modules.keys().isdisjoint(("pyarrow", "maxent.solvers.control")):  # which have threads
+        from maxent.solvers.control import end_process
 
         end_process(status)
     sys.exit(status)
@@ -59,7 +59,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _cannot_write(reason: str) -> int:
-    from maxent.models.text.printable import printable
+    from maxent.models.errors import printable
 
     print(f"maxent: cannot write: {printable(reason)}", file=sys.stderr)
     return CANNOT_WRITE
@@ -73,7 +73,7 @@ def _status(args: list[str]) -> int:
     except KeyboardInterrupt:
         if "--json" in args:
             from maxent.command_line.messages import as_object, plain
-            from maxent.text.terminal import print_json
+            from maxent.results.text.terminal import print_json
 
             print_json(as_object(INTERRUPTED, [plain("interrupted")]))
             sys.stdout.flush()
@@ -95,7 +95,7 @@ def _answer(args: list[str]) -> int:
         print(f"maxent {__version__}")
         return 0
     from maxent.commands.main import run
-    from maxent.models.files.scratch import remove_dead
+    from maxent.models.files.output import remove_dead
 
     remove_dead()
     return run(args)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from maxent.models.datasets.catalogue import DATA_SETS
-from maxent.models.datasets.download import fetched
+from maxent.models.tables.datasets import DATA_SETS, fetched
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -123,10 +123,10 @@ def _tags(result: Review | Checked, review: Review) -> dict[str, str]:
 
 def _write(result: Review | Checked, review: Review, folder: str) -> None:
     """The artifacts."""
-    from maxent.gates.model_card import model_card
-    from maxent.models.files.json_text import as_json_text
+    from maxent.models.files.json_files import as_json_text
     from maxent.models.files.output import write_text
     from maxent.policy.checked import Checked
+    from maxent.policy.model_card import model_card
 
     write_text(os.path.join(folder, "summary.json"), as_json_text(result.summary) + "\n")
     if review.estimate is not None:

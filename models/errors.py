@@ -4,12 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Protocol
 
-from maxent.models.text.printable import printable
+# Text from files as it may go to a terminal: every name, cell and message passes through here.
+
+
+def printable(text: object) -> str:
+    r"""A text in which nothing moves the cursor, breaks the line, hides, or changes the direction of what is read.
+
+    Control characters (C0, C1, DEL), line separators, characters without a width or that turn the direction of text,
+    spaces other than the common one, lone surrogates, and code points without a character are written as escapes
+    (``\x1b``, ``\u202e``), on a single line. The rest stays as it is: for Rich, give it as a `Text`, not as markup.
+    """
+    string = str(text)
+    if string.isprintable():
+        return string
+    return "".join(c if c.isprintable() else c.encode("unicode_escape", "backslashreplace").decode() for c in string)
+
 
 # Where a `Problem` is that is about a parameter of the call; its field is the name that the parameter has in Python.
 # Wherever else a message names a parameter, it writes ``name=`` or ``name='value'``. The command line shows both as it
-# spells the option, and a study as it spells the key: `maxent.text.spelling`.
+# spells the option, and a study as it spells the key: `maxent.results.text.terminal`.
 ARGUMENT = "argument"
 
 
@@ -115,3 +130,16 @@ class Origin:
     def __str__(self) -> str:
         where = self.place if self.node is None else f"{self.place} {self.node}"
         return where if self.tree is None else f"tree {self.tree + 1}, {where}"
+
+
+# Looks at the clock, for work that knows nothing of clocks: it calls a function again and again, which may raise.
+
+
+class Check(Protocol):
+    """Called again and again by work that takes long, with how far it has come; it may raise, to end it."""
+
+    def __call__(self, far: str = "") -> None: ...
+
+
+def unchecked(far: str = "") -> None:
+    """Let the work go on: nobody waits for it."""

@@ -13,9 +13,8 @@ from typing import overload
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray, run_ends
-from maxent.models.columns import NOTHING, Columns, Statements
-from maxent.models.release_content import Node, Tree
-from maxent.models.sparse_counts import positive_counts
+from maxent.models.columns import NOTHING, Columns, Statements, positive_counts
+from maxent.models.release import Node, Tree
 
 
 class Nodes(Sequence[Node]):

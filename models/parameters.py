@@ -38,7 +38,7 @@ def whole(least: int, unit: str = "", below: int | None = None) -> Range:
     """Whole numbers from ``least`` on, of a unit such as records; ``below`` is a power of 2."""
 
     def holds(value: Any) -> bool:
-        from maxent.models.text.arguments import is_whole
+        from maxent.models.arguments import is_whole
 
         return is_whole(value, least) and (below is None or value < below)
 
@@ -50,7 +50,7 @@ def number(above: float, below: float | None = None, most: float | None = None, 
     """Finite numbers above one bound, and below another or at ``most`` that."""
 
     def holds(value: Any) -> bool:
-        from maxent.models.text.arguments import is_number
+        from maxent.models.arguments import is_number
 
         end = float("inf") if below is None else below
         return is_number(value) and above < value and (value < end if most is None else value <= most)
@@ -144,8 +144,8 @@ class Parameter:
 
     def problem(self, value: object) -> Problem | None:
         """The problem of a value, None for none."""
+        from maxent.models.arguments import up_to_largest
         from maxent.models.tables.frame import shorten
-        from maxent.models.text.arguments import up_to_largest
 
         if (self.optional and value is None) or self._suits(value):
             return None

@@ -3,15 +3,100 @@
 from __future__ import annotations
 
 import codecs
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args
+from unicodedata import normalize
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.text.sizes import parse_size
-from maxent.models.text.spelling import NUMBER, cleaned, has_leading_zeros, unsigned
+
+# Text that looks the same: spellings that differ only by blanks, invisible characters or Unicode form, or by case.
+
+# The code points with the property Default_Ignorable_Code_Point, which leave no mark, and control characters.
+_INVISIBLE = re.compile(
+    "[\0-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e"
+    "\u2060-\u206f\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\ufff8\U0001bca0-\U0001bca3\U0001d173-\U0001d17a"
+    "\U000e0000-\U000e0fff]"
+)
+_SOUND = re.compile("(?! )[ -~]*(?<! )")
+# How people write numbers; float() accepts more: 1_000, nan, other digits
+NUMBER = re.compile(r"[ \t\r\n]*[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?[ \t\r\n]*")
+
+_LEADING_ZEROS = re.compile(r"\s*[+-]?0[0-9]")
+_NEGATIVE_ZERO = re.compile(r"-(?:0+(?:\.0*)?|\.0+)")
+
+
+def cleaned(text: str) -> str:
+    """Return a text in the one form that all texts which look like it share.
+
+    Invisible characters are left out; the rest is in Unicode's normal form NFKC, which also unites what NFC keeps apart
+    though nobody sees a difference (the micro sign and the Greek letter, full and half width, ligatures, non-breaking
+    blanks). Blanks of any kind and number become a single space, none at the ends, and a zero has no sign.
+    """
+    if _SOUND.fullmatch(text) and "  " not in text:
+        return unsigned(text)
+    # Leaving a character out may bring two together that have a form of their own.
+    normal = normalize("NFKC", _INVISIBLE.sub("", text)).replace("\u2800", " ")
+    return unsigned(" ".join(_INVISIBLE.sub("", normal).split()))
+
+
+def unsigned(text: str) -> str:
+    """Return a text without the sign of a zero: ``-0.0`` is ``0.0``."""
+    return text[1:] if text.startswith("-") and _NEGATIVE_ZERO.fullmatch(text) else text
+
+
+def has_leading_zeros(text: str) -> bool:
+    """Whether a text is digits after a zero, as in a code that is no number: ``01102``."""
+    return _LEADING_ZEROS.match(text) is not None
+
+
+def folded(text: str) -> str:
+    """Return the form that texts share which look alike but for case."""
+    return cleaned(cleaned(text).casefold())
+
+
+def spelled_alike(texts: Iterable[str], form: Callable[[str], str]) -> list[tuple[str, ...]]:
+    """Return the different texts that have the same form, in groups of two or more, each in the order given."""
+    groups: dict[str, list[str]] = {}
+    for text in dict.fromkeys(texts):
+        groups.setdefault(form(text), []).append(text)
+    return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def told_apart(text: str) -> str:
+    """Return the `repr` of a text in which characters that look alike can be told apart."""
+    return repr(text) if text.isascii() else ascii(text)
+
+
+# Numbers of bytes as people write them: ``500MB``, ``2 GB``, ``1.5GiB``.
+
+_SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([a-z]*)\s*", re.IGNORECASE)
+_LARGEST = 2**53  # the largest number of bytes: more than any machine has, and less than what other programs count with
+_UNITS = {"": 1, "b": 1}
+_UNITS |= {f"{prefix}b": 1000**i for i, prefix in enumerate("kmgt", 1)}
+_UNITS |= {f"{prefix}ib": 1024**i for i, prefix in enumerate("kmgt", 1)}
+
+
+def parse_size(text: object) -> int | None:
+    """Return a number of bytes, given as one or as text with a unit; None for what is neither, or no usable number."""
+    if isinstance(text, str):
+        match = _SIZE.fullmatch(text)
+        unit = _UNITS.get(match[2].lower()) if match else None
+        size = float(match[1]) * unit if match and unit else 0.0
+        text = round(size) if size <= _LARGEST else None
+    return text if isinstance(text, int) and not isinstance(text, bool) and 0 < text <= _LARGEST else None
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes in the largest unit that leaves at least 1: ``2 GB``, ``1.5 MB``, ``17 bytes``."""
+    for power, unit in ((4, "TB"), (3, "GB"), (2, "MB"), (1, "kB")):
+        if size >= 1000**power:
+            return f"{size / 1000**power:.3g} {unit}"
+    return f"{size:.0f} bytes"
+
 
 Text = Literal["refuse", "strip", "exact"]
 Delimiter = Literal["comma", "semicolon", "tab", "pipe"]
@@ -67,7 +152,7 @@ class Reading:
     ----------
     text : {"refuse", "strip", "exact"}
         What is done with values that differ only by blanks or by Unicode form: they are refused; all text is
-        `maxent.models.text.spelling.cleaned`, so that they are one; or they are kept apart.
+        `maxent.models.reading.cleaned`, so that they are one; or they are kept apart.
     na : tuple of str
         Spellings of a missing value, besides an empty cell. A value that a release, or a domain, declares is no missing
         one, however it is spelled.

@@ -6,11 +6,10 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol, runtime_checkable
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.constraints.program import Program
+from maxent.constraints.lifting import LiftedProgram
+from maxent.constraints.program.program import Program
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock
-from maxent.solvers.solution import Solution
+from maxent.solvers.control import Clock, Solution
 
 # Variables up to which a program counts as small: it gets more starting points and fewer iterations each.
 FEW = 400

@@ -5,12 +5,14 @@ The method names are those of cyipopt's callback object. Rows are ordered: linea
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
-from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
+from maxent.constraints.lifting import LiftedProgram, Terms
+from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 
 
@@ -121,3 +123,83 @@ def _arguments(terms: Terms, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``a`` and ``w`` of each term, kept off zero."""
     w = np.where(terms.size_var >= 0, z[terms.size_var], terms.size)
     return np.maximum(z[terms.var], INVERTIBLE), np.maximum(w, INVERTIBLE)
+
+
+# Softmax within groups, for several storage orders.
+
+Reduction = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Exponentials:
+    """Exponentials of scores, each divided by the largest of its group, so that none overflows.
+
+    ``largest`` and ``sums`` have an entry for each group: its largest score, and the sum of ``share``; ``shifted`` and
+    ``share`` have one for each score: the score less its group's largest, and the exponential of that.
+    """
+
+    largest: FloatArray
+    shifted: FloatArray
+    share: FloatArray
+    sums: FloatArray
+
+
+def exponentials(scores: FloatArray, largest: Reduction, summed: Reduction, spread: Reduction) -> Exponentials:
+    """The parts of a softmax: ``share / spread(sums)``, with the logarithm ``shifted - spread(log(sums))``.
+
+    Parameters
+    ----------
+    scores : of any shape, finite or -inf
+    largest, summed : callable
+        The largest entry of each group, and their sum.
+    spread : callable
+        The value of its group for each entry.
+    """
+    top = largest(scores)
+    shifted = scores - spread(top)
+    share = np.exp(shifted)
+    return Exponentials(top, shifted, share, summed(share))
+
+
+# Solves dense positive semidefinite systems: adds a ridge to make them definite.
+
+Solve = Callable[[FloatArray], FloatArray]
+
+
+def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
+    """A solver of ``(matrix + ridge I) x = r``, r of shape (n,) or (n, k), with the first ridge that makes it definite.
+
+    None where none does.
+    """
+    from scipy.linalg import solve_triangular
+
+    for ridge in ridges:
+        try:
+            # NumPy's lets other threads run meanwhile.
+            factor = np.asarray(np.linalg.cholesky(matrix + ridge * np.identity(len(matrix))), np.float64)
+        except np.linalg.LinAlgError:
+            continue
+
+        def solve(r: FloatArray, factor: FloatArray = factor) -> FloatArray:
+            half = solve_triangular(factor, r, lower=True, check_finite=False)
+            return np.asarray(solve_triangular(factor, half, lower=True, trans="T", check_finite=False))
+
+        return solve
+    return None
+
+
+def cholesky_in_place(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
+    """The same for a large matrix, which its factor overwrites; other threads wait for SciPy's factorisation."""
+    from scipy.linalg import cho_solve
+    from scipy.linalg.lapack import dpotrf
+
+    own = matrix.diagonal().copy()
+    columns = np.ascontiguousarray(matrix).T  # LAPACK's order, in which the factor needs no copy
+    for ridge in ridges:
+        columns[np.diag_indices_from(columns)] = own + ridge
+        factor, info = dpotrf(columns, lower=1, clean=0, overwrite_a=1)
+        if info == 0:
+            return lambda r: np.asarray(cho_solve((factor, True), r, check_finite=False), np.float64)
+        above = np.triu(columns, 1)  # the half that LAPACK leaves alone
+        columns = np.asfortranarray(above + above.T)
+    return None

@@ -8,7 +8,7 @@ from functools import cache
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
 
 # Shares that are known this well are stated as equalities.
 EXACTLY = 1e-12

@@ -7,11 +7,10 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import get_args
 
-from maxent.constraints.cells import Cells
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, none
+from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
 from maxent.constraints.kinds.sampling import Counting
-from maxent.constraints.place_sums import CellSums
-from maxent.constraints.program import Internal, Linear
+from maxent.constraints.program.cells import Cells, CellSums
+from maxent.constraints.program.program import Internal, Linear
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.parameters import Noise as Noise
@@ -43,7 +42,7 @@ class RegionBook:
 class Context:
     """Input of the emitters: the release, the table, the unknowns and the options of the compilation.
 
-    ``sizes`` are those of `maxent.constraints.cells.place_sizes`, ``scored`` are the counts that scores prove.
+    ``sizes`` are those of `maxent.constraints.program.cells.place_sizes`, ``scored`` are the counts that scores prove.
     ``enough`` is asked while there is more to state whether to leave it out.
     """
 
@@ -128,7 +127,7 @@ class Kind:
         The choice of ``--knowledge`` that the kind belongs to; None for what an adversary always uses.
     about_classes : bool
         Whether constraints of the kind state something about the classes of the people in a place of a tree: people of
-        whom nothing more is stated are one group, see `maxent.disclosure.group_shares`.
+        whom nothing more is stated are one group, see `maxent.disclosure.inference`.
     """
 
     name: str

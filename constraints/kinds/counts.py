@@ -8,18 +8,18 @@ import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import left_out_of, true_count_bounds
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.stated import stated
+from maxent.models.columns import positive_counts
+from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
 from maxent.models.release import Node
-from maxent.models.sparse_counts import positive_counts
 
 
 def counts(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node equals its count, or lies in the interval of a sampled or rounded count."""
     if context.release.resampled is not None:
-        return  # draws are no records: see `maxent.constraints.kinds.bootstrap.resampled`
+        return  # draws are no records: see `maxent.constraints.kinds.bootstrap`
     classes, each = context.release.target.classes, np.eye(context.n_classes)
     stating = [(t, place, node) for t, place, node in context.nodes() if node.counts is not None]
     number = {label: x for x, label in enumerate(classes)}

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
 from maxent.models.errors import Origin
 from maxent.models.tables.truth_and_facts import Fact
 

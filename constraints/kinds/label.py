@@ -8,10 +8,10 @@ from functools import cache
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind, read_directly
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
 from maxent.models.arrays import FloatArray
+from maxent.models.columns import check_size, positive_counts
 from maxent.models.release import Node
-from maxent.models.sparse_counts import check_size, positive_counts
 
 
 def stated_label(context: Context, node: Node) -> str | None:

@@ -12,8 +12,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.printed_numbers import printed_moments
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear, printed_moments
 from maxent.models.arrays import FloatArray
 
 # Relative error of a mean, and of a sum of squares, as programs compute them in double precision.

@@ -8,9 +8,9 @@ import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind, read_directly
 from maxent.constraints.kinds.label import stated_label
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
+from maxent.models.columns import total_count
 from maxent.models.release import Node
-from maxent.models.sparse_counts import total_count
 from maxent.models.trees.printed_rates import RateReader
 
 # Reading of rates that follow from counts: they were never printed.

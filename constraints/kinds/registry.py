@@ -4,13 +4,22 @@ from __future__ import annotations
 
 from collections import Counter
 
-from maxent.constraints.kinds import class_rates, counts, facts, label, marginal, moments, rate, size
-from maxent.constraints.kinds.boosting import linear
-from maxent.constraints.kinds.boosting import statements as boosting
-from maxent.constraints.kinds.bootstrap import drawn_moments, resampled
+from maxent.constraints.kinds import (
+    boosting,
+    bootstrap,
+    class_rates,
+    counts,
+    facts,
+    label,
+    marginal,
+    moments,
+    rate,
+    size,
+    split_choice,
+)
+from maxent.constraints.kinds import boosting as kinds_boosting
 from maxent.constraints.kinds.context import Kind
-from maxent.constraints.kinds.splits import split_choice
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 
 QI = Kind(
     "qi",
@@ -27,10 +36,10 @@ KINDS: dict[str, Kind] = {
         rate.KIND,
         class_rates.KIND,
         counts.KIND,
-        resampled.KIND,
-        drawn_moments.KIND,
-        boosting.KIND,
-        linear.KIND,
+        bootstrap.RESAMPLED,
+        bootstrap.DRAWN_MOMENTS,
+        boosting.COUNTS,
+        kinds_boosting.SUMS,
         moments.KIND,
         size.KIND,
         marginal.KIND,

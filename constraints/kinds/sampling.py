@@ -17,7 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxent.constraints.cells import Cells
+from maxent.constraints.program.cells import Cells
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Release, Rounded
 from maxent.models.tables.qi_table import QITable

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program import Contradiction, Linear
-from maxent.models.defenses.stated import stated
+from maxent.constraints.program.program import Contradiction, Linear
+from maxent.models.columns import total_count
+from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
 from maxent.models.release import Node, Release
-from maxent.models.sparse_counts import total_count
 from maxent.models.trees.places import Places
 
 

@@ -24,7 +24,7 @@ import numpy as np
 import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
-from maxent.models.tables.folds import stratified
+from maxent.models.tables.training import stratified
 from papers.study_files import ROOT
 from papers.tables import fill, table
 

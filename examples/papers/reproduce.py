@@ -29,7 +29,7 @@ from pathlib import Path
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import write_text
-from maxent.studies.toml_lines import toml_document
+from maxent.models.files.toml import toml_document
 from papers.drawing import same_drawing
 from papers.reproduction_page import PAGE, compose
 from papers.study_files import ROOT, STUDIES, Paper, Program, load_papers, paper_names

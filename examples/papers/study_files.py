@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.studies.toml_lines import line_numbers, toml_document
-from maxent.studies.toml_tables import Table, are_texts, is_text
+from maxent.models.files.toml import Table, are_texts, is_text, line_numbers, toml_document
 
 ROOT = Path(__file__).parents[2]
 STUDIES = ROOT / "examples" / "studies"

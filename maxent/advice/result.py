@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import shlex
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
+from html import escape
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.disclosure.limits import NAMES, Limits, Status
+import numpy as np
+
+from maxent.advice.ranking import CHANCE, OUTCOMES, apart_words, gained
+from maxent.disclosure.limits import NAMES, SHARES, Limits, Status
 from maxent.models.defenses.registry import methods
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.display import Display, Shown, counted
+from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
-from maxent.models.text.display import Display, Shown
 from maxent.policy.concluded import Concluded
+from maxent.results.html_report.provenance import provenance
+from maxent.results.text.terminal import aligned, print_lines
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -200,7 +208,7 @@ class Advice(Shown):
 
     def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the ranked table (.csv, .parquet), or with everything else (.json), atomically."""
-        from maxent.models.files.kinds import CANDIDATES
+        from maxent.models.files.output import CANDIDATES
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.table, lambda rows: self.summary, CANDIDATES, csv_literal=csv_literal)
@@ -213,7 +221,6 @@ class Advice(Shown):
         InvalidInput
             For another suffix, or a place that cannot be written.
         """
-        from maxent.advice.report import page
         from maxent.models.files.output import check_outputs, write_text
         from maxent.models.files.result_files import REPORT
 
@@ -250,6 +257,387 @@ class Advice(Shown):
         return found[limit or next(iter(found))]
 
     def _display(self) -> Display:
-        from maxent.advice.text import advice_display
 
         return advice_display(self)
+
+
+# An advice for people to read; numbers are formatted here, none is computed.
+
+TextRow = Mapping[str, Any]
+
+SHOWN = 12
+"""Candidates that a console shows."""
+
+SHOWN_OF = ("deviation", "behind", "leaves", "smallest group", "largest posterior", "certain")
+"""Columns of the table, after the accuracy or cost and before the reason."""
+
+
+class TextAdvice(Protocol):
+    """The printed parts of `maxent.Advice`."""
+
+    @property
+    def rows(self) -> Sequence[TextRow]: ...
+    @property
+    def winner(self) -> TextRow | None: ...
+    @property
+    def nearest(self) -> Sequence[TextRow]: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def individuals(self) -> int: ...
+    @property
+    def folds(self) -> int: ...
+    @property
+    def notes(self) -> Sequence[str]: ...
+    @property
+    def outcomes(self) -> Mapping[str, int]: ...
+    @property
+    def test_accuracy(self) -> float | None: ...
+    @property
+    def test_cost(self) -> float | None: ...
+    @property
+    def model(self) -> str: ...
+    @property
+    def cost(self) -> str: ...
+    @property
+    def untried(self) -> Sequence[TextRow]: ...
+    @property
+    def cut(self) -> str: ...
+    @property
+    def command(self) -> str: ...
+
+
+def print_advice(advice: TextAdvice) -> None:
+    """Print the ranked table, the best release and how the others ended."""
+    cells = [[*cells_of(row), row["why"]] for row in advice.rows[:SHOWN]]
+    lines = [head(advice), limits_line(advice.limits), "", *aligned(header(advice), cells, left=1)]
+    left = len(advice.rows) - SHOWN
+    lines += [f"and {left} more: --table FILE writes all of them"] if left > 0 else []
+    print_lines([*lines, "", *told(advice)])
+
+
+def measure(advice: TextAdvice) -> str:
+    """What candidates are compared by, as columns are called."""
+    return "cost" if advice.cost else "accuracy"
+
+
+def header(advice: TextAdvice) -> list[str]:
+    """The columns of the table."""
+    return ["candidate", measure(advice), *SHOWN_OF, "why"]
+
+
+def amount(value: float, by_cost: bool) -> str:
+    """An accuracy in percent, or a cost per person."""
+    return f"{value:.4g}" if by_cost else f"{100 * value:.2f} %"
+
+
+def told(advice: TextAdvice) -> Iterator[str]:
+    """The best release, or what came nearest; how the others ended."""
+    best = advice.winner
+    if best is None:
+        yield "no candidate is known to keep the limits" if advice.limits.stated else "no candidate was tested"
+        yield from (f"nearest: {row['candidate']}: {row['why']}" for row in advice.nearest)
+    else:
+        yield f"best: {best['candidate']}, {accuracy_words(best, advice.model)}"
+        if advice.model and advice.test_accuracy is None:
+            worse = "its decisions cost more" if advice.cost else "it is right less often"
+            yield (
+                f"the splits of the model may have been chosen by these people: then {worse} about others "
+                "(--test FILE measures it)"
+            )
+        if advice.test_accuracy is not None:
+            right = f"{100 * advice.test_accuracy:.2f} % of people who took no part in anything above"
+            cost = "" if advice.test_cost is None else f"; decisions cost {advice.test_cost:.4g} per person"
+            yield f"test: {right}{cost}"
+        elif len(advice.rows) > 1 and not advice.model and best["folds"]:
+            slightly = "slightly higher costs" if advice.cost else "slightly less"
+            yield f"it was chosen by these folds: expect {slightly} of other people (--test FILE measures it)"
+        yield from advice.notes
+        yield f"the same release: maxent {advice.command}"
+    ends = ", ".join(f"{number} {OUTCOMES[name]}" for name, number in _ends(advice.outcomes))  # type: ignore[index]
+    yield f"others: {ends}" if ends else "there were no others"
+    yield from (f"not tried: {each['candidate']}: {each['why']}" for each in advice.untried)
+    if advice.cut:
+        yield f"not all was tried: {advice.cut}"
+
+
+def _ends(outcomes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
+    return ((name, outcomes[name]) for name in OUTCOMES if name != "best" and outcomes.get(name))
+
+
+def head(advice: TextAdvice) -> str:
+    """How many people, candidates and folds."""
+    methods = len({row["method"] for row in advice.rows})
+    of = f"{counted(len(advice.rows), 'candidate')} of {counted(methods, 'method')}"
+    told = f" that start from {advice.model}" if advice.model else ""
+    by = f", by the costs of {advice.cost}" if advice.cost else ""
+    return f"advise: {counted(advice.individuals, 'person', 'people')}, {of}{told}, {advice.folds} folds{by}"
+
+
+def limits_line(limits: Limits) -> str:
+    """The limits in words."""
+    told = (
+        f"{NAMES[name]} {'at least' if name == 'min_k' else 'at most'} {value:g}"
+        for name, value in limits.as_dict().items()
+    )
+    return f"limits: {'; '.join(told) or 'none, so every candidate keeps them'}"
+
+
+def accuracy_words(row: TextRow, model: str = "") -> str:
+    """``right for 82.79 % of people whom it did not see (± 0.31 over 5 folds)``; with costs what decisions cost."""
+    if row["accuracy"] is None:
+        return "not tested"
+    seen = "its counts and its pruning" if model else "it"
+    if row["cost"] is not None:
+        spread = "" if row["deviation"] is None else f"± {row['deviation']:.4g} over "
+        return (
+            f"decisions cost {row['cost']:.4g} per person whom {seen} did not see ({spread}{row['folds']} folds); "
+            f"right for {100 * row['accuracy']:.2f} %"
+        )
+    spread = "" if row["deviation"] is None else f"± {100 * row['deviation']:.2f} over "
+    return f"right for {100 * row['accuracy']:.2f} % of people whom {seen} did not see ({spread}{row['folds']} folds)"
+
+
+def cells_of(row: TextRow) -> list[str]:
+    """A row of the table as texts."""
+    by_cost = row["cost"] is not None
+    main = row["cost"] if by_cost else row["accuracy"]
+    shares = ["" if value is None else amount(value, by_cost) for value in (main, row["deviation"])]
+    near = row["behind"] is None or row["outcome"] == "best"
+    late = "" if near else apart_words(row["behind"], row["behind_deviation"], by_cost)
+    counts = [_whole(row[key]) for key in ("leaves", "min_population")]
+    posterior = "" if row["max_posterior"] is None else f"{row['max_posterior']:.3f}"
+    return [row["candidate"], *shares, late, *counts, posterior, _whole(row["certain"])]
+
+
+def number_words(limit: str, value: float) -> str:
+    """A number that a limit is about."""
+    return f"{value:.3f}" if limit in SHARES else f"{value:,.0f}"
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:,.0f}"
+
+
+def advice_display(advice: TextAdvice) -> Display:
+    """An advice in a console and in a notebook."""
+    cells = [[*cells_of(row), row["why"]] for row in advice.rows]
+    lines = [limits_line(advice.limits), *told(advice)]
+    return Display(head(advice), lines, header(advice), cells, lines)
+
+
+# The frontier as a picture: an SVG without anything else, for the report.
+
+PictureRow = Mapping[str, Any]
+
+WIDTH, HEIGHT = 640, 320
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
+"""Margins of the plot."""
+
+TICKS = 5
+
+
+def picture(frontier: PictureRow, rows: Sequence[PictureRow]) -> str:
+    """Accuracy, or cost, against what a limit is about: candidates that were tested, the frontier, and the limit."""
+    limit, stated = frontier["limit"], frontier["stated"]
+    dots = [
+        (check["found"], row["level"], row["candidate"], check["status"] == "pass")
+        for row in rows
+        for check in row["checks"]
+        if check["key"] == limit and check["found"] is not None and row["level"] is not None
+    ]
+    by_cost = any(row["cost"] is not None for row in rows)
+    steps = [(point["found"], abs(gained(point))) for point in frontier["points"]]
+    if not dots:
+        return ""
+    logged = limit not in SHARES
+    across = _Axis([x for x, *_ in dots] + [stated], LEFT, WIDTH - RIGHT, logged=logged)
+    up = _Axis([y for _, y, *_ in dots], HEIGHT - BOTTOM, TOP)
+    parts = [
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{_title(limit, by_cost)}">',
+        *_grid(across, up, limit, by_cost),
+        f'<line class="stated" x1="{across(stated):.1f}" x2="{across(stated):.1f}" y1="{TOP}" y2="{HEIGHT - BOTTOM}"/>',
+    ]
+    if len(steps) > 1:
+        path = " ".join(f"{across(x):.1f},{up(y):.1f}" for x, y in steps)
+        parts.append(f'<polyline class="frontier" points="{path}"/>')
+    for x, y, name, within in dots:
+        words = f"{name}: {amount(y, by_cost)}, {number_words(limit, x)}"
+        parts.append(
+            f'<circle class="{"within" if within else "beyond"}" cx="{across(x):.1f}" cy="{up(y):.1f}" r="4">'
+            f"<title>{escape(printable(words))}</title></circle>"
+        )
+    return "\n".join([*parts, "</svg>"])
+
+
+def _title(limit: str, by_cost: bool) -> str:
+    return f"{'Cost' if by_cost else 'Accuracy'} against {NAMES[limit]}"
+
+
+class _Axis:
+    """Numbers to places, from ``begin`` to ``end``; ``logged`` numbers are log(1 + x)."""
+
+    def __init__(self, values: Sequence[float], begin: float, end: float, *, logged: bool = False) -> None:
+        self.form = np.log1p if logged else np.asarray
+        self.back = np.expm1 if logged else np.asarray
+        low, high = float(self.form(min(values))), float(self.form(max(values)))
+        room = 0.04 * (high - low) or 0.01
+        self.low, self.high, self.begin, self.end = low - room, high + room, begin, end
+
+    def __call__(self, value: float) -> float:
+        share = (float(self.form(value)) - self.low) / (self.high - self.low)
+        return self.begin + share * (self.end - self.begin)
+
+    def ticks(self) -> list[float]:
+        places = np.linspace(self.low, self.high, TICKS + 2)[1:-1]
+        return [float(self.back(place)) for place in places]
+
+
+def _grid(across: _Axis, up: _Axis, limit: str, by_cost: bool) -> list[str]:
+    """Lines, numbers and the names of both axes."""
+    foot, end = HEIGHT - BOTTOM, WIDTH - RIGHT
+    parts = [f'<line class="axis" x1="{LEFT}" x2="{end}" y1="{foot}" y2="{foot}"/>']
+    for value in up.ticks():
+        y, shown = up(value), f"{value:.3g}" if by_cost else f"{100 * value:.1f} %"
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{end}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(f'<text class="y" x="{LEFT - 6}" y="{y + 4:.1f}">{shown}</text>')
+    seen = dict.fromkeys(value if limit in SHARES else float(max(round(value), 0)) for value in across.ticks())
+    for value in seen:
+        x = across(value)
+        parts.append(f'<text class="x" x="{x:.1f}" y="{foot + 18}">{number_words(limit, value)}</text>')
+    parts.append(f'<text class="x" x="{(LEFT + end) / 2}" y="{HEIGHT - 8}">{NAMES[limit]}</text>')
+    return parts
+
+
+# The report on an advice: one HTML file without script, with the frontiers as pictures.
+
+STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; }
+body { max-width: 72em; margin: 2em auto; padding: 0 1em; }
+h1 { font-size: 1.6em; } h2 { font-size: 1.2em; margin-top: 2em; }
+table { border-collapse: collapse; width: 100%; font-size: 0.9em; }
+th, td { text-align: right; padding: 0.25em 0.6em; border-bottom: 1px solid #ddd; vertical-align: top; }
+th:first-child, td:first-child, th:last-child, td:last-child { text-align: left; }
+tr.best td { font-weight: bold; } tr.limit td, tr.cannot_tell td, tr.same td, tr.failed td { color: #666; }
+svg { width: 100%; max-width: 48em; height: auto; font: 12px system-ui, sans-serif; }
+svg .axis { stroke: #444; } svg .grid { stroke: #e4e4e4; } svg .stated { stroke: #c8553d; stroke-dasharray: 5 4; }
+svg .frontier { fill: none; stroke: #1f5fa8; stroke-width: 1.5; }
+svg .within { fill: #1f5fa8; } svg .beyond { fill: none; stroke: #9aa5b1; stroke-width: 1.5; }
+svg text.y { text-anchor: end; } svg text.x { text-anchor: middle; }
+.summary { border-left: 4px solid #1f5fa8; padding: 0.2em 1em; background: #f5f8fc; }
+code { overflow-wrap: anywhere; }
+@media print { body { max-width: none; } }
+"""
+
+
+class Told(TextAdvice, Protocol):
+    """The reported parts of `maxent.Advice`."""
+
+    @property
+    def frontier(self) -> Sequence[TextRow]: ...
+    @property
+    def target(self) -> str: ...
+    @property
+    def qi(self) -> Sequence[str]: ...
+    @property
+    def seed(self) -> int: ...
+
+
+def page(advice: Told, title: str = "", purpose: str = "") -> str:
+    """The report as HTML; everything that comes from data or a call is escaped."""
+    best = "least costly" if advice.cost else "most accurate"
+    name = title or f"The {best} release of {advice.target} within limits"
+    policy = f"default-src 'none'; style-src '{_hash(STYLE)}'; base-uri 'none'; form-action 'none'"
+    parts = [
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+        '<meta name="viewport" content="width=device-width, initial-scale=1">',
+        '<meta name="generator" content="maxent">',
+        f"<title>{_text(name)}</title>\n<style>{STYLE}</style>\n</head>\n<body>",
+        f"<h1>{_text(name)}</h1>",
+        *([f"<p>{_text(purpose)}</p>"] if purpose else []),
+        f"<p>{_text(head(advice))}.<br>{_text(limits_line(advice.limits))}.</p>",
+        f'<div class="summary">{_paragraphs(told(advice))}</div>',
+        *_frontiers(advice),
+        "<h2>All candidates</h2>",
+        _table(header(advice), advice.rows),
+        *_method(advice),
+        *_source(advice),
+        "</body>\n</html>\n",
+    ]
+    return "\n".join(parts)
+
+
+def _frontiers(advice: Told) -> Iterator[str]:
+    """A picture and a table of each limit."""
+    key = measure(advice)
+    for each in advice.frontier:
+        drawn = picture(each, advice.rows)
+        if not drawn:
+            continue
+        limit = each["limit"]
+        yield f"<h2>What the limit on the {NAMES[limit]} costs</h2>"
+        yield (
+            "<p>Each dot is a candidate that was tested: filled within this limit, hollow beyond it. The line joins "
+            "candidates that keep all other limits and that no other beats in both; dashes are the limit.</p>"
+        )
+        yield drawn
+        rows = [
+            [point["candidate"], amount(point[key], bool(advice.cost)), number_words(limit, point["found"])]
+            for point in each["points"]
+        ]
+        body = "".join(f"<tr>{''.join(f'<td>{_text(cell)}</td>' for cell in row)}</tr>" for row in rows)
+        yield f"<table><tr><th>candidate</th><th>{key}</th><th>{NAMES[limit]}</th></tr>{body}</table>"
+
+
+def _table(header: Sequence[str], rows: Sequence[TextRow]) -> str:
+    lines = (
+        f'<tr class="{row["outcome"]}">{"".join(f"<td>{_text(c)}</td>" for c in [*cells_of(row), row["why"]])}</tr>'
+        for row in rows
+    )
+    names = "".join(f"<th>{_text(name)}</th>" for name in header)
+    return f"<table>\n<tr>{names}</tr>\n" + "\n".join(lines) + "\n</table>"
+
+
+def _method(advice: Told) -> Iterator[str]:
+    """How the best was found, and what the words of the table mean."""
+    yield "<h2>How it was found</h2>"
+    yield (
+        "<p>Each candidate's release about all people was audited: what an adversary who has the columns "
+        f"{_text(', '.join(advice.qi))} infers from it. Candidates that break more than one limit were not tested.</p>"
+        f"<p>Accuracy is that of {advice.folds} stratified folds (seed {advice.seed}), on people whom "
+        f"{'neither counts nor pruning were' if advice.model else 'the tree was not'} made from. "
+        "After the first and the second fold a candidate was stopped if the leader was right about so many "
+        "more of the same people that chance alone would do that less than once in "
+        f"{1 / CHANCE:,.0f} times (sign test). Of candidates that publish the same only the first was tested.</p>"
+    )
+    if advice.cost:
+        yield (
+            "<p>Candidates are compared by what the cheapest decisions cost that are made from them, per person "
+            "of the folds; instead of the sign test it is the t test of the same people.</p>"
+        )
+    best = advice.winner
+    if best is not None:
+        yield f"<p>The best is {_text(accuracy_words(best, advice.model))}.</p>"
+    yield "<ul>"
+    yield from (f"<li><b>{_text(name)}</b>: {_text(words)}</li>" for name, words in OUTCOMES.items())
+    yield "</ul>"
+
+
+def _source(advice: Told) -> Iterator[str]:
+    source = provenance(["advise"], {})
+    yield "<h2>Provenance</h2>"
+    yield f"<p>{_text(source.created)}. {_text(', '.join(' '.join(each) for each in source.versions))}.</p>"
+
+
+def _paragraphs(lines: Iterable[str]) -> str:
+    return "".join(f"<p>{_text(line)}</p>" for line in lines)
+
+
+def _text(text: object) -> str:
+    return escape(printable(text))
+
+
+def _hash(text: str) -> str:
+    """A style as the policy names it."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from maxent.api.case import Case
-from maxent.constraints.program import Program
-from maxent.disclosure.group_shares import shares
-from maxent.disclosure.inference import Inference
-from maxent.disclosure.summary import measure
-from maxent.evidence.baseline import baseline_of
+from maxent.constraints.program.program import Program
+from maxent.disclosure.baseline import baseline_of
+from maxent.disclosure.inference import Inference, measure, shares
 from maxent.models.arrays import FloatArray
-from maxent.models.of_target import of_target
-from maxent.models.tables.columns.product_classes import marginal, part_codes
+from maxent.models.tables.classes import marginal, part_codes
+from maxent.models.trees.restate import of_target
 
 
 def inferences(
@@ -42,7 +40,7 @@ def inferences(
         shared = shares(program, masses, own, error, part=i)
         held = None
         if truth is not None:
-            from maxent.evidence.truth import in_truth
+            from maxent.disclosure.truth import in_truth
 
             held = in_truth(alone, marginal(masses, target, i), own, truth)
         disclosure = measure(

@@ -10,13 +10,12 @@ from os import PathLike, fspath
 from textwrap import fill, indent
 from typing import Any, ParamSpec, TypeVar
 
+from maxent.models.arguments import check_flags, check_functions, close_to
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.files.kinds import TABLE_SUFFIXES
+from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import check_flags, check_functions
-from maxent.models.text.hints import close_to
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -199,7 +198,7 @@ def _is_model(value: Any) -> bool:
     """Whether a value is a fitted model, and no release, file, table, or list of these."""
     if isinstance(value, (str, PathLike, Release, list, tuple, type)) or hasattr(value, "columns"):
         return False
-    from maxent.api.releases.saved import is_boosted_elsewhere
+    from maxent.api.convert import is_boosted_elsewhere
     from maxent.models.formats.scikit_learn.models import is_model
 
     return bool(is_boosted_elsewhere(value) or is_model(value) or hasattr(value, "steps"))
@@ -207,7 +206,7 @@ def _is_model(value: Any) -> bool:
 
 def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
     """The release of a model; what it takes of the other arguments of the call is taken away from them."""
-    from maxent.api.releases.convert import convert
+    from maxent.api.convert import convert
 
     names = ("target", "classes", "features", "parameters")
     taken: dict[str, Any] = {name: found.pop(name) for name in names if name in found}
@@ -227,7 +226,7 @@ def _each_converted(found: Mapping[str, Any], needed: Mapping[str, Any]) -> Any:
         return {name: _each_converted({**found, "releases": [each]}, needed)[0] for name, each in given.items()}
     if not isinstance(given, (list, tuple)):
         return given
-    from maxent.api.releases.convert import convert
+    from maxent.api.convert import convert
 
     asked = {"target": found.get("target"), "reading": found.get("reading"), **needed}
     models = [_is_model(each) or (needed and isinstance(each, (str, PathLike))) for each in given]

@@ -14,14 +14,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 import numpy as np
 
-from maxent.api.opening import open_published
-from maxent.constraints.cells import Cells, build_cells
 from maxent.constraints.compiler import implied_marginal
+from maxent.constraints.program.cells import Cells, build_cells
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
-from maxent.models.files.addresses import Address, located
-from maxent.models.formats.release_reader import Records
-from maxent.models.looking import Check, unchecked
+from maxent.models.errors import ARGUMENT, Check, InvalidInput, Problem, check_unused, invalid, unchecked
+from maxent.models.files.input_files import Address, located
+from maxent.models.formats.maxent_json.read import READER
+from maxent.models.formats.release_reader import Records, read_head
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import Source, shorten
@@ -38,10 +37,30 @@ from maxent.models.tables.truth_and_facts import (
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
-    from maxent.evidence.control_people import Controls
+    from maxent.disclosure.truth import Controls
     from maxent.models.formats.published_records import PublishedRecords
     from maxent.models.successive.people import People
     from maxent.models.successive.releases import Joined
+
+
+# Opening what was published: the readers of other formats, which are many, are loaded for what is not in ours.
+
+
+def open_published(published: object, reader: Reader) -> Release | Records:
+    """What `maxent.models.formats.registry.open_published` reads; the reader of ours is the first one there.
+
+    Raises
+    ------
+    InvalidInput
+        As there.
+    """
+    own = READER.recognise if reader.reading.format is None else None
+    if own is not None and isinstance(published, (str, PathLike)) and own(read_head(published)):
+        return READER.read(published, reader)
+    from maxent.models.formats import registry
+
+    return registry.open_published(published, reader)
+
 
 Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
 """A release, or several about overlapping people."""
@@ -192,7 +211,7 @@ class Tables:
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
-        """The same, where names of files that look like addresses are `maxent.models.files.addresses.Address`.
+        """The same, where names of files that look like addresses are `maxent.models.files.input_files.Address`.
 
         Raises
         ------
@@ -205,7 +224,7 @@ class Tables:
 
     @property
     def at_addresses(self) -> bool:
-        """Whether a table is at an `maxent.models.files.addresses.Address`."""
+        """Whether a table is at an `maxent.models.files.input_files.Address`."""
         given = [getattr(self, name) for name in _FILES]
         return any(isinstance(one, Address) for each in given for one in (each if isinstance(each, list) else [each]))
 
@@ -298,11 +317,11 @@ class Tables:
             weighed = read_weights(self.truth, self.weights, release, table, reader=again) if each else ALIKE
             found = replace(found, weighed=weighed)
         if self.sensitive is not None:
-            from maxent.evidence.sensitive import sensitive_codes
+            from maxent.disclosure.sensitive import sensitive_codes
 
             found = replace(found, sensitive=sensitive_codes(self.sensitive, release.target))
         if self.gain is not None:
-            from maxent.evidence.leakage import read_gain
+            from maxent.disclosure.truth import read_gain
 
             found = replace(found, gain=read_gain(self.gain, release.target, reader))
         return replace(found, noticed=reader.noticed)
@@ -314,7 +333,7 @@ class Tables:
         if self.truth is None and not self.proved:
             expected = "none without truth=, whose people control people are compared with"
             raise invalid("options", ARGUMENT, "control", expected, shorten(self.control))
-        from maxent.evidence.control_people import read_controls
+        from maxent.disclosure.truth import read_controls
 
         return read_controls(self.control, release, count=self.count, reader=reader)
 

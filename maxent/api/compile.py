@@ -10,14 +10,12 @@ from typing import Any
 from maxent.api import options
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
-from maxent.constraints.program import Program
-from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, Problem
+from maxent.constraints.program.program import Program
+from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
-from maxent.models.looking import Check, unchecked
 from maxent.models.tables.frame import shorten
 from maxent.solvers.backend import Backend, Options
-from maxent.solvers.clock import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
-from maxent.solvers.solution import Stop
+from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Stop, Watch, in_time, watched
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 
@@ -74,7 +72,7 @@ def compile_case(
         "check": check,
     }
     if case.joined is not None:
-        from maxent.constraints.several import compile_several
+        from maxent.constraints.compiler import compile_several
 
         return compile_several(case.joined, case.people, **given)
     return compile_program(case.release, case.people, weighed=case.weighed, **given)

@@ -38,7 +38,7 @@ def _at_least(low: int, words: str = "") -> Range:
     """Whole numbers from ``low`` on."""
 
     def holds(value: Any) -> bool:
-        from maxent.models.text.arguments import is_whole
+        from maxent.models.arguments import is_whole
 
         return is_whole(value, low)
 
@@ -49,7 +49,7 @@ def _number(words: str, fits: Callable[[Any], bool]) -> Range:
     """Numbers that fit."""
 
     def holds(value: Any) -> bool:
-        from maxent.models.text.arguments import is_number
+        from maxent.models.arguments import is_number
 
         return is_number(value) and fits(value)
 
@@ -57,7 +57,7 @@ def _number(words: str, fits: Callable[[Any], bool]) -> Range:
 
 
 def _is_job_count(value: Any) -> bool:
-    from maxent.models.text.arguments import LARGEST_COUNT, is_whole
+    from maxent.models.arguments import LARGEST_COUNT, is_whole
 
     return is_whole(value, -LARGEST_COUNT) and value != 0
 
@@ -393,7 +393,7 @@ class ByBackend:
         "Solver; auto chooses by the problem.",
         metavar="NAME",
         group="solved",
-        doc="A solver back end, see `maxent.solvers.registry.backend_names`.",
+        doc="A solver back end, see `maxent.solvers.backends.registry.backend_names`.",
     )
 
 
@@ -554,7 +554,7 @@ class Truth:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Problem(Linked, Knowing, Released):
-    """A call of `maxent.api.adversary.estimate.compile_release`."""
+    """A call of `maxent.api.estimate.compile_release`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

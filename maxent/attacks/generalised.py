@@ -9,9 +9,8 @@ from typing import cast
 import numpy as np
 
 from maxent.models.release import Attribute, Branch, Release
-from maxent.models.tables.columns.missing_values import MISSING
-from maxent.models.trees.places import Places
-from maxent.models.trees.routing import EVERYWHERE, interval_of
+from maxent.models.tables.cells import MISSING
+from maxent.models.trees.places import EVERYWHERE, Places, interval_of
 
 ANYTHING = "*"
 NOTHING = ""

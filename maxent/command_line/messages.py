@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
-from maxent.text.spelling import on_command_line, respell, respelled
+from maxent.results.text.terminal import on_command_line, respell, respelled
 
 LISTED = 50
 """Problems that are printed; of more, the number. JSON has all of them."""

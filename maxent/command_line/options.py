@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import os
+from collections.abc import Callable, Collection, Iterable
+from dataclasses import dataclass
 from enum import StrEnum
-from typing import Annotated, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Annotated, Any, Optional
 
 import typer
 
 from maxent.command_line import panels
-from maxent.models.files.kinds import REPORT, Kind
+from maxent.command_line.parsing import split_names
+from maxent.command_line.progress import Job
+from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, Kind
+from maxent.models.parameters import Parameter, parameters_of
+
+if TYPE_CHECKING:
+    from maxent.api.out_of_core.folder import InParts
 
 
 class LevelName(StrEnum):
@@ -132,3 +143,349 @@ def inputs(options: dict[str, Any]) -> list[str | None]:
 def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     """The same, each with what it is."""
     return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control", "gain")]
+
+
+# Options that several commands have, stated once by a dataclass or as the parameters of a function.
+
+PANELS = {
+    "known": panels.KNOWN,
+    "read": panels.READ,
+    "grown": panels.GROWN,
+    "defended": panels.DEFENDED,
+    "measured": panels.MEASURED,
+    "solved": panels.SOLVED,
+    "run": panels.RUN,
+    "limits": panels.LIMITS,
+    "output": panels.OUTPUT,
+}
+
+
+def completed_backend(incomplete: str) -> list[str]:
+    """Back ends that a shell offers."""
+    from maxent.solvers.backends.registry import backend_names
+
+    return completed(incomplete, backend_names())
+
+
+def completed_knowledge(incomplete: str) -> list[str]:
+    """Kinds of knowledge that a shell offers."""
+    from maxent.constraints.kinds.registry import knowledge
+
+    return completed(incomplete, knowledge())
+
+
+def completed_policy(incomplete: str) -> list[str]:
+    """Policies that a shell offers."""
+    from maxent.policy.policy import presets
+
+    return list(presets())
+
+
+def completed(incomplete: str, names: Iterable[str]) -> list[str]:
+    """Names for the end of a list with commas between."""
+    before, comma, _ = incomplete.rpartition(",")
+    return [before + comma + name for name in names]
+
+
+COMPLETED = {"backend": completed_backend, "backends": completed_backend, "knowledge": completed_knowledge}
+"""Parameter -> what a shell offers for it."""
+
+
+def stated(kind: type, *, without: Collection[str] = (), **defaults: Any) -> Callable[..., dict[str, Any]]:
+    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``.
+
+    The command gets a dictionary of arguments, as the function that takes the dataclass has them.
+    """
+    own = [each for each in parameters_of(kind).values() if each.about.group != "call" and each.name not in without]
+
+    def group(**values: Any) -> dict[str, Any]:
+        return {each.name: _argument(each, values[each.name]) for each in own}
+
+    options = [option(each, defaults.get(each.name, each.default)) for each in own]
+    group.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
+    return group
+
+
+def _argument(each: Parameter, value: Any) -> Any:
+    """The value of an option as a function takes it."""
+    if each.kind is list:
+        return split_names(each.name, value) if value else None
+    if each.kind is bool and each.about.option.startswith("--no-"):
+        return not value
+    return value.value if isinstance(value, StrEnum) else value
+
+
+def option(each: Parameter, default: Any, *, hidden: bool = False, repeated: bool = False) -> inspect.Parameter:
+    """A parameter as one of a command; one that is ``repeated`` may be given several times."""
+    about = each.about
+    hint: Any = {list: list[str], dict: list[str], object: str}.get(each.kind, each.kind)
+    metavar = about.metavar or {int: "N", float: "X"}.get(each.kind) or (about.files.upper() or None)
+    if each.choices:
+        make: Any = StrEnum
+        hint = make(each.name, {choice: choice for choice in each.choices})
+        default = None if default is None else hint(default)
+    if each.kind is bool and about.option.startswith("--no-"):
+        default = not default
+    if repeated:
+        hint, default = list[hint], [default]
+    told = typer.Option(
+        *([about.option] if about.option else ["--" + each.name.replace("_", "-")]),
+        *(["--" + about.alias.replace("_", "-")] if about.alias else []),
+        metavar=metavar,
+        help=f"{about.help[:-1]}; may be repeated: a release for each." if repeated else about.help,
+        rich_help_panel=PANELS[about.group],
+        hidden=hidden,
+        autocompletion=COMPLETED.get(each.name),
+    )
+    return inspect.Parameter(
+        each.name,
+        inspect.Parameter.POSITIONAL_OR_KEYWORD,
+        default=None if hidden else default,
+        annotation=Annotated[hint if hint is bool else Optional[hint], told],  # noqa: UP045 (made when it runs)
+    )
+
+
+def takes(
+    *, without: Collection[str] = (), **groups: Callable[..., Any]
+) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Give a command the options of functions, each in the place of the command's parameter of its name.
+
+    The command gets what the functions return. Options ``without`` are left out, and have their defaults.
+    """
+    options = {
+        name: [each for each in inspect.signature(group, eval_str=True).parameters.values() if each.name not in without]
+        for name, group in groups.items()
+    }
+
+    def decorated(command: Callable[..., Job]) -> Callable[..., Job]:
+        @wraps(command)
+        def called(*arguments: Any, **values: Any) -> Job:
+            for name, group in groups.items():
+                values[name] = group(**{each.name: values.pop(each.name, each.default) for each in options[name]})
+            return command(*arguments, **values)
+
+        own = inspect.signature(command, eval_str=True).parameters.values()
+        merged = [each for one in own for each in options.get(one.name, [one])]
+        called.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
+        called.__annotations__ = {each.name: each.annotation for each in merged}
+        return called
+
+    return decorated
+
+
+# Options of how files are read, stated once for all commands that read files.
+
+
+class TextMode(StrEnum):
+    """Choices of ``--text``."""
+
+    refuse = "refuse"
+    stripped = "strip"
+    exact = "exact"
+
+
+class DelimiterName(StrEnum):
+    """Choices of ``--csv-delimiter``."""
+
+    comma = "comma"
+    semicolon = "semicolon"
+    tab = "tab"
+    pipe = "pipe"
+
+
+class DecimalMark(StrEnum):
+    """Choices of ``--csv-decimal``."""
+
+    point = "point"
+    comma = "comma"
+
+
+def completed_format(incomplete: str) -> list[str]:
+    """Formats of releases that a shell offers."""
+    from maxent.models.formats.registry import reader_names
+
+    return list(reader_names())
+
+
+Text = Annotated[
+    TextMode | None,
+    panels.read(
+        help="Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so "
+        "that they are equal, or keep text exact.",
+    ),
+]
+NA = Annotated[
+    list[str] | None,
+    panels.read(
+        "--na",
+        metavar="A,B,...",
+        help="Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
+        "others (docs/tables.md).",
+    ),
+]
+MaxMemory = Annotated[
+    str | None,
+    panels.read(
+        "--max-memory",
+        metavar="SIZE",
+        help="Memory for a table while it is read, such as 500MB; default: 2GB.",
+    ),
+]
+CsvDelimiter = Annotated[
+    DelimiterName | None,
+    panels.read("--csv-delimiter", help="Delimiter of CSV files; default: detected."),
+]
+CsvDecimal = Annotated[
+    DecimalMark | None,
+    panels.read("--csv-decimal", help="Decimal mark of numbers in CSV files; default: detected for each column."),
+]
+CsvEncoding = Annotated[
+    str | None,
+    panels.read(
+        "--csv-encoding",
+        metavar="NAME",
+        help="Encoding of CSV files, such as cp1252; default: UTF-8, or detected.",
+    ),
+]
+Sheet = Annotated[
+    str | None, panels.read("--sheet", metavar="NAME", help="The sheet of Excel workbooks; default: the first.")
+]
+Format = Annotated[
+    str | None,
+    panels.read(
+        "--from",
+        metavar="FORMAT",
+        help="Format of the release (docs/formats.md); default: detected.",
+        autocompletion=completed_format,
+    ),
+]
+
+
+def reading(
+    text: Text = None,
+    na: NA = None,
+    max_memory: MaxMemory = None,
+    csv_delimiter: CsvDelimiter = None,
+    csv_decimal: CsvDecimal = None,
+    csv_encoding: CsvEncoding = None,
+    sheet: Sheet = None,
+    format: Format = None,
+) -> Any:
+    """The `maxent.models.reading.Reading` of these options, None for the defaults."""
+    from maxent.models.reading import reading_of
+
+    return reading_of(
+        {
+            "text": text and text.value,
+            "na": na and split_names("na", na),
+            "max_memory": max_memory,
+            "csv_delimiter": csv_delimiter and csv_delimiter.value,
+            "csv_decimal": csv_decimal and csv_decimal.value,
+            "csv_encoding": csv_encoding,
+            "sheet": sheet,
+            "format": format,
+        }
+    )
+
+
+def reads_files(
+    *, releases: bool = True, without: Collection[str] = (), **groups: Callable[..., Any]
+) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups.
+
+    ``releases`` is whether it reads releases from files, whose format ``--from`` names. Options ``without`` are left
+    out.
+    """
+    return takes(without=(*without, *(() if releases else ("format",))), reading=reading, **groups)
+
+
+# Options of calls in parts, about more people than memory holds.
+
+Memory = Annotated[
+    str | None,
+    panels.run(
+        metavar="SIZE",
+        help="Memory of all processes, such as 4GB: people are taken in parts (docs/scale.md); default with -o "
+        "FOLDER/: most of the machine's.",
+    ),
+]
+OutputInParts = Annotated[
+    str | None,
+    panels.written(
+        ESTIMATE,
+        names=OUTPUT,
+        help="Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf; or, to a new "
+        "FOLDER/, Parquet files of posteriors as they come (docs/scale.md).",
+    ),
+]
+OutputOfPeople = Annotated[
+    str | None,
+    panels.written(
+        AUDIT,
+        names=OUTPUT,
+        help="Write the result: a row per quasi-identifier, without QI per leaf, by suffix: .csv, .parquet or .json; "
+        "or, to a new FOLDER/, Parquet files as they come (docs/scale.md).",
+    ),
+]
+OutputOfBounds = Annotated[
+    str | None,
+    panels.written(
+        BOUNDS,
+        names=OUTPUT,
+        help="Write the result, by suffix: .csv, .parquet or .json; or, with --level closed, to a new FOLDER/, Parquet "
+        "files as they come (docs/scale.md).",
+    ),
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """How much memory a call may take, and which processes or cluster do its work."""
+
+    memory: str | None
+    jobs: int
+    dask: str | None
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same as arguments of functions."""
+        return {"memory": self.memory, "jobs": self.jobs, "dask": self.dask}
+
+    def in_parts(self, output: str | None) -> bool:
+        """Whether people are taken in parts, as the folder of an output, memory or workers ask for."""
+        return self.memory is not None or self.dask is not None or self.jobs != 1 or is_folder(output)
+
+    def where(self, output: str | None, inputs: Iterable[str | None]) -> InParts:
+        """The folder and the memory.
+
+        Raises
+        ------
+        InvalidInput
+            For a file in place of a folder, one that is among the ``inputs``, and what `InParts.of` refuses.
+        """
+        return where(output, self.memory, inputs)
+
+
+def work(memory: Memory = None, jobs: Jobs = 1, dask: Dask = None) -> Work:
+    """The options of calls whose people alone are a reason for several processes."""
+    return Work(memory, jobs, dask)
+
+
+def is_folder(output: str | None) -> bool:
+    """Whether an output is a folder, by how it is written, or as there is one."""
+    return output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
+
+
+def where(output: str | None, memory: str | None, inputs: Iterable[str | None]) -> InParts:
+    """The folder and the memory of a call in parts; errors are those of `Work.where`."""
+    from maxent.api.out_of_core.folder import InParts
+    from maxent.models.errors import ARGUMENT, invalid
+    from maxent.models.files.output import check_apart
+
+    if output is not None and not is_folder(output):
+        expected = "a FOLDER/ for Parquet files, as people are taken in parts (memory=, jobs=, dask=)"
+        raise invalid("options", ARGUMENT, "-o", expected, output)
+    found = InParts.of(output, memory)
+    if output is not None:
+        check_apart({"-o": output}, inputs)
+    return found

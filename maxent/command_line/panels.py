@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from maxent.models.files.kinds import Kind
+from maxent.models.files.output import Kind
 
 REQUIRED = "Required"
 FIRST = "Used most"

@@ -9,9 +9,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from maxent.api.adversary.estimate import Progress
+    from maxent.api.estimate import Progress
     from maxent.models.reading import Noticed
-    from maxent.solvers.clock import Clock
+    from maxent.solvers.control import Clock
 
 DONE, UNRELIABLE, WRONG, BEYOND, UNKNOWN = 0, 1, 2, 3, 4
 """Exit statuses; the last two are of enforced limits, one that is not kept, and one that cannot be judged."""
@@ -28,7 +28,7 @@ LONGEST = 60
 
 def tell(text: str) -> None:
     """Print one line to standard error, behind everything that was printed before."""
-    from maxent.models.text.printable import printable
+    from maxent.models.errors import printable
 
     sys.stdout.flush()
     print(f"maxent: {printable(text)}", file=sys.stderr)
@@ -50,7 +50,7 @@ def progress(first: str = "reading and compiling") -> Iterator[Progress | None]:
     from rich.progress import BarColumn, TaskProgressColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bars
 
-    from maxent.models.text.printable import printable
+    from maxent.models.errors import printable
 
     # Names are text and not Rich's markup. Time left is by all that was done so far: a piece of it may take long.
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
@@ -82,7 +82,7 @@ def finishing(status: str) -> Iterator[Clock]:
 
     Of a result with the status ``interrupted`` the first one was pressed before.
     """
-    from maxent.solvers.clock import Clock
+    from maxent.solvers.control import Clock
 
     clock = Clock()
     if status == "interrupted":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from maxent.command_line import panels
-from maxent.models.files.kinds import TABLE_SUFFIXES
+from maxent.models.files.output import TABLE_SUFFIXES
 
 if TYPE_CHECKING:
     from maxent.models.errors import Problem
@@ -61,8 +61,8 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
     InvalidInput
         When there are no releases, or neither one table nor one for each of them.
     """
+    from maxent.models.display import counted
     from maxent.models.errors import ARGUMENT, invalid
-    from maxent.models.text.display import counted
 
     if len(files) == 1 and not needed:
         return list(files), []

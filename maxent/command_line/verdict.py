@@ -11,10 +11,10 @@ from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
-    from maxent.html_report.build import Gatherer
-    from maxent.html_report.view import InputFile
     from maxent.models.reading import Reading
     from maxent.results.estimate import Estimate
+    from maxent.results.html_report.build import Gatherer
+    from maxent.results.html_report.view import InputFile
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,8 +105,8 @@ class ReportFile:
     def begin(self, files: Sequence[tuple[str, str | None]]) -> None:
         """Note the files that are read, as (what for, path), before they are."""
         if self.asked.report is not None:
-            from maxent.html_report.build import Gatherer
-            from maxent.html_report.provenance import read_inputs
+            from maxent.results.html_report.build import Gatherer
+            from maxent.results.html_report.provenance import read_inputs
 
             self.inputs = read_inputs(files)
             self.gatherer = Gatherer(self.options["top"])
@@ -121,8 +121,8 @@ class ReportFile:
         path = self.asked.report
         if path is None or self.gatherer is None:
             return
-        from maxent.html_report.provenance import provenance
         from maxent.models.files.output import write_text
+        from maxent.results.html_report.provenance import provenance
 
         options = {
             **self.options,

@@ -19,17 +19,16 @@ from typing import Annotated, Any, NamedTuple
 import typer
 from typer.main import get_command
 
+from maxent.command_line.lazy_modules import NoRoom
 from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, Group, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.release_files import swapped
-from maxent.lazy_modules import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
-from maxent.results.reliability import unwarned
-from maxent.text.spelling import on_command_line, respell
-from maxent.text.terminal import print_json
+from maxent.results.solved import unwarned
+from maxent.results.text.terminal import on_command_line, print_json, respell
 
 
 class Listed(NamedTuple):

@@ -2,27 +2,133 @@
 
 Arrays have one row per distinct quasi-identifier q: ``posterior`` is the adversary's estimate P(x|q), shape
 (n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum.
-Entropies are in nats, 0 ln 0 = 0. Errors as in `maxent.disclosure.checked_arrays`.
+Entropies are in nats, 0 ln 0 = 0. Errors as in `maxent.disclosure.measures`.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from math import log
+from math import isinf, log
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.checked_arrays import (
-    at_most,
-    by_rows,
-    checked_counts,
-    checked_posterior,
-    checked_prior,
-    mean,
-)
-from maxent.models.arrays import FloatArray
-from maxent.models.defenses.certainty import CERTAIN as CERTAIN
+from maxent.disclosure.baseline import Baseline
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.defenses.method import CERTAIN as CERTAIN
+
+if TYPE_CHECKING:
+    from maxent.disclosure.baseline import Control
+
+
+# The arrays that measures are functions of, checked: posteriors, counts, truths, priors and divergences.
+#
+# Each function raises `ValueError` for a shape that disagrees and for values that are negative or not a number, because
+# a measure of such an array would read as a small risk.
+
+TOLERANCE = 1e-6
+"""By how much computed probabilities may be off, unless more was allowed when they were computed.
+
+Where they are compared with a limit, they are taken to be larger by so much.
+"""
+
+BLOCK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Believed:
+    """A posterior with all that measures are functions of, checked.
+
+    ``posterior`` is P(x|q), shape (n_qi, n_classes), and ``counts`` the individuals, shape (n_qi,); ``surest`` and
+    ``possible``, of the same shape, are the largest P(x|q) at most, by the estimate and as far as published numbers
+    allow. ``prior`` is P(x) before the release; ``divergence`` (nats, shape (n_qi,)) is None
+    without a truth, and ``top`` says how many of the largest are averaged. With a truth, ``right`` are the people of
+    each quasi-identifier who are guessed right, and ``pure`` says who is in a leaf of one class, shapes (n_qi,).
+    ``baseline`` is what guesses without the release achieve, ``control`` what guesses of other people do.
+    """
+
+    posterior: FloatArray
+    counts: FloatArray
+    surest: FloatArray
+    possible: FloatArray
+    prior: FloatArray
+    divergence: FloatArray | None
+    top: int
+    right: FloatArray | None = None
+    pure: BoolArray | None = None
+    baseline: Baseline | None = None
+    control: Control | None = None
+
+
+def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> FloatArray:
+    """Probabilities with the error of computing them: what limits are compared with."""
+    return np.minimum(np.asarray(probability, np.float64) + tolerance, 1.0)
+
+
+def checked_posterior(posterior: npt.ArrayLike) -> FloatArray:
+    """The posterior as floats, once it is a table of probabilities."""
+    p = np.asarray(posterior, dtype=np.float64)
+    if p.ndim != 2 or p.size == 0:
+        raise ValueError(f"posterior must have the shape (n_qi, n_classes) and not be empty, not {p.shape}")
+    if not (p.min() >= 0 and p.max() < np.inf):  # a value that is not a number is neither
+        raise ValueError("posterior holds values that are negative or not finite")
+    return p
+
+
+def checked_counts(counts: npt.ArrayLike, rows: npt.ArrayLike) -> FloatArray:
+    """The counts as floats, once there is a positive one for every row of ``rows``."""
+    n, expected = np.asarray(counts, dtype=np.float64), np.shape(rows)[:1]
+    if n.shape != expected:
+        raise ValueError(f"counts must have the shape {expected}, not {n.shape}")
+    if not (np.isfinite(n).all() and n.min() > 0):
+        raise ValueError("counts must be positive: a quasi-identifier stands for at least one individual")
+    return n
+
+
+def checked_truth(truth: npt.ArrayLike, posterior: FloatArray) -> FloatArray:
+    """The truth as floats, once it has the posterior's shape and somebody in every row."""
+    people = np.asarray(truth, dtype=np.float64)
+    if people.shape != posterior.shape:
+        raise ValueError(f"truth must have the posterior's shape {posterior.shape}, not {people.shape}")
+    if not (np.isfinite(people).all() and people.min() >= 0):
+        raise ValueError("truth holds numbers of individuals that are negative or not finite")
+    if not people.any(axis=1).all():
+        raise ValueError(f"truth has no individual in row {int(np.argmin(people.any(axis=1)))}")
+    return people
+
+
+def checked_prior(prior: npt.ArrayLike | None, n_classes: int) -> FloatArray:
+    """The prior as floats, uniform by default, once it is a distribution over the classes."""
+    p = np.full(n_classes, 1 / n_classes) if prior is None else np.asarray(prior, dtype=np.float64)
+    if p.shape != (n_classes,):
+        raise ValueError(f"prior must have the shape {(n_classes,)}, not {p.shape}")
+    if not (np.isfinite(p).all() and p.min() >= 0 and abs(p.sum() - 1) <= 1e-6):
+        raise ValueError("prior must hold probabilities that sum to 1")
+    return p
+
+
+def checked_divergences(divergence: npt.ArrayLike) -> FloatArray:
+    """The divergences as floats, once they are numbers or ``inf``."""
+    d = np.asarray(divergence, dtype=np.float64)
+    if d.ndim != 1 or d.size == 0 or np.isnan(d).any() or d.min() < 0:
+        raise ValueError("divergence must hold one number of nats, 0 or more, per quasi-identifier")
+    return d
+
+
+def mean(values: FloatArray, counts: FloatArray) -> float:
+    """Sum over q of P(q) values(q)."""
+    return float(counts @ values / counts.sum())
+
+
+def by_rows(measured: Callable[[FloatArray], FloatArray], p: FloatArray) -> FloatArray:
+    """A number for every row, a block of rows at a time, so that intermediate results stay small."""
+    out = np.empty(len(p))
+    for begin in range(0, len(p), BLOCK):
+        out[begin : begin + BLOCK] = measured(p[begin : begin + BLOCK])
+    return out
+
 
 SAME_POSTERIOR = 1e-9
 
@@ -184,3 +290,115 @@ def _equal_rows(p: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
         order[wide], values = order[wide][sort], values[wide][sort]
         begins[wide[1:]] |= np.diff(values) > SAME_POSTERIOR
     return order, np.flatnonzero(begins)
+
+
+# Divergence of the truth from a posterior, in nats: a small one means that much is disclosed.
+#
+# Arrays as in `maxent.disclosure.measures`; ``truth`` are individuals per class, shape (n_qi, n_classes). Errors as in
+# `maxent.disclosure.measures`.
+
+IMPOSSIBLE = 1e-12
+"""A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large."""
+
+
+@dataclass(frozen=True, slots=True)
+class DivergenceSummary:
+    """Individual divergences in a few numbers (nats); None stands for infinity.
+
+    ``top`` are row indices of the largest divergences, infinite ones first; ``infinite`` is the number of rows whose
+    divergence is infinite.
+    """
+
+    overall: float | None
+    max: float | None
+    top: tuple[int, ...]
+    top_k_average: float | None
+    infinite: int
+
+
+def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> FloatArray:
+    """KL(P(.|q) || P*(.|q)) = sum over x of P(x|q) ln(P(x|q) / P*(x|q)), in nats, for every q.
+
+    P is the truth's distribution and P* the adversary's posterior: a *small* divergence means much is disclosed.
+
+    Parameters
+    ----------
+    truth : array_like, shape (n_qi, n_classes)
+        Individuals per class, at least one per row.
+    posterior : array_like, shape (n_qi, n_classes)
+        P*(x|q).
+
+    Returns
+    -------
+    ndarray, shape (n_qi,)
+        Nats, 0 or more; ``inf`` where the posterior rules out a class that some individual has (`IMPOSSIBLE`).
+
+    Raises
+    ------
+    ValueError
+        For shapes that disagree, or a row of the truth without individuals (its distribution is undefined).
+
+    References
+    ----------
+    Zhu and Du, "Understanding Privacy Risk of Publishing Decision Trees", DBSec 2010, section 5.
+    """
+    estimate = checked_posterior(posterior)
+    people = checked_truth(truth, estimate)
+    p = people / people.sum(axis=1, keepdims=True)
+    ruled_out = ((p > 0) & (estimate <= IMPOSSIBLE)).any(axis=1)
+    # Logarithms are subtracted, not the probabilities divided: p / 1e-310 would overflow.
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    logs -= np.log(estimate, out=np.zeros_like(p), where=(p > 0) & (estimate > 0))
+    divergence: FloatArray = np.maximum(np.einsum("qx,qx->q", p, logs), 0.0)  # round-off can leave -1e-17
+    divergence[ruled_out] = np.inf
+    return divergence
+
+
+def overall_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> float:
+    """D_overall = sum over q of P(q) D_individual(q), in nats; ``inf`` when any of them is.
+
+    P(q) is the share of the truth's individuals. Source and errors as in `individual_divergence`.
+    """
+    return mean(individual_divergence(truth, posterior), checked_truth(truth, checked_posterior(posterior)).sum(axis=1))
+
+
+def top_divergences(divergence: npt.ArrayLike, k: int) -> npt.NDArray[np.intp]:
+    """Row indices of the ``k`` largest divergences, largest first, ties by index; all rows when there are fewer.
+
+    Raises
+    ------
+    ValueError
+        When ``k`` is below 1 or a divergence is not a number.
+    """
+    if k < 1:
+        raise ValueError(f"k must be at least 1, not {k}")
+    return np.argsort(-checked_divergences(divergence), kind="stable")[:k]
+
+
+def top_k_average(divergence: npt.ArrayLike, k: int) -> float:
+    """Mean of the ``k`` largest divergences, in nats; ``inf`` when any of them is. Errors as in `top_divergences`.
+
+    Source: Zhu and Du (2010), section 5, who average the largest individual values as the worst case.
+    """
+    return float(checked_divergences(divergence)[top_divergences(divergence, k)].mean())
+
+
+def divergence_summary(divergence: npt.ArrayLike, counts: npt.ArrayLike, k: int = 10) -> DivergenceSummary:
+    """Overall, largest, and the rows of the ``k`` largest individual divergences.
+
+    The individuals are the weights of the overall divergence. A single infinite value makes it None (infinite): what
+    the adversary got wrong for sure is never left out. Errors as in `top_divergences`.
+    """
+    d = checked_divergences(divergence)
+    return DivergenceSummary(
+        overall=_none_if_infinite(mean(d, checked_counts(counts, d))),
+        max=_none_if_infinite(float(d.max())),
+        top=tuple(top_divergences(d, k).tolist()),
+        top_k_average=_none_if_infinite(top_k_average(d, k)),
+        infinite=int(np.isinf(d).sum()),
+    )
+
+
+def _none_if_infinite(value: float) -> float | None:
+    """JSON has no infinity."""
+    return None if isinf(value) else value

@@ -11,18 +11,19 @@ from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from maxent.disclosure.checked_arrays import Believed, mean
-from maxent.disclosure.divergence import top_k_average
 from maxent.disclosure.measures import (
+    Believed,
     alpha_k,
     bayes_vulnerability,
     conditional_entropy,
     entropy_l_diversity,
     max_posterior,
+    mean,
     t_closeness,
+    top_k_average,
 )
 from maxent.models.arrays import FloatArray
-from maxent.models.defenses.certainty import CERTAIN
+from maxent.models.defenses.method import CERTAIN
 
 Number: TypeAlias = float | int
 

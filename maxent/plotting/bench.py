@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from math import ceil, floor, log10
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.text.printable import printable
+from maxent.models.errors import printable
 from maxent.plotting.figures import check_matplotlib, save_plot
 
 if TYPE_CHECKING:

@@ -9,12 +9,11 @@ from os import PathLike
 from typing import Any
 
 from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, worst
+from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.text.display import Display, Shown
 from maxent.policy.concluded import Concluded
-from maxent.policy.inputs import Hashed
 from maxent.policy.policy import Policy
-from maxent.policy.rows import Asked, Row
+from maxent.policy.record import Asked, Hashed, Row
 from maxent.results.review import Review
 
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
@@ -141,7 +140,7 @@ class Checked(Shown):
         InvalidInput
             For another suffix, or a place that cannot be written.
         """
-        from maxent.html_report.build import save_brief
+        from maxent.results.html_report.build import save_brief
 
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 
@@ -187,7 +186,7 @@ class Checked(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.kinds import CHECKS
+        from maxent.models.files.output import CHECKS
         from maxent.models.files.result_files import save_frame
 
         def document(rows: list[dict[str, Any]]) -> dict[str, Any]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maxent.disclosure.limits import WORDS, Status
-from maxent.models.text.display import Display, Shown
+from maxent.models.display import Display, Shown
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -2,23 +2,209 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
+from glob import glob
 from importlib.resources import files
 from os import PathLike
 from typing import Any, Protocol
 
-from maxent.html_report.provenance import versions
-from maxent.models.files.json_text import as_json_text
-from maxent.models.files.output import check_outputs, write_text
-from maxent.policy.inputs import Hashed, relative
+from maxent.disclosure.limits import STATUS_WORDS, Status
+from maxent.models.arguments import close_to
+from maxent.models.errors import Problem
+from maxent.models.files.input_files import is_standard_input
+from maxent.models.files.json_files import as_json_text
+from maxent.models.files.output import check_outputs, is_pattern, write_text
+from maxent.models.tables.frame import shorten
+from maxent.policy.checks.context import Check, Finding
 from maxent.policy.policy import Policy, presets
-from maxent.policy.rows import Asked, Row
-from maxent.policy.shape import shape_problems
+from maxent.results.html_report.provenance import versions
 from maxent.results.review import Review
+
+# Documents against a JSON schema: the part of draft 2020-12 that the schema of records uses.
+
+Schema = Mapping[str, Any]
+
+_TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
+    "object": ("an object", (dict,)),
+    "array": ("a list", (list,)),
+    "string": ("a text", (str,)),
+    "number": ("a number", (int, float)),
+    "integer": ("a whole number", (int,)),
+    "boolean": ("true or false", (bool,)),
+    "null": ("null", (type(None),)),
+}
+
+KEYWORDS = frozenset(
+    (
+        *("$schema", "$id", "title", "description", "type", "const", "enum", "pattern", "minLength", "minimum"),
+        *("maximum", "exclusiveMinimum", "properties", "required", "additionalProperties", "items"),
+    )
+)
+"""Keywords of JSON schemas that are understood."""
+
+
+def shape_problems(value: Any, schema: Schema, where: str = "file", name: str = "content") -> Iterator[Problem]:
+    """Everything in a document that is not as its schema says, with its place."""
+    expected = _expected(value, schema)
+    if expected is not None:
+        yield Problem(where, name, expected, shorten(value))
+        return
+    inner = name if where == "file" else f"{where}.{name}"
+    here = "file" if where == "file" and name == "content" else inner
+    if isinstance(value, dict):
+        known: Mapping[str, Schema] = schema.get("properties", {})
+        more = schema.get("additionalProperties", True)
+        for key in schema.get("required", ()):
+            if key not in value:
+                yield Problem(here, key, "a value", "nothing")
+        for key, each in value.items():
+            if key in known:
+                yield from shape_problems(each, known[key], here, key)
+            elif more is False:
+                yield Problem(here, key, f"one of {', '.join(known)}", f"an unknown key{close_to(key, known)}")
+            elif isinstance(more, Mapping):
+                yield from shape_problems(each, more, here, key)
+    elif isinstance(value, list) and "items" in schema:
+        for i, each in enumerate(value, 1):
+            yield from shape_problems(each, schema["items"], where, f"{name} {i}")
+
+
+def _expected(value: Any, schema: Schema) -> str | None:
+    """What a value was to be, None where it is that."""
+    types = schema.get("type", [])
+    types = [types] if isinstance(types, str) else types
+    if types and not any(_is(value, each) for each in types):
+        return " or ".join(_TYPES[each][0] for each in types)
+    if "const" in schema and value != schema["const"]:
+        return repr(schema["const"])
+    if "enum" in schema and (isinstance(value, bool) or value not in schema["enum"]):
+        return f"one of {', '.join(map(str, schema['enum']))}"
+    if isinstance(value, str):
+        if "pattern" in schema and re.search(schema["pattern"], value) is None:
+            return f"a text like {schema['pattern']}"
+        if len(value) < schema.get("minLength", 0):
+            return "a text that is not empty"
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        low, above, high = (schema.get(key) for key in ("minimum", "exclusiveMinimum", "maximum"))
+        if low is not None and value < low:
+            return f"a number of at least {low}"
+        if above is not None and value <= above:
+            return f"a number above {above}"
+        if high is not None and value > high:
+            return f"a number of at most {high}"
+    return None
+
+
+def _is(value: Any, name: str) -> bool:
+    if isinstance(value, bool):
+        return name == "boolean"
+    return isinstance(value, _TYPES[name][1])
+
+
+# Rows of a checked release: each check with what was found; and what was asked.
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts."""
+
+    check: Check
+    limit: Any
+    finding: Finding
+    off: str = ""
+
+    @property
+    def status(self) -> Status:
+        """What was found, whether it counts or not."""
+        return self.finding.status
+
+    def as_dict(self) -> dict[str, Any]:
+        """The check as plain numbers and strings."""
+        return {
+            "id": self.check.id,
+            "key": self.check.key,
+            "title": self.check.title,
+            "limit": self.limit,
+            "found": self.finding.figure,
+            "status": self.status,
+            "said": self.finding.said,
+            "off": self.off or None,
+        }
+
+    @property
+    def line(self) -> str:
+        """The check for people to read."""
+        told = f"off ({self.off})" if self.off else STATUS_WORDS[self.status]
+        said = self.finding.said.removeprefix(f"{self.check.title} ")
+        said = said if said[:1].isdigit() else self.finding.said  # a number, else a sentence that needs its beginning
+        return f"{self.check.title} ({self.check.id}) {told}: {said}"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked of a check: paths by their role, options that change numbers, a title and a purpose."""
+
+    paths: Mapping[str, Any]
+    options: Mapping[str, Any]
+    title: str = ""
+    purpose: str = ""
+
+
+# Files that a check read, with their hashes: whole folders and patterns, file by file.
+
+
+@dataclass(frozen=True, slots=True)
+class Hashed:
+    """A file that was read: what for, its path, bytes and SHA-256."""
+
+    role: str
+    path: str
+    size: int
+    sha256: str
+
+    def as_dict(self, folder: str) -> dict[str, Any]:
+        """The entry of a record that is in a folder."""
+        return {"role": self.role, "path": relative(self.path, folder), "bytes": self.size, "sha256": self.sha256}
+
+
+def hashed(role: str, path: object) -> Iterator[Hashed]:
+    """The files that a path stands for, in the order of their names; nothing of what is no file."""
+    if not isinstance(path, (str, os.PathLike)):
+        return
+    given = os.fspath(path)
+    if "\0" in given or is_standard_input(given):
+        return
+    for name in _names(given):
+        with open(name, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+        yield Hashed(role, name, os.path.getsize(name), digest)
+
+
+def relative(path: str, folder: str) -> str:
+    """A path from a folder, with slashes; as it is where there is no way."""
+    try:
+        return os.path.relpath(path, folder or ".").replace(os.sep, "/")
+    except ValueError:  # another drive
+        return path
+
+
+def _names(path: str) -> Iterable[str]:
+    if os.path.isdir(path):
+        return sorted(
+            os.path.join(folder, name)
+            for folder, _, names in os.walk(path)
+            for name in names
+            if os.path.isfile(os.path.join(folder, name))
+        )
+    found = sorted(glob(path, recursive=True)) if is_pattern(path) else [path]
+    return filter(os.path.isfile, found)
+
 
 FORMAT = "maxent-record/1"
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from maxent.disclosure.limits import STATUS_WORDS
-from maxent.models.text.display import Display, Shown, counted
+from maxent.models.display import Display, Shown, counted
 from maxent.policy.checked import EXIT, UNRELIABLE, Checked
 
 WORDS: Mapping[str, str] = {

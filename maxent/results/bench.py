@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from maxent.models.display import Display, Shown
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.text.display import Display, Shown
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -97,7 +97,7 @@ class BenchResult(Shown):
         return pd.DataFrame([dict(row) for row in self.rows])
 
     def _display(self) -> Display:
-        from maxent.text.bench import bench_display
+        from maxent.results.text.terminal import bench_display
 
         return bench_display(self)
 
@@ -106,7 +106,7 @@ class BenchResult(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.kinds import BENCH
+        from maxent.models.files.output import BENCH
         from maxent.models.files.result_files import save_rows
 
         save_rows(self.summary, "rows", path, BENCH, csv_literal=csv_literal)

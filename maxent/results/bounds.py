@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -10,19 +11,105 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Verdict, limits_of
-from maxent.models.tables.columns.column_names import own_names
-from maxent.models.text.display import Display, Shown
+from maxent.constraints.program.program import Program
+from maxent.disclosure.limits import Verdict, judge_rows, limits_of
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.display import Display, Shown
+from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
 from maxent.results.solved import unread_entries
-from maxent.results.worlds import Worlds
+from maxent.results.text.bounds import bounds_display
 from maxent.solvers.certainty.levels import level_names
-from maxent.solvers.worlds.witness import Witness
-from maxent.text.bounds import bounds_display
+from maxent.solvers.certainty.weighing import Weighed
+from maxent.solvers.certainty.witness import Witness
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+
+# Worlds beside the estimate: where weighing each world equally says something else, the estimate is fragile.
+
+FRAGILE = 0.1
+"""Difference of two probabilities from which on the estimate is fragile."""
+
+MIXED = 1.05
+"""R-hat up to which chains are taken to agree."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Worlds(Shown):
+    """P(class | quasi-identifier) with each world equally likely, and as estimated, shapes (n_quasi_identifiers, k).
+
+    ``counts`` are the individuals of each quasi-identifier.
+    """
+
+    weighed: Weighed
+    estimate: FloatArray
+    counts: IntArray
+
+    @property
+    def known(self) -> BoolArray:
+        """Quasi-identifiers whose worlds were counted, or sampled by chains that agree."""
+        agree = (self.weighed.r_hat <= MIXED).all(axis=1)
+        result: BoolArray = self.weighed.counted | agree
+        return result
+
+    @property
+    def difference(self) -> FloatArray:
+        """The largest difference of the two for any class, shape (n_quasi_identifiers,); NaN where `known` is not."""
+        difference = np.abs(self.weighed.posterior - self.estimate).max(axis=1)
+        return np.where(self.known, difference, np.nan)
+
+    @property
+    def fragile(self) -> int:
+        """Individuals for whom the two differ by more than `FRAGILE`."""
+        return int(self.counts[np.nan_to_num(self.difference) > FRAGILE].sum())
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """Plain numbers for JSON; what is not known is None."""
+        weighed, number = self.weighed, self.weighed.log_number
+        largest = np.nanmax(self.difference) if self.known.any() else None
+        sampled = ~np.isnan(weighed.r_hat).all(axis=1)
+        return {
+            "log10_number": None if number is None else number / math.log(10),
+            "individuals_counted": int(self.counts[weighed.counted].sum()),
+            "individuals_sampled": int(self.counts[self.known & ~weighed.counted].sum()),
+            "individuals_unknown": int(self.counts[~self.known].sum()),
+            "largest_r_hat": float(weighed.r_hat[sampled].max()) if sampled.any() else None,
+            "least_effective_sample_size": float(weighed.effective[sampled].min()) if sampled.any() else None,
+            "largest_difference": None if largest is None else float(largest),
+            "fragile": self.fragile,
+        }
+
+    def _display(self) -> Display:
+        told = {name.replace("_", " "): value for name, value in self.summary.items() if value is not None}
+        rows = [(name, f"{value:,}" if isinstance(value, int) else f"{value:.4g}") for name, value in told.items()]
+        return Display("Worlds, each equally likely, beside the estimate", self.lines(), ("number", "value"), rows)
+
+    def lines(self) -> list[str]:
+        """The same for people to read."""
+        told = self.summary
+        number = told["log10_number"]
+        few = number is not None and number < 6
+        many = "not counted" if number is None else f"{round(10**number):,}" if few else f"about 10^{number:.1f}"
+        lines = [
+            f"consistent worlds (classes handed out to individuals): {many}; the posterior that weighs each equally is "
+            f"exact for {told['individuals_counted']:,} individuals, sampled for {told['individuals_sampled']:,}"
+        ]
+        if told["individuals_unknown"]:
+            lines[0] += f", and not known for {told['individuals_unknown']:,}"
+        if told["largest_r_hat"] is not None:
+            effective, r_hat = told["least_effective_sample_size"], told["largest_r_hat"]
+            lines.append(f"chains: R-hat up to {r_hat:.3f}, effective sample size from {effective:,.0f}")
+        if told["largest_difference"] is not None:
+            most = f"it differs from the estimate by up to {told['largest_difference']:.3f}"
+            lines.append(f"{most}, by more than {FRAGILE} for {self.fragile:,} individuals" + _verdict(self.fragile))
+        return lines
+
+
+def _verdict(fragile: int) -> str:
+    return ": there the estimate is fragile" if fragile else ""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -98,7 +185,7 @@ class ProvedBounds(Shown, Proof):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
         """
-        from maxent.html_report.build import save_brief
+        from maxent.results.html_report.build import save_brief
 
         verdict = self.verdict(**limits)
         save_brief(
@@ -151,7 +238,48 @@ class ProvedBounds(Shown, Proof):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.kinds import BOUNDS
+        from maxent.models.files.output import BOUNDS
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, BOUNDS, csv_literal=csv_literal)
+
+
+# Two complete tables of people that are consistent with everything published, as one table.
+
+
+def witness_frame(program: Program, found: Witness) -> DataFrame:
+    """A row for each individual: the public attributes, the class in one world, and that in the other.
+
+    The two columns are called as the target, and that with ``_other``.
+    """
+    import pandas as pd
+
+    table = program.table
+    attributes = [a.name for a in table.attributes]
+    order = np.argsort(table.lines, kind="stable")
+    people = table.frame()[attributes].iloc[np.repeat(order, table.counts[order])].reset_index(drop=True)
+    classes = np.array(program.release.target.classes, object)
+    columns = [people.iloc[:, i] for i in range(people.shape[1])]
+    for masses in (found.one, found.other):
+        by_class = np.zeros((len(table), program.n_classes), np.int64)
+        np.add.at(by_class, program.cells.owner, masses)
+        columns.append(pd.Series(classes[_each(by_class[order])], dtype=object))
+    frame = pd.concat(columns, axis=1)
+    target = program.release.target.name
+    frame.columns = pd.Index([*attributes, *own_names((target, f"{target}_other"), attributes)])
+    return frame
+
+
+def _each(by_class: IntArray) -> IntArray:
+    """The class of each individual, those of a quasi-identifier together."""
+    flat = by_class.ravel()
+    return np.repeat(np.tile(np.arange(by_class.shape[1]), len(by_class)), flat)
+
+
+def save_witness(program: Program, found: Witness, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+    """Write `witness_frame` (.csv or .parquet; .json as ``rows``), atomically."""
+    from maxent.models.files.output import WITNESSES
+    from maxent.models.files.result_files import save_frame
+
+    frame = witness_frame(program, found)
+    save_frame(path, frame, lambda rows: {"rows": rows}, WITNESSES, csv_literal=csv_literal)

@@ -12,23 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.judging import judge_informed
-from maxent.disclosure.limits import Limits, Verdict, limits_of
-from maxent.disclosure.mend import Mend
+from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limits_of
 from maxent.disclosure.registry import MEASURES, audited
+from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
-from maxent.models.text.display import Display, Shown
-from maxent.results.reliability import unwarned
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unwarned
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
 
-    from maxent.disclosure.individuals import Individuals
-    from maxent.models.trees.accuracy import Score
+    from maxent.disclosure.inference import Individuals
+    from maxent.models.trees.predict import Score
     from maxent.results.estimate import Estimate
 
 
@@ -97,7 +94,7 @@ class Comparison(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
         """
-        from maxent.html_report.build import Gatherer, check_report, save_report
+        from maxent.results.html_report.build import Gatherer, check_report, save_report
 
         verdict = self.verdict(**limits)
         check_report(path)
@@ -121,7 +118,7 @@ class Comparison(Shown):
     @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent compare --json``: plain numbers, strings, lists, dictionaries, None for infinity."""
-        from maxent.models.files.json_text import strict
+        from maxent.models.files.json_files import strict
 
         rows = [{**row, "change": change} for row, change in zip(self.rows, self.changes, strict=True)]
         notes = [*self.noticed.notes, *self.notes]
@@ -136,7 +133,7 @@ class Comparison(Shown):
         return pd.DataFrame(_without_people(self.rows))
 
     def _display(self) -> Display:
-        from maxent.text.comparison import comparison_display
+        from maxent.results.text.comparison import comparison_display
 
         return comparison_display(self)
 
@@ -176,7 +173,7 @@ class Comparison(Shown):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
-        from maxent.models.files.kinds import COMPARISON
+        from maxent.models.files.output import COMPARISON
         from maxent.models.files.result_files import save_rows
 
         whole = os.fspath(path).lower().endswith(".json")

@@ -9,13 +9,13 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any
 
-from maxent.models.files import kinds
+from maxent.models.display import Display, Shown
+from maxent.models.files import output
 from maxent.models.files.output import check_outputs
 from maxent.models.files.result_files import save_frame
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
-from maxent.models.text.display import Display, Shown
+from maxent.models.tables.generalized_records import GeneralizedTable
 
 TREES, RECORDS = (".json",), (".csv", ".parquet")
 """Suffixes of the files that trees, and records, can be written to."""
@@ -44,7 +44,7 @@ class Defended(Shown):
     And of random trees:
 
     - ``k`` and ``guarantee``, with ``beta``, ``epsilon``, ``delta`` and ``tight_delta`` of
-      `maxent.models.defenses.random_trees.guarantee.Guarantee`, None for nothing; ``leaves_before``, which samples
+      `maxent.models.defenses.accounting.Guarantee`, None for nothing; ``leaves_before``, which samples
       reach, and
       ``leaves`` with published counts; ``train_accuracy`` and ``test_accuracy``.
 
@@ -74,7 +74,7 @@ class Defended(Shown):
         return {**own, **self.noticed.summary}
 
     def _display(self) -> Display:
-        from maxent.text.defended import defended_display
+        from maxent.results.text.comparison import defended_display
 
         return defended_display(self)
 
@@ -104,7 +104,7 @@ class Defended(Shown):
                     file,
                     table.frame(),
                     lambda rows: {"rows": rows},
-                    kinds.RECORDS,
+                    output.RECORDS,
                     csv_literal=csv_literal,
                     public=True,
                 )

@@ -13,16 +13,15 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.judging import judge_informed
-from maxent.disclosure.limits import Limits, Verdict, limits_of
-from maxent.models.text.display import Display, Shown
+from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
+from maxent.models.display import Display, Shown
 from maxent.results.solved import (
     Solved,
     assessed_numbers,
     described,
     unread_of,
 )
-from maxent.text.estimate import estimate_display
+from maxent.results.text.estimate import estimate_display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -177,7 +176,7 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written, and for wrong limits.
         """
-        from maxent.html_report.build import Gatherer, check_report, save_report
+        from maxent.results.html_report.build import Gatherer, check_report, save_report
 
         verdict = self.verdict(**limits)
         check_report(path)
@@ -233,7 +232,7 @@ class Estimate(Shown, Solved):
         InvalidInput
             For another suffix, or a place that cannot be written; nothing is left behind.
         """
-        from maxent.models.files.kinds import ESTIMATE
+        from maxent.models.files.output import ESTIMATE
         from maxent.models.files.result_files import save_frame
 
         save_frame(

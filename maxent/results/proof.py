@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import QI, kinds_of
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.reading import NOTHING, Noticed
 from maxent.solvers.certainty.bounds import Bounds
@@ -142,7 +142,7 @@ class Proof:
             return False
         if not self.bounds.open.any():
             return True
-        from maxent.constraints.residuals import InternalRows
+        from maxent.constraints.program.residuals import InternalRows
         from maxent.solvers.worlds.part import affordable
 
         rows = InternalRows(self.program)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+import sys
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
@@ -10,25 +13,25 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program import Contradiction, Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.program import Contradiction, Program
+from maxent.constraints.program.residuals import Evaluator
+from maxent.disclosure.baseline import Baseline
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.registry import audited
-from maxent.evidence.baseline import Baseline
+from maxent.models.errors import UnreliableResult
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.release import Release
 from maxent.solvers.solve.attempt import PROVED
 from maxent.solvers.solve.driver import Outcome
 
 if TYPE_CHECKING:
-    from maxent.disclosure.mend import Mend
-    from maxent.evidence.leakage import Leakage
-    from maxent.evidence.sensitive import Sensitive
-    from maxent.evidence.truth import InTruth
-    from maxent.evidence.two_groups import Control
-    from maxent.evidence.worst_case import WorstCase
-    from maxent.evidence.wp216 import Risks
+    from maxent.attacks.wp216 import Risks
+    from maxent.disclosure.baseline import Control
+    from maxent.disclosure.limits import Mend
+    from maxent.disclosure.sensitive import Sensitive
+    from maxent.disclosure.truth import InTruth, Leakage
+    from maxent.disclosure.worst_case import WorstCase
     from maxent.results.proof import Proof
 
 
@@ -40,8 +43,8 @@ class Solved(Inference):
     exchangeable classes of one another, the posterior is the mean of; ``outcome`` is one of them. ``baseline`` is what
     guesses without the release achieve, and ``held`` how guesses with it compare with the truth, where there is one;
     ``control`` compares with people who were not in the data; ``sensitive`` is about some classes alone. ``leakage``,
-    by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.evidence.leakage`, ``wp216`` those of
-    `maxent.evidence.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
+    by a gain matrix, and ``min_capacity`` (bits) are those of `maxent.disclosure.truth`, ``wp216`` those of
+    `maxent.attacks.wp216`. Of several sensitive columns the posterior is that of combinations of classes, and
     ``targets`` has that of each column by its name. ``proof`` is what is proved over all data consistent with the
     release, where that was asked for. ``worst`` is the worst case of what is not read, where there is such. ``attacks``
     makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits, and
@@ -247,3 +250,37 @@ def described(release: Release) -> str | None:
         return None
     parameters = (f"{key}={value}" for key, value in release.defense.parameters.items())
     return " ".join([release.defense.method, *parameters])
+
+
+# Reasons not to rely on a result, in words, and the warning with them in Python.
+
+REASONS = {
+    "inconsistent": "the statements contradict each other or the table; the result is the nearest to all of them",
+    "not_converged": "the solver did not converge",
+    "time_limit": "stopped at the time limit; the result is the best so far",
+    "interrupted": "interrupted; the result is the best so far",
+}
+"""Status of an estimate -> why it is not to be relied on."""
+
+NOT_ABOUT_THEM = "not to be relied on: the release and the table are not about the same people"
+
+
+def not_reliable(status: str) -> str:
+    """Say why an estimate of a status other than ``optimal`` is not to be relied on."""
+    return f"not to be relied on: {REASONS.get(status, status)} (status {status})"
+
+
+def warn_unreliable(text: str) -> None:
+    """Warn, in the name of the line outside this package that asked for the result."""
+    level, frame = 1, sys._getframe()
+    while frame.f_back is not None and frame.f_globals.get("__name__", "").startswith("maxent."):
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, UnreliableResult, stacklevel=level)
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Leave it to the caller to say which results are not to be relied on: once, and in its own words."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UnreliableResult)
+        yield

@@ -17,10 +17,15 @@ from maxent.models.arrays import BoolArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import read_json_object
 from maxent.models.reading import NOTHING, USUAL, Noticed, Reader, Reading
-from maxent.models.tables.columns.cell_values import numbers
-from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
-from maxent.models.tables.columns.missing_values import MISSING, note_missing
-from maxent.models.tables.columns.spellings import spelling_problems, unknown_spellings
+from maxent.models.tables.cells import (
+    MISSING,
+    holds_numbers,
+    kind_notes,
+    note_missing,
+    numbers,
+    spelling_problems,
+    unknown_spellings,
+)
 from maxent.models.tables.domains import read_domains
 from maxent.models.tables.frame import Column, Frame, missing_columns
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_files, read_hierarchy

@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from maxent.api.comparisons.bench_process import high_water
+from maxent.api.bench_process import high_water
 from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, check_unused
 from maxent.models.packages import absent
 from maxent.models.reading import reader_of
 from maxent.models.tables.qi_table import people_of
-from maxent.results.reliability import unwarned
+from maxent.results.solved import unwarned
+from maxent.results.text.terminal import in_study, respelled
 from maxent.studies.data import Packed, Protocol, split, unpack
-from maxent.studies.options import ESTIMATE, FILES, OPTIONS, RELEASE, method_of, part
-from maxent.studies.study_file import Point
-from maxent.text.spelling import in_study, respelled
+from maxent.studies.study_file import ESTIMATE, FILES, OPTIONS, RELEASE, Point, method_of, part
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
@@ -90,10 +89,10 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     MaxentError
         When the defense, an attack or the estimate refuses what it is given.
     """
-    from maxent.api.adversary.audit import assess
-    from maxent.api.adversary.estimate import Solving
+    from maxent.api.audit import assess
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge
+    from maxent.api.estimate import Solving
     from maxent.results.solved import estimate_numbers
 
     options = dict(point.options)
@@ -139,7 +138,7 @@ def _made(
 ) -> _Made:
     """Defend the records; the last results are remembered, as adversaries of several kinds share them."""
     from maxent.api.case import Case, Tables
-    from maxent.api.releases.defend import defend_training, read_for
+    from maxent.api.defend import defend_training, read_for
 
     material, options = unpack(packed), dict(release)
     train, test = split(packed, protocol, seed, fold)

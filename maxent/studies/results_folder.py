@@ -15,13 +15,19 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
+from maxent.models.arguments import is_path
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
-from maxent.models.files.json_files import unusable_file
-from maxent.models.files.json_text import as_json_text
-from maxent.models.files.locks import locked
-from maxent.models.files.output import SOURCE, check_apart, may_replace, remove_leftovers, write_atomically, write_text
+from maxent.models.files.json_files import as_json_text, unusable_file
+from maxent.models.files.output import (
+    SOURCE,
+    check_apart,
+    locked,
+    may_replace,
+    remove_leftovers,
+    write_atomically,
+    write_text,
+)
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import is_path
 from maxent.studies.points import FAILED, columns
 
 if TYPE_CHECKING:

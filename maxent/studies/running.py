@@ -10,15 +10,13 @@ from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
+from maxent.models.arguments import LARGEST_COUNT, is_whole, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
-from maxent.models.files.scratch import scratch
+from maxent.models.files.output import scratch
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT, is_whole, up_to_largest
-from maxent.solvers.apart import apart
-from maxent.solvers.clock import POLL, Clock, OutOfTime
-from maxent.solvers.copies import WorkerLost, can_fork, deaf, ended, kill, received, serve, started
+from maxent.solvers.control import POLL, Clock, OutOfTime
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
-from maxent.solvers.threads import one_thread
+from maxent.solvers.workers import WorkerLost, apart, can_fork, deaf, ended, kill, one_thread, received, serve, started
 from maxent.studies.data import Packed
 
 

@@ -5,39 +5,151 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from functools import cache
 from itertools import product
 from math import prod
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
 
-from maxent.models.datasets.download import DATA, cache_folder
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.arguments import close_to, is_path
+from maxent.models.defenses.method import Method
+from maxent.models.defenses.registry import asked_for, parameters
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
-from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_named, reading_of
+from maxent.models.files.toml import Table, are_texts, is_text, is_whole, line_numbers, syntax_problem, toml_document
+from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_named, parse_size, reading_of, size_text
+from maxent.models.tables.datasets import DATA, cache_folder
 from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
-from maxent.models.text.arguments import is_path
-from maxent.models.text.hints import close_to
-from maxent.models.text.sizes import parse_size, size_text
+from maxent.results.text.terminal import in_study, respelled
 from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
-from maxent.studies.options import (
-    DEFAULT,
-    FILES,
-    OPTIONS,
-    RELEASE,
-    Options,
-    Value,
-    as_asked,
-    problems_of,
-    value_problem,
-)
-from maxent.studies.toml_lines import line_numbers, syntax_problem, toml_document
-from maxent.studies.toml_tables import Table, are_texts, is_text, is_whole
-from maxent.text.spelling import in_study, respelled
+
+# The options of a study's grid: which there are, and which of them go together.
+#
+# Values are not checked here: methods of defense, attacks and estimates check their own parameters.
+
+FILES = tuple(name for name, each in parameters().items() if each.about.files and each.about.grid)
+"""Options of `maxent.defend` whose values are files: a study says true for those of the data set."""
+
+RELEASE: Mapping[str, type] = {
+    "method": str,
+    **{name: bool if name in FILES else each.kind for name, each in parameters().items() if each.about.grid},
+}
+"""Options of `maxent.defend`, and what their values are."""
+
+ATTACK: Mapping[str, type] = {"min_size": int, "background": int, "rounding": str}
+"""Options of `maxent.audit`."""
+
+ESTIMATE: Mapping[str, type] = {
+    "estimate": bool,
+    "knowledge": str,
+    "confidence": float,
+    "backend": str,
+    "tolerance": float,
+    "presolve": bool,
+    "starts": int,
+    "floor": float,
+    "time_limit": float,
+}
+"""Options of `maxent.estimate`, and whether to estimate at all."""
+
+OPTIONS: Mapping[str, type] = {**RELEASE, **ATTACK, **ESTIMATE}
+
+DEFAULT = "default"
+"""In place of a value: as if the option was not there."""
+
+Value = str | int | float | bool
+Options = Mapping[str, Value]
+
+LARGEST = 2**53
+"""Numbers of a study are smaller."""
+
+_KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
+
+
+def value_problem(name: str, value: object) -> Problem | None:
+    """The mistake in the type of the value of an option, None for none; without its place."""
+    kind = OPTIONS[name]
+    fits = isinstance(value, (int, float) if kind is float else kind) and (kind is bool or not isinstance(value, bool))
+    if isinstance(value, (int, float)):
+        fits = fits and -LARGEST < value < LARGEST  # not so for NaN
+    if fits or value == DEFAULT:
+        return None
+    return Problem("", name, f"{_KINDS[kind]}, or a list of such values, or {DEFAULT!r}", shorten(value))
+
+
+def part(options: Options, names: Iterable[str]) -> dict[str, Any]:
+    """Some of the options."""
+    return {name: options[name] for name in names if name in options}
+
+
+def method_of(options: Options) -> Method:
+    """The method that options ask for, its files not read."""
+    given = part(options, RELEASE)
+    return asked_for(given.pop("method", "none"), {**given, **{name: {} for name in FILES if given.get(name)}})[0]
+
+
+def as_asked(options: Options) -> dict[str, Value]:
+    """Options with what `maxent.defend` takes for the method, k, inducer and impurity where they are not given."""
+    asked = method_of(options)
+    found = {"method": "none", **asked.stated(), **options, "k": getattr(asked, "k", None)}
+    return {name: found[name] for name in OPTIONS if found.get(name) is not None}
+
+
+def problems_of(options: Options) -> Iterator[Problem]:
+    """Mistakes in a combination of options of the right types; without their places."""
+    yield from _defend_problems(tuple(part(options, RELEASE).items()))
+    estimated = options.get("estimate", True)
+    for name, value in options.items():
+        if name in ATTACK:
+            yield from _attack_problems(name, value)
+        elif name in ESTIMATE and name != "estimate":
+            if estimated:
+                yield from _estimate_problems(name, value)
+            else:
+                yield Problem("", name, "none where estimate = false", shorten(value))
+
+
+@cache
+def _defend_problems(options: tuple[tuple[str, Value], ...]) -> tuple[Problem, ...]:
+    """Mistakes in the options of a method."""
+    return _refused("method", lambda: method_of(dict(options)))
+
+
+@cache
+def _attack_problems(name: str, value: Value) -> tuple[Problem, ...]:
+    """Mistakes in the value of an option, found by `maxent.audit`."""
+    from maxent.api.attack import check_options
+
+    option: dict[str, Any] = {"min_size": 1, "background": 1, "rounding": "auto", name: value}
+    return _refused(name, lambda: check_options(None, **option))
+
+
+@cache
+def _estimate_problems(name: str, value: Value) -> tuple[Problem, ...]:
+    """Mistakes in the value of an option, found by `maxent.estimate`."""
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import Solving
+
+    option: dict[str, Any] = {name: value}
+    of_solving = name in {each.name for each in fields(Solving)}
+    return _refused(name, lambda: Solving(**option) if of_solving else Knowledge(**option).check())
+
+
+def _refused(name: str, call: Callable[[], object]) -> tuple[Problem, ...]:
+    """Mistakes in options, found by a call; an error that is not about an option is one about ``name``."""
+    try:
+        call()
+    except InvalidInput as error:
+        return tuple(replace(problem, where="") for problem in error.problems if error.source == "options")
+    except MaxentError as error:
+        return (Problem("", name, "one that is installed", str(error)),)
+    return ()
+
 
 ROWS = 1
 """Version of what a row says: points of another version are computed again."""
@@ -53,7 +165,7 @@ MOST = 100_000
 class Point:
     """One point of a study, which gives one row.
 
-    ``options`` are those of `maxent.studies.options.OPTIONS` that are not left to their defaults, in that order; ``id``
+    ``options`` are those of `maxent.studies.study_file.OPTIONS` that are not left to their defaults, in that order; ``id``
     is a hash of all parameters and of the content of all files.
     """
 

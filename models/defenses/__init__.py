@@ -6,11 +6,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from maxent.models.defenses.error_risk.estimator import ERPTreeClassifier
-    from maxent.models.defenses.kadet.estimator import KADETClassifier
-    from maxent.models.defenses.optimal.estimator import OptimalSubtree
-    from maxent.models.defenses.pruned_trees import LeafPrunedTree, ParentPrunedTree, PlainTree
-    from maxent.models.defenses.random_trees.estimator import KAnonRandomTreesClassifier
+    from maxent.models.defenses.estimators import (
+        ERPTreeClassifier,
+        KADETClassifier,
+        KAnonRandomTreesClassifier,
+        LeafPrunedTree,
+        OptimalSubtree,
+        ParentPrunedTree,
+        PlainTree,
+    )
 
 __all__ = [
     "ERPTreeClassifier",

@@ -11,16 +11,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
 from maxent.models.errors import Problem
-from maxent.models.induction.parameters import CodedAs, Growth, Inducer
+from maxent.models.induction.inducers import CodedAs, Growth, Inducer
 from maxent.models.parameters import parameter, parameters_of, picked, same
-from maxent.models.release import Impurity
-from maxent.models.rounding.parameters import Rounding
-from maxent.models.rounding.rounded import RoundingMethod
+from maxent.models.release import Impurity, RoundingMethod
 from maxent.models.trees.draft import Publish
+from maxent.models.trees.rounding import Rounding
 
 if TYPE_CHECKING:
-    from maxent.models.records.generalized_table import GeneralizedTable
     from maxent.models.release import Release
+    from maxent.models.tables.generalized_records import GeneralizedTable
     from maxent.models.tables.training import Order, Training
 
 of_growth = partial(same, Growth)  # a parameter of `Growth`
@@ -79,8 +78,8 @@ class GrownTree(Method):
 
     def stating(self, release: Release) -> Release:
         """A defended release with what is to be stated of it."""
-        from maxent.models.rounding.round_counts import round_counts
         from maxent.models.trees.restate import restate
+        from maxent.models.trees.rounding import round_counts
 
         said = restate(release, self.publish)
         rounded = self.rounding.rounded

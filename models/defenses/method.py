@@ -16,8 +16,8 @@ from maxent.models.parameters import parameters_of
 
 if TYPE_CHECKING:
     from maxent.models.reading import Reader
-    from maxent.models.records.generalized_table import GeneralizedTable
     from maxent.models.release import Release
+    from maxent.models.tables.generalized_records import GeneralizedTable
     from maxent.models.tables.training import Order, Training
 
 Row = Mapping[str, Any]
@@ -207,3 +207,8 @@ class Method(ABC):
 def only_k(rows: Sequence[Row]) -> Any:
     """The k of the only row, and of several the letter."""
     return rows[0]["k"] if len(rows) == 1 else "k"
+
+
+# When a class counts as certain.
+
+CERTAIN = 0.999  # a class of at least this probability is certain

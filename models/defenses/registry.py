@@ -12,9 +12,10 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.defenses.method import Method
+from maxent.models.defenses.method import Method, Stated
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
 from maxent.models.parameters import Parameter, listed, parameters_of, plain, problems_of
+from maxent.models.release import Release
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -127,3 +128,17 @@ def _foreign(name: str, option: str, value: object) -> Problem:
     takers = ", ".join(each for each, kind in methods().items() if option in parameters_of(kind))
     expected = f"none for {name}: {instead}" if instead else f"none for the method {name}: it is an option of {takers}"
     return Problem(ARGUMENT, option, expected, ", ".join(map(shorten, listed(value))) or "one, which is empty")
+
+
+# Facts that a release's defense states to an adversary who knows the method; nobody else asks for its name.
+
+
+def stated(release: Release) -> Stated:
+    """The facts that the defense of a release states; none without a defense, or of a method that is not known."""
+    if release.defense is None or release.defense.method not in method_names():
+        return Stated()
+    try:
+        method = load_method(release.defense.method)
+    except MissingExtra:
+        return Stated()
+    return method.states(release)

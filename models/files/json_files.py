@@ -7,13 +7,13 @@ import json
 import math
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.models.files.addresses import is_address, redacted
-from maxent.models.files.input_files import not_opened, read_input
+from maxent.models.files.input_files import is_address, not_opened, read_input, redacted, shown_path
 
 MAX_BYTES = 256 * 2**20
 MAX_DIGITS = 1000
@@ -153,3 +153,41 @@ def _float(text: str) -> float | Unreadable:
 def _int(text: str) -> int | Unreadable:
     """An int; one of absurd length stays as written (Python itself refuses to convert such)."""
     return int(text) if len(text) <= MAX_DIGITS else Unreadable(text)
+
+
+# Results as strict JSON.
+
+
+def strict(value: object) -> object:
+    """A summary as strict JSON has it: NumPy scalars as numbers, NaN and infinities as None."""
+    if isinstance(value, Mapping):
+        return {str(key): strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(item) for item in value]
+    if hasattr(value, "tolist"):  # NumPy scalars and arrays
+        return strict(value.tolist())
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def as_json_text(value: object) -> str:
+    """One JSON object as ASCII text without control characters, fit for any output encoding and for a terminal."""
+    return json.dumps(strict(value), allow_nan=False, indent=2).replace("\x7f", r"\u007f")
+
+
+# Text files read whole: UTF-8, of a size that fits.
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The text of a file without a byte order mark, its lines ended as on Unix."""
+    source = shown_path(path)
+    try:
+        data = read_input(path, MAX_BYTES)
+    except (OSError, ValueError) as error:  # ValueError: a null character in the path
+        raise unusable_file(source, "a file that can be read", error) from None
+    if data is None:
+        raise invalid(source, "file", "size", f"at most {MAX_BYTES // 2**20} MiB", "a larger file")
+    try:
+        return data.decode("utf-8-sig").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        raise invalid(source, f"line {line}", "encoding", "text in UTF-8", f"byte 0x{data[error.start]:02x}") from None

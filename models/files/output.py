@@ -2,25 +2,226 @@
 
 from __future__ import annotations
 
+import csv
 import errno
+import json
 import os
 import re
+import shutil
+import signal
 import stat
+import sys
+import tempfile
+import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from functools import cache
 from glob import glob
+from pathlib import Path as Path_pathlib
+from types import FrameType
+from typing import Any
 
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.files.addresses import is_address, redacted
-from maxent.models.files.input_files import not_opened
+from maxent.models.files.input_files import is_address, not_opened, redacted
 from maxent.models.files.json_files import unusable_file
-from maxent.models.files.kinds import Kind
-from maxent.models.files.locks import locked
+
+# Kinds of files that commands write: how an earlier result is told from anything else that is in its place.
+
+# Endings of files that are tables, where several files have to be told apart
+TABLE_SUFFIXES = (".csv", ".csv.gz", ".parquet", ".pq", ".xlsx", ".xlsm")
+
+LOOKED_AT = 1 << 16  # bytes at the beginning and at the end of a file in which its marker is
+
+# Bytes of the largest JSON document that is read to find its ``format``, where that is not its first key
+LARGEST = 1 << 28
+
+KEY = b"maxent"  # key of a Parquet file's metadata, whose value is the name of the kind
+
+PLOT = "maxent-plot"  # what plots say in their metadata
+
+DRAWING = "maxent-drawing"  # what drawings of releases say in their metadata
+
+REPORT_MARK = '<meta name="generator" content="maxent">'  # what reports say in their first lines
+
+FOREIGN = "which is there, and which this command did not write"  # why most files are not replaced
+
+_FORMAT = re.compile(rb'\A(?:\xef\xbb\xbf)?\s*\{\s*"format"\s*:\s*"([^"\\]*)"')
+_MARKS: Mapping[str, str] = {".html": re.escape(REPORT_MARK), **dict.fromkeys((".svg", ".png", ".pdf"), PLOT)}
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of file.
+
+    ``name``: what it states: as the key ``format`` of JSON, and in the metadata of Parquet. ``header``: the columns of
+    a CSV file -> whether they are those of the kind; none where any table of people has such. ``marks``: suffix of
+    other files, ``""`` for any -> a regular expression for what is in their first or last bytes. ``kept``: a document
+    of JSON -> the reason why it must be kept, None for none.
+    """
+
+    name: str
+    header: Callable[[Sequence[str]], bool] | None = None
+    marks: Mapping[str, str] = field(default_factory=lambda: _MARKS)
+    kept: Callable[[Mapping[str, Any]], str | None] | None = None
+
+    def refuses(self, path: str) -> str | None:
+        """The reason why a file must not be replaced, None where it is of this kind."""
+        suffix = os.path.splitext(path)[1].lower()
+        mark = self.marks.get(suffix, self.marks.get(""))
+        try:
+            if mark is not None:
+                found = re.search(mark.encode(), _ends(path)) is not None
+            elif suffix == ".json":
+                return self._of_document(path)
+            elif suffix == ".parquet":
+                found = _stated_in_parquet(path) == self.name
+            else:
+                found = suffix == ".csv" and self.header is not None and self.header(_columns(path))
+        except (OSError, ValueError, RecursionError, csv.Error) as error:
+            return f"which cannot be read ({type(error).__name__})"
+        return None if found else FOREIGN
+
+    def _of_document(self, path: str) -> str | None:
+        with open(path, "rb") as file:
+            first = _FORMAT.match(file.read(LOOKED_AT))
+        if first is not None and self.kept is None:
+            return None if first[1].decode() == self.name else f"which has the format {first[1].decode()!r}"
+        if os.path.getsize(path) > LARGEST:
+            return "which is too large to be looked at"
+        with open(path, encoding="utf-8-sig") as file:
+            document = json.load(file)
+        stated = document.get("format") if isinstance(document, dict) else None
+        if stated != self.name:
+            return FOREIGN if stated is None else f"which has the format {str(stated)[:60]!r}"
+        return None if self.kept is None else self.kept(document)
+
+
+def _columns(path: str) -> list[str]:
+    """The header row of a CSV file."""
+    with open(path, encoding="utf-8-sig", newline="") as file:
+        return [name.removeprefix("'") for name in next(csv.reader(file), [])]
+
+
+def _stated_in_parquet(path: str) -> str:
+    from pyarrow import parquet
+
+    return ((parquet.read_metadata(path).metadata or {}).get(KEY) or b"").decode()
+
+
+def _ends(path: str) -> bytes:
+    """The first and the last bytes of a file."""
+    with open(path, "rb") as file:
+        first = file.read(LOOKED_AT)
+        file.seek(max(os.path.getsize(path) - LOOKED_AT, len(first)))
+        return first + file.read(LOOKED_AT)
+
+
+def _adjacent(*patterns: str) -> Callable[[Sequence[str]], bool]:
+    """Whether columns that fit patterns are beside each other, whatever is before and after them.
+
+    Where an attribute has the name of one of ours, ours has a prefix.
+    """
+
+    def fits(columns: Sequence[str]) -> bool:
+        names = [re.sub("^(maxent_)+", "", name) for name in columns]
+        starts = range(len(names) - len(patterns) + 1)
+        return any(all(map(fnmatchcase, names[start:], patterns)) for start in starts)
+
+    return fits
+
+
+def _of_predictions(columns: Sequence[str]) -> bool:
+    names = [re.sub("^(maxent_)+", "", name) for name in columns]
+    return "predicted" in names and names[-1] == "leaf"
+
+
+def _of_witnesses(columns: Sequence[str]) -> bool:
+    return len(columns) > 1 and columns[-1].endswith(f"{re.sub('^(maxent_)+', '', columns[-2])}_other")
+
+
+def _decided(record: Mapping[str, Any]) -> str | None:
+    """Why a record is kept: somebody decided by it."""
+    decision = record.get("decision")
+    blank = isinstance(decision, dict) and not any(str(each or "").strip() for each in decision.values())
+    return None if blank else "which is a record with a decision"
+
+
+# The kinds, each of one output of a command
+RELEASE = Kind("maxent/1")
+RECORDS = Kind("maxent-records/1")
+ESTIMATE = Kind("maxent-estimate/1", _adjacent("count", "P(*)"))
+REVIEW = Kind("maxent-review/1", _adjacent("count", "P(*)"))
+BOUNDS = Kind("maxent-bounds/1", _adjacent("count", "class", "low", "high", "proved_by"))
+WITNESSES = Kind("maxent-witnesses/1", _of_witnesses)
+TABLE = Kind("maxent-table/1")
+PROVED = Kind("maxent-proved/1")
+AUDIT = Kind("maxent-audit/1", _adjacent("attack", "disclosed"))
+GROUPS = Kind("maxent-groups/1", _adjacent("n", "count(*)"))
+PREDICTIONS = Kind("maxent-predictions/1", _of_predictions)
+COMPARISON = Kind("maxent-comparison/1", _adjacent("release", "defense", "status", "certificate"))
+DIFFERENCE = Kind("maxent-difference/1", _adjacent("proved", "proved_alone"))
+BENCH = Kind("maxent-bench/1", _adjacent("backend", "version", "status", "reason", "convex", "certificate"))
+CONSTRAINTS = Kind("maxent-constraints/1", _adjacent("kind", "origin", "tree", "node", "says"))
+CHECKS = Kind("maxent-checks/1", _adjacent("id", "key", "limit", "found", "status", "said", "off"))
+RECORD = Kind("maxent-record/1", kept=_decided)
+CANDIDATES = Kind("maxent-candidates/1", _adjacent("rank", "candidate", "method", "outcome", "why"))
+REPORT = Kind("maxent-report")
+PLOTTED = Kind(PLOT)
+CARD = Kind("maxent-card", marks={"": r"\A#{1,6} Disclosure of the training data\n"})
+PYOMO = Kind("maxent-pyomo", marks={"": r"\A# The maximum-entropy program of a release"})
+NL = Kind(
+    "maxent-nl",
+    marks={
+        ".nl": r"\A[bg].*# problem maxent\n",
+        ".col": r"\A(mass|aggregate)\[",
+        ".row": r"\A(linear\[|internal\[|negative_entropy\n)",
+    },
+)
+EXPORT = Kind(
+    "maxent-export",
+    _adjacent("tree", "leaf", "rule"),
+    {
+        ".sql": r"\A-- for DuckDB and PostgreSQL; ",
+        ".pmml": r'<Extension extender="maxent"',
+        ".txt": r"\A.*, predicted from .*\n(.*\n)?\n(Tree|\d+ rules?)",
+        ".dot": r'\Adigraph ".*" \{\n  node \[shape=box, fontname=Helvetica\];\n',
+        ".svg": f"<metadata>{DRAWING}</metadata>",
+    },
+)
+
+
+# Locks on open files and folders: the system gives them back when the process ends, however it does.
+
+
+def locked(handle: int) -> bool:
+    """Take the lock of an open file, or of a folder, until it is closed; False when another one has it.
+
+    Raises
+    ------
+    OSError
+        Where the file system knows no locks.
+    """
+    if sys.platform == "win32":
+        import msvcrt
+
+        os.lseek(handle, 1 << 20, os.SEEK_SET)  # other processes cannot read what is locked
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except PermissionError:
+            return False
+        return True
+    import fcntl
+
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
 
 SOURCE = "output"
 
@@ -312,3 +513,114 @@ def _remove_dead(path: str) -> None:
 def _remove_leftovers_once(folder: str) -> None:
     """The same, the first time that this process writes there: a folder may have very many files."""
     remove_leftovers(folder)
+
+
+# Temporary folders that do not outlive their process: removed at its end, on signals, and by the next process.
+#
+# A process that is killed with no chance to clean up leaves its folder behind. The system gave back the lock that it
+# held
+# on it, so that the next process that starts can tell it from those of processes that are alive.
+
+PREFIX = "maxent-scratch-"
+
+_NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
+_SCRATCH_POSIX = os.name == "posix"
+_SIGNALS = ("SIGTERM", "SIGHUP")
+
+
+class _Ended(BaseException):
+    """A signal that ends the process arrived: what is open is closed first."""
+
+
+@contextmanager
+def scratch(within: Path_pathlib | None = None) -> Iterator[Path_pathlib]:
+    """A temporary folder for this user alone, which is gone at the end, also at that by SIGTERM or SIGHUP.
+
+    It is in the folder for temporary files, or ``within`` another one.
+
+    These signals then end the process as they would have, once whatever was opened meanwhile is closed. That takes the
+    main thread; handlers that somebody else has set are left alone.
+    """
+    remove_dead(within)
+    with _signals() as signals:
+        folder, handle = _locked_folder(within)
+        try:
+            yield folder
+        finally:
+            signals.closing = True
+            shutil.rmtree(folder, ignore_errors=True)
+            if handle is not None:
+                os.close(handle)
+
+
+def remove_dead(within: Path_pathlib | None = None) -> None:
+    """Remove the folders of processes of this user that are no more."""
+    if not _SCRATCH_POSIX:
+        return
+    with suppress(OSError), os.scandir(tempfile.gettempdir() if within is None else within) as entries:
+        for entry in entries:
+            if _NAME.fullmatch(entry.name):
+                with suppress(OSError):
+                    _remove_if_dead(entry.path)
+
+
+def _remove_if_dead(path: str) -> None:
+    """Remove a folder, unless it is none of this user's, or a process that is alive has it locked."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        found = os.fstat(handle)
+        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700 and locked(handle):
+            shutil.rmtree(path, ignore_errors=True)
+    finally:
+        os.close(handle)
+
+
+def _locked_folder(within: Path_pathlib | None) -> tuple[Path_pathlib, int | None]:
+    """A new folder, and what holds its lock."""
+    while True:
+        path = tempfile.mkdtemp(prefix=PREFIX, dir=within)
+        if not _SCRATCH_POSIX:
+            return Path_pathlib(path), None
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        except FileNotFoundError:  # another process took it for a leftover before it was locked
+            continue
+        with suppress(OSError):  # without locks there is nobody who would take it
+            if not locked(handle):
+                os.close(handle)
+                continue
+        if os.path.exists(path):
+            return Path_pathlib(path), handle
+        os.close(handle)
+
+
+class _Signals:
+    """Handlers of signals meanwhile: the first raises an exception, unless everything is being closed already."""
+
+    def __init__(self) -> None:
+        self.arrived: int | None = None
+        self.closing = False
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        self.arrived = self.arrived or number
+        if not self.closing:
+            self.closing = True
+            raise _Ended
+
+
+@contextmanager
+def _signals() -> Iterator[_Signals]:
+    """Let signals that end the process raise an exception; at the end, when all is closed, they do end it."""
+    signals = _Signals()
+    here = _SCRATCH_POSIX and threading.current_thread() is threading.main_thread()
+    numbers = [getattr(signal, name) for name in _SIGNALS if here]
+    ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, signals)
+    try:
+        yield signals
+    finally:
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+        if signals.arrived:
+            os.kill(os.getpid(), signals.arrived)

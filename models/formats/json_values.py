@@ -10,9 +10,9 @@ from typing import Any, NoReturn, cast
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import is_number, is_whole, show
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
-from maxent.models.text.arguments import is_number, is_whole, show
 
 _SMALLEST = -(2**53)
 

@@ -1,8 +1,8 @@
 """Generalised records that were published, read back: groups of rows that are alike, and the people they may be.
 
-The text is that of `maxent.models.records.generalized_table.GeneralizedTable.frame`: ranges ``42-61``, sets ``A|B``
+The text is that of `maxent.models.tables.generalized_records.GeneralizedTable.frame`: ranges ``42-61``, sets ``A|B``
 with a backslash before each ``|`` or backslash that is part of a value; in CSV, what spreadsheets would run has an
-apostrophe before it (`maxent.models.files.spreadsheet_formulas`). The adversary's table says which columns are
+apostrophe before it (`maxent.models.files.result_files`). The adversary's table says which columns are
 numbers. There a column of sets is one of names, whatever they look like; and a column of ranges is one of numbers,
 whatever else is in the table, which is then refused.
 """
@@ -21,15 +21,13 @@ import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.files.spreadsheet_formulas import is_formula, unguarded
+from maxent.models.files.result_files import is_formula, unguarded
 from maxent.models.formats.release_reader import Records, ReleaseReader
-from maxent.models.reading import Reader, Reading
-from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.reading import Reader, Reading, cleaned, has_leading_zeros, spelled_alike, told_apart
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.columns.cell_values import categorical, numbers, refused
-from maxent.models.tables.columns.missing_values import understood
-from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
+from maxent.models.tables.cells import ONLY_SPELLING, categorical, numbers, refused, spelling_problems, understood
 from maxent.models.tables.frame import (
+    FORMATS,
     Column,
     Frame,
     Source,
@@ -40,10 +38,9 @@ from maxent.models.tables.frame import (
     shorten,
     shorten_list,
 )
+from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.qi_table import QITable, declared_values, read_counted, read_qi, row_keys
-from maxent.models.tables.sources.table_input import FORMATS
 from maxent.models.tables.table_files import read_frame
-from maxent.models.text.spelling import cleaned, has_leading_zeros, spelled_alike, told_apart
 
 Range: TypeAlias = tuple[float, float]
 Names: TypeAlias = frozenset[str]

@@ -3,20 +3,177 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from maxent.models.arguments import close_to
+from maxent.models.display import Display, Shown
+from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
-from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.nodes import each, links_of
 from maxent.models.reading import Reader
-from maxent.models.records.generalized_table import GeneralizedTable
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.generalized_records import GeneralizedTable
 
 if TYPE_CHECKING:
     from os import PathLike
+
+
+# Conversion of a model: statements of the caller that its file lacks, the release, and losses.
+
+UNNAMED = "class"  # the name of a target that neither the file nor the caller names
+
+# What is lost of a model whose labels need be no majorities; why that is so its reader says
+DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
+
+# Parameters of regressions: edges of intervals of the target, or every number that it can be
+NUMERIC = ("bins", "values")
+
+States: TypeAlias = dict[str, bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Wanted:
+    """Statements of a caller about a model, in place of those that its file lacks; None for what is not stated.
+
+    Attributes
+    ----------
+    target : str, optional
+        The name of the sensitive attribute.
+    classes : tuple of str, optional
+        Its classes, in the order in which the model has them.
+    features : tuple of str, optional
+        The columns of the model's input, in its order.
+    qi : tuple of str, optional
+        The quasi-identifiers; all other attributes are private. By default all attributes are public.
+    train : DataFrame or path, optional
+        A table with the columns that the model was fitted on, for the domains of attributes. What it states of the
+        records is no part of the release.
+    parameters : mapping of str to str
+        Further things that a reader asks for by name, such as a learning rate; see `ReleaseReader.parameters`.
+    """
+
+    target: str | None = None
+    classes: tuple[str, ...] | None = None
+    features: tuple[str, ...] | None = None
+    qi: tuple[str, ...] | None = None
+    train: Source | None = None
+    parameters: Mapping[str, str] = field(default_factory=dict)
+
+    def number(self, name: str, problems: list[Problem]) -> float | None:
+        """A parameter that is a number, None when it is not given; another text is a problem."""
+        text = self.parameters.get(name)
+        if text is None:
+            return None
+        try:
+            return float(text)
+        except ValueError:
+            problems.append(Problem(ARGUMENT, "parameters", f"{name}=NUMBER", f"{name}={text}"))
+            return None
+
+    def numeric(self) -> dict[str, tuple[float, ...] | None]:
+        """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given."""
+        found: dict[str, tuple[float, ...] | None] = {}
+        for name in NUMERIC:
+            text = self.parameters.get(name)
+            try:
+                found[name] = None if text is None else tuple(float(part) for part in text.split(","))
+            except ValueError:
+                raise invalid(
+                    "options", ARGUMENT, "parameters", f"{name}=NUMBER,NUMBER,...", f"{name}={text}"
+                ) from None
+        return found
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Converted(Shown):
+    """A model as a release.
+
+    Attributes
+    ----------
+    release : Release
+    tool : str
+        The program that wrote the model, such as ``XGBoost 3.2.0``.
+    lost : tuple of str
+        What the file does not state, or the release cannot, as sentences.
+    exact : bool
+        Whether every record goes where the tool sends it; not so where thresholds were rounded for print.
+    format : str
+        The name of the reader, which `maxent.models.formats.registry.convert_model` fills in.
+    aside : str
+        What the model tells of people beside its trees, which the release does not: whoever gets the model has it.
+    alike : bool
+        Whether the file shows that all records had the same weight in training.
+    """
+
+    release: Release
+    tool: str
+    lost: tuple[str, ...] = ()
+    exact: bool = True
+    format: str = ""
+    aside: str = ""
+    alike: bool = False
+
+    def _display(self) -> Display:
+        leaves = sum(len(tree.leaves) for tree in self.release.trees)
+        stated = ", ".join(name for name, there in self.states.items() if there) or "nothing but the splits"
+        rows = [
+            ("trees", f"{len(self.release.trees):,}"),
+            ("leaves", f"{leaves:,}"),
+            ("stated", stated),
+            ("exact", "yes" if self.exact else "no: thresholds were rounded for print"),
+        ]
+        lost = [f"lost: {sentence}" for sentence in self.lost]
+        lines = [f"{name}: {value}" for name, value in rows]
+        return Display(f"A model of {self.tool} as a release", [*lines, *lost], ("", ""), rows, lost)
+
+    @property
+    def states(self) -> States:
+        """Kinds of statements of leaves: counts, n, rates, labels, linear ones (scores); means, of a numeric target."""
+        kinds = dict.fromkeys(("counts", "n", "rates", "labels", "linear"), False)
+        if self.release.target.numbers is not None:
+            kinds["means"] = any(node.mean is not None for tree in self.release.trees for node in each(tree.nodes))
+        for leaf in (node for tree in self.release.trees for node in each(tree.nodes) if node.is_leaf):
+            kinds["counts"] |= leaf.counts is not None
+            kinds["n"] |= leaf.n is not None
+            kinds["rates"] |= leaf.rates is not None or leaf.error_rate is not None
+            kinds["labels"] |= leaf.label is not None
+            kinds["linear"] |= leaf.value is not None
+        return kinds
+
+    @property
+    def summary(self) -> dict[str, object]:
+        """The object of ``maxent convert --json``."""
+        trees = self.release.trees
+        return {
+            "format": self.format,
+            "tool": self.tool,
+            "trees": len(trees),
+            "leaves": sum(int((links_of(tree.nodes)[0] == 0).sum()) for tree in trees),
+            "states": self.states,
+            "lost": list(self.lost),
+            "exact": self.exact,
+        }
+
+
+def parameter_problems(given: Mapping[str, str], known: tuple[str, ...], reader: str) -> list[Problem]:
+    """Parameters that a reader does not ask for."""
+    if numeric := [name for name in given if name in NUMERIC and name not in known]:
+        expected = (
+            "none, of a model whose leaves state no means of a target: of a regression cut the target into intervals "
+            "(pandas.cut) and fit a classifier on these"
+        )
+        return [Problem(ARGUMENT, name, expected, shorten(given[name])) for name in numeric]
+    expected = f"one that {reader} asks for ({', '.join(known)})" if known else f"none: {reader} asks for nothing"
+    return [
+        Problem(ARGUMENT, "parameters", expected, f"{name}{close_to(name, known)}")
+        for name in given
+        if name not in known
+    ]
+
 
 # Generalised records: a table, a DataFrame like its ``frame()``, or the path of a file with that
 Records: TypeAlias = "GeneralizedTable | Source"
@@ -101,8 +258,8 @@ class ReleaseReader:
     recognise : callable, optional
         Whether a `Head` shows the format beyond doubt; None for a format that its suffix alone shows.
     convert : callable, optional
-        Of a format of models: path, `maxent.models.formats.conversion.Wanted` and `maxent.models.reading.Reader` ->
-        `maxent.models.formats.conversion.Converted`. Make such a reader with `model_reader`.
+        Of a format of models: path, `maxent.models.formats.release_reader.Wanted` and `maxent.models.reading.Reader` ->
+        `maxent.models.formats.release_reader.Converted`. Make such a reader with `model_reader`.
     parameters : tuple of str
         The names of what ``--param`` may give to ``convert``.
     """

@@ -2,24 +2,250 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+import numpy.typing as npt
 
-from maxent.models.errors import InvalidInput, Problem
-from maxent.models.induction.cart import grow as grow_cart
-from maxent.models.induction.error_pruning import prune
-from maxent.models.induction.multiway import Rules, grow
-from maxent.models.induction.parameters import CodedAs, Growth, Selection
-from maxent.models.parameters import problems_of, unknown_choice
+from maxent.models.arguments import check_flags, is_number, is_one_of
+from maxent.models.arrays import FloatArray
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.scikit_learn.columns import Feature
+from maxent.models.formats.scikit_learn.ensemble import counts_of, splits_of
+from maxent.models.formats.scikit_learn.nodes import bare
+from maxent.models.induction.multiway import Rules
+from maxent.models.induction.multiway import grow as grow_multiway
+from maxent.models.nodes import Nodes
+from maxent.models.parameters import Range, number, parameter, problems_of, unknown_choice, whole
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Candidates, Encoding, Impurity, Induction, Release, Tree
 from maxent.models.tables.frame import Source, shorten
 from maxent.models.tables.training import Training, read_training
-from maxent.models.text.arguments import check_flags
-from maxent.models.trees.draft import Draft, Publish, freeze
+from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
+
+if TYPE_CHECKING:
+    from maxent.models.tables.training import Order
+
+
+# The inducer of a tree and its parameters, with their checks.
+
+Inducer = Literal["cart", "id3", "c45"]
+CodedAs = Literal["ordinal", "appearance", "onehot"]
+Selection = Literal["quinlan", "gain_ratio"]
+
+# Impurity measures of each inducer, its default first
+_IMPURITIES: Mapping[Inducer, tuple[Impurity, ...]] = {
+    "cart": ("gini", "entropy"),
+    "id3": ("entropy", "gini", "gain_ratio"),
+    "c45": ("gain_ratio",),
+}
+
+# The smallest leaf of each inducer unless asked for another, records
+_LEAST: Mapping[Inducer, int] = {"cart": 1, "id3": 1, "c45": 2}
+
+
+RECORDS = whole(1, "records")
+SEEDS = whole(0, below=2**32)
+CONFIDENCES = number(0, most=0.5)
+NOT_NEGATIVE = Range("a number, at least 0", lambda value: number(0).holds(value) or (is_number(value) and value == 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Growth:
+    """An inducer and its parameters; parameters of other inducers are ignored.
+
+    Attributes
+    ----------
+    inducer : {"cart", "id3", "c45"}
+        See the functions of these names in `maxent.models.induction.inducers`.
+    impurity : {"gini", "entropy", "gain_ratio"}, optional
+        What splits are compared by, entropies in nats; default gini (cart), entropy (id3), gain_ratio (c45).
+    max_depth : int, optional
+        Splits between the root and the deepest leaf, at least 0.
+    min_samples_leaf : int, optional
+        Records, at least 1; default 2 for c45, else 1. Every branch of a split (c45: at least two of them) has as many.
+    min_samples_split : int
+        Records, at least 1: nodes with fewer stay leaves.
+    encoding : {"ordinal", "appearance", "onehot"}
+        cart: what scikit-learn is given for a categorical attribute: codes in the order of its domain, which is sorted
+        or in order of appearance unless it was given, or an indicator for every value, also when there are but two.
+    seed : int, optional
+        cart: scikit-learn's ``random_state``, which decides between splits that are equally good.
+    max_leaf_nodes, min_impurity_decrease, ccp_alpha
+        cart: as in scikit-learn.
+    selection : {"quinlan", "gain_ratio"}
+        c45: whether only attributes of at least average gain compete by gain ratio, or all splits.
+    confidence : float, optional
+        c45: the confidence factor of error-based pruning, above 0 and at most 0.5; None: no pruning.
+    """
+
+    inducer: Inducer = parameter("cart", "Algorithm that grows the tree.", group="grown")
+    impurity: Impurity | None = parameter(
+        None,
+        "Measure that splits are chosen by; default: gini (cart), entropy (id3), gain_ratio (c45).",
+        group="grown",
+    )
+    max_depth: int | None = parameter(None, "Splits above the deepest leaf.", whole(0), group="grown", small=0)
+    min_samples_leaf: int | None = parameter(
+        None, "Records in the smallest leaf that is grown; default: 2 (c45), else 1.", RECORDS, group="grown"
+    )
+    min_samples_split: int = parameter(2, "Records in the smallest node that is split.", RECORDS, group="grown")
+    encoding: CodedAs = parameter(
+        "ordinal",
+        "Encoding of categories for cart: as numbers, sorted or in order of appearance, or one by one.",
+        group="grown",
+    )
+    seed: int | None = parameter(
+        None,
+        "Seed of random choices: between equally good splits of cart.",
+        SEEDS,
+        group="grown",
+        grid=False,
+    )
+    max_leaf_nodes: int | None = parameter(None, "Leaves, at most.", whole(2))
+    min_impurity_decrease: float = parameter(0.0, "The least gain of a split.", NOT_NEGATIVE)
+    ccp_alpha: float = parameter(0.0, "Cost of a leaf.", NOT_NEGATIVE)
+    selection: Selection = parameter("gain_ratio", "Which splits compete by gain ratio.")
+    confidence: float | None = parameter(
+        0.25, "The confidence factor of error-based pruning; default: no pruning.", CONFIDENCES
+    )
+
+    @property
+    def measure(self) -> Impurity:
+        """Impurity measure of the splits."""
+        return self.impurity or _IMPURITIES[self.inducer][0]
+
+    @property
+    def least(self) -> int:
+        """The smallest leaf, records."""
+        return self.min_samples_leaf or _LEAST[self.inducer]
+
+    @property
+    def order(self) -> Order:
+        """Order of domains in `maxent.models.tables.training.read_training` for this inducer."""
+        return "appearance" if self.inducer == "cart" and self.encoding == "appearance" else "sorted"
+
+    def conflicts(self) -> Iterator[Problem]:
+        """An impurity that the inducer cannot compare splits by."""
+        if not (is_one_of(self.inducer, get_args(Inducer)) and is_one_of(self.impurity, get_args(Impurity))):
+            return
+        known = _IMPURITIES[self.inducer]
+        if self.impurity not in known:
+            expected = known[0] if len(known) == 1 else f"one of {', '.join(known)}"
+            yield Problem(ARGUMENT, "impurity", f"{expected} for {self.inducer}", repr(self.impurity))
+
+
+# CART as scikit-learn grows it, on a stated encoding of the attributes.
+
+
+def grow(training: Training, growth: Growth) -> list[Draft]:
+    """Fit a ``DecisionTreeClassifier`` and write its thresholds back as sets of values; in depth-first order."""
+    from sklearn.tree import DecisionTreeClassifier
+
+    if growth.max_depth == 0:  # scikit-learn grows no tree of a single leaf
+        counts = np.bincount(training.y, minlength=len(training.target.classes))
+        return [Draft(counts, int(counts.argmax()))]
+    coding, inputs = encode(training, growth.encoding)
+    model = DecisionTreeClassifier(
+        criterion=growth.measure,
+        max_depth=growth.max_depth,
+        min_samples_split=max(growth.min_samples_split, 2),
+        min_samples_leaf=growth.least,
+        max_leaf_nodes=growth.max_leaf_nodes,
+        min_impurity_decrease=growth.min_impurity_decrease,
+        ccp_alpha=growth.ccp_alpha,
+        random_state=growth.seed,
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The number of unique classes is greater", category=UserWarning)
+        model.fit(inputs, training.y)  # it takes a class per person for a regression; the target says what it is
+    found = counts_of(model.tree_)
+    assert found is not None, "no weights were given"
+    counts = np.zeros((len(found), len(training.target.classes)), np.int64)
+    counts[:, model.classes_] = found
+    splits = replace(splits_of(model.tree_), threshold=_thresholds(model.tree_, training, coding))
+    nodes, order = bare("cart", splits, coding, training.attributes, training.target.classes)
+    drafts = []
+    below = nodes.child.tolist()
+    for at, node, first in zip(order.order.tolist(), Nodes(nodes), nodes.branch_ends.tolist(), strict=False):
+        branches = tuple(replace(branch, child=None) for branch in node.branches)
+        children = below[first : first + len(branches)]
+        drafts.append(Draft(counts[at], int(counts[at].argmax()), node.attribute, branches, children))
+    return drafts
+
+
+def encode(training: Training, encoding: CodedAs) -> tuple[list[Feature], FloatArray]:
+    """Input of scikit-learn: the meaning of each column, and float64 of shape (n, n_columns).
+
+    A categorical attribute is one column of codes, or with ``onehot`` a column for each value of its domain, as
+    scikit-learn's ``OneHotEncoder`` makes them: two for an attribute of two values.
+    """
+    coding: list[Feature] = []
+    columns: list[npt.NDArray[Any]] = []
+    for attribute, column in zip(training.attributes, training.columns, strict=True):
+        if attribute.values is None or encoding != "onehot":
+            coding.append(Feature(attribute.name, attribute.name, attribute.values))
+            columns.append(column)
+            continue
+        for code, value in enumerate(attribute.values):
+            coding.append(Feature(f"{attribute.name}={value}", attribute.name, attribute.values, value))
+            columns.append(column == code)
+    return coding, np.column_stack(columns).astype(np.float64)
+
+
+def _thresholds(tree: Any, training: Training, coding: list[Feature]) -> FloatArray:
+    """The thresholds, moved where a number that scikit-learn rounded to single precision went to the other side."""
+    thresholds: FloatArray = tree.threshold.copy()
+    for i, feature in enumerate(coding):
+        if feature.values is not None:
+            continue
+        (column,) = (c for a, c in zip(training.attributes, training.columns, strict=True) if a.name == feature.name)
+        seen = np.unique(column)
+        nodes = np.flatnonzero(tree.feature == i)
+        below = np.searchsorted(seen.astype(np.float32).astype(np.float64), thresholds[nodes], side="right")
+        moved = below != np.searchsorted(seen, thresholds[nodes], side="right")
+        thresholds[nodes[moved]] = seen[below[moved] - 1]
+    return thresholds
+
+
+# Error-based pruning by subtree replacement, as C4.5 prunes (Quinlan 1993, section 4.2).
+
+
+def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> FloatArray:
+    """The error rate of a leaf at its upper confidence limit, U_CF(E, N); arguments broadcast.
+
+    ``errors``, ``n``: records of the leaf that are not of its class, and all of them, at least 1. ``confidence``: the
+    probability CF of as few errors or fewer when that were the rate, above 0. Returns the exact limit of
+    the binomial distribution (Clopper and Pearson 1934), 1 when all records are errors. Quinlan's program approximates
+    it when there are errors: U_25%(1, 16) is 0.160, where he prints 0.157.
+    """
+    from scipy.special import betaincinv
+
+    e, total = np.broadcast_arrays(np.asarray(errors, np.float64), np.asarray(n, np.float64))
+    return np.asarray(np.where(e < total, betaincinv(e + 1, np.maximum(total - e, 1), 1 - confidence), 1.0))
+
+
+def prune(drafts: Sequence[Draft], confidence: float) -> list[Draft]:
+    """Replace every subtree by a leaf that is predicted to make no more errors, from the leaves up.
+
+    ``drafts``: the tree in depth-first order; its nodes are changed. ``confidence``: see `upper_error`. The result:
+    what is left, in depth-first order.
+    """
+    n = np.array([draft.counts.sum() for draft in drafts])
+    right = np.array([draft.counts[draft.label] for draft in drafts])
+    predicted = np.where(n > 0, n * upper_error(n - right, np.maximum(n, 1), confidence), 0.0).tolist()
+    for at in range(len(drafts) - 1, -1, -1):
+        draft = drafts[at]
+        below = sum(predicted[child] for child in draft.children)
+        if draft.children and below < predicted[at]:
+            predicted[at] = below
+        else:
+            draft.attribute, draft.branches, draft.children = None, (), []
+    return depth_first(drafts)
+
 
 _LARGEST = float(np.finfo(np.float32).max)
 
@@ -51,11 +277,11 @@ def induce(training: Training, growth: Growth, *, publish: Publish = "counts", i
 def _drafts(training: Training, growth: Growth) -> list[Draft]:
     """The tree, grown."""
     if growth.inducer == "cart":
-        return grow_cart(training, growth)
+        return grow(training, growth)
     rules = Rules(growth.measure, growth.max_depth, growth.min_samples_split, growth.least)
     if growth.inducer == "id3":
-        return grow(training, rules)
-    drafts = grow(training, replace(rules, two_suffice=True, above_average=growth.selection == "quinlan"))
+        return grow_multiway(training, rules)
+    drafts = grow_multiway(training, replace(rules, two_suffice=True, above_average=growth.selection == "quinlan"))
     return drafts if growth.confidence is None else prune(drafts, growth.confidence)
 
 
@@ -125,7 +351,7 @@ def id3(
     target, qi, private, categorical, domains
         See `maxent.models.tables.training.read_training`.
     impurity, min_samples_split, min_samples_leaf, max_depth
-        See `maxent.models.induction.parameters.Growth`.
+        See `maxent.models.induction.inducers.Growth`.
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     reading : Reading, optional
@@ -176,7 +402,7 @@ def cart(
         first appear in ``data`` (both: in the order of ``domains`` where that names it); or an indicator for every
         value, two of them when it has two, as ``OneHotEncoder`` makes them.
     impurity, min_samples_split, min_samples_leaf, max_depth, max_leaf_nodes, min_impurity_decrease, ccp_alpha
-        See `maxent.models.induction.parameters.Growth`. Every split is the best of its node, whatever these are.
+        See `maxent.models.induction.inducers.Growth`. Every split is the best of its node, whatever these are.
     seed : int, optional
         Decides between splits that are equally good; None: another tree every time.
     """
@@ -227,7 +453,7 @@ def c45(
     data, target, qi, private, categorical, domains, publish, inner_counts, reading
         As for `id3`; numbers are taken, too.
     impurity, min_samples_split, min_samples_leaf, max_depth
-        See `maxent.models.induction.parameters.Growth`.
+        See `maxent.models.induction.inducers.Growth`.
     selection : {"gain_ratio", "quinlan"}
         Whether all splits compete by gain ratio; or, as in C4.5, numbers are cut where they gain most, and the
         attributes that gain at least as much as all do on average compete by gain ratio. In the second case, whose

@@ -14,7 +14,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute
 from maxent.models.successive.releases import Joined, group_name, join_releases
-from maxent.models.tables.columns.missing_values import value_in_words
+from maxent.models.tables.cells import value_in_words
 from maxent.models.tables.frame import Source, listed, shorten_list
 from maxent.models.tables.qi_table import QITable, read_qi, read_rows, row_keys, sum_by
 

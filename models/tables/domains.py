@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from maxent.models.arguments import is_number
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.json_files import read_json_object
 from maxent.models.tables.frame import has_any, shorten
 from maxent.models.tables.training import Training
-from maxent.models.text.arguments import is_number
 
 Interval = tuple[float, float]  # the smallest and the largest value of a number
 Ranges = Mapping[str, Interval]  # the interval of each numeric attribute

@@ -2,26 +2,188 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from datetime import date, timedelta
+from functools import partial
+from glob import glob
 from itertools import islice
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import HINTED, closest, shown_whole
 from maxent.models.arrays import IntArray
-from maxent.models.errors import Problem, invalid
-from maxent.models.reading import Decimal, Reader
-from maxent.models.tables.sources.arrow_arrays import plain_numbers, whole_places, with_dictionary
-from maxent.models.tables.sources.csv_dialect import DELIMITERS
-from maxent.models.text.arguments import shown_whole
-from maxent.models.text.hints import HINTED, closest
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.files.input_files import (
+    Address,
+    FilePath,
+    TooLarge,
+    is_standard_input,
+    matching,
+    open_input,
+    shown_path,
+    table_not_opened,
+)
+from maxent.models.reading import Decimal, Reader, size_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame, Series
+
+
+# The limit on the memory that the cells of a table take, kept while they are read.
+
+# Bytes that every cell takes at least, as a code, and every row, for its place and what it stands for
+_CELL, _ROW = 8, 16
+
+
+def cells_size(rows: int, columns: int) -> int:
+    """Bytes that a table takes, whatever is in its cells."""
+    return rows * (_CELL * columns + _ROW)
+
+
+@dataclass(slots=True)
+class Memory:
+    """Memory that reading a table has taken so far.
+
+    ``source``: the table, as messages call it. ``most``: bytes that it may take. ``taken``: bytes that it has taken.
+    """
+
+    source: str
+    most: int
+    taken: int = 0
+
+    def take(self, size: int) -> None:
+        """Count bytes that are kept."""
+        self.taken += size
+        if self.taken > self.most:
+            raise too_large(self.source, self.most, "more")
+
+
+def too_large(source: str, most: int, found: str) -> InvalidInput:
+    """The `InvalidInput` for a table that takes more memory than it may."""
+    return invalid(source, "file", "memory", f"at most {size_text(most)} for what is read (max_memory=)", found)
+
+
+# Arrow arrays of NumPy's numbers and back, by their buffers.
+#
+# ``pyarrow.array``, ``to_numpy`` and ``fill_null`` all import pandas, which takes longer than reading most tables.
+
+
+def functions() -> Any:
+    """Return Arrow's functions, to be called by name: ``functions().call_function("take", [array, places])``.
+
+    `pyarrow.compute` has them, too, and methods of arrays load it. It writes a Python function for every one of them
+    before the first is called, which takes 0.1 s.
+    """
+    try:
+        from pyarrow import _compute
+    except ImportError:  # it is pyarrow's own
+        from pyarrow import compute as _compute
+    return _compute
+
+
+def taken(array: Any, places: Any) -> Any:
+    """Return the cells of an Arrow array, or the rows of a table, at some places, an Arrow array; null for null."""
+    return functions().call_function("take", [array, places])
+
+
+def with_dictionary(array: Any) -> Any:
+    """Return an Arrow array or chunked array as a dictionary of its different cells, and where these are."""
+    import pyarrow as pa
+
+    return array if pa.types.is_dictionary(array.type) else functions().call_function("dictionary_encode", [array])
+
+
+def arrow_numbers(values: npt.NDArray[Any]) -> Any:
+    """Return an Arrow array of numbers, shape (n,), which are not copied when they are in one piece."""
+    import pyarrow as pa
+
+    values = np.ascontiguousarray(values)
+    buffers = [None, pa.py_buffer(values)]
+    return pa.Array.from_buffers(pa.from_numpy_dtype(values.dtype), len(values), buffers)
+
+
+def arrow_places(places: IntArray) -> Any:
+    """Return indices as Arrow's, of 4 bytes, with null in place of -1."""
+    import pyarrow as pa
+
+    absent = places < 0
+    held = None
+    if absent.any():
+        held = pa.py_buffer(np.packbits(~absent, bitorder="little"))
+    buffers = [held, pa.py_buffer(places.astype(np.int32))]
+    return pa.Array.from_buffers(pa.int32(), len(places), buffers)
+
+
+def plain_numbers(array: Any) -> npt.NDArray[Any]:
+    """Return an Arrow array or chunked array of numbers; where it has nulls, these are any number."""
+    import pyarrow as pa
+
+    if isinstance(array, pa.ChunkedArray):
+        kind = array.type.to_pandas_dtype()
+        return np.concatenate([np.empty(0, kind), *map(plain_numbers, array.chunks)])
+    kind = np.dtype(array.type.to_pandas_dtype())
+    data = array.buffers()[1]
+    return np.frombuffer(b"" if data is None else data, kind)[array.offset : array.offset + len(array)]
+
+
+def whole_places(indices: Any) -> IntArray:
+    """Return Arrow's indices as NumPy's, -1 in place of null."""
+    found = plain_numbers(indices).astype(np.int64)
+    return np.where(is_there(indices), found, -1) if indices.null_count else found
+
+
+def is_there(array: Any) -> npt.NDArray[np.bool_]:
+    """Return which cells of an Arrow array are not null, shape (n,)."""
+    if not array.null_count:
+        return np.ones(len(array), bool)
+    held = functions().call_function("is_valid", [array])
+    bits = np.frombuffer(held.buffers()[1], np.uint8)
+    return np.unpackbits(bits, bitorder="little")[held.offset : held.offset + len(held)].astype(bool)
+
+
+def arrow_texts(texts: Sequence[str]) -> Any:
+    """Return an Arrow array of texts."""
+    import pyarrow as pa
+
+    held = [text.encode() for text in texts]
+    ends = np.cumsum([0, *map(len, held)]).astype(np.int32)
+    return pa.Array.from_buffers(pa.string(), len(held), [None, pa.py_buffer(ends), pa.py_buffer(b"".join(held))])
+
+
+# The delimiter of a CSV file: as a line before the header states it, else as the first rows show it.
+
+# What may separate cells, by what options call it; the mark itself is understood, too
+DELIMITERS = {"comma": ",", "semicolon": ";", "tab": "\t", "pipe": "|"}
+
+# A line before the header that says what separates cells, as Excel reads it
+STATED = re.compile(rb'"?[sS][eE][pP]=([,;\t|])"?(?:\r\n|\n|\r|\Z)')
+
+LOOKED_AT = 100  # rows that are looked at, the header among them
+
+
+def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
+    """The delimiter of a table: the comma, unless another one is clear.
+
+    That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows
+    that are looked at into the same number of cells, more than one.
+
+    ``widths``: the numbers of cells of the header and of the first rows, for a mark; none where they cannot be told.
+    """
+    if [*widths(",")[:1]] != [1]:
+        return ","
+    found = [mark for mark in (";", "\t", "|") if len(cells := set(widths(mark))) == 1 and cells != {1}]
+    return found[0] if len(found) == 1 else ","
+
 
 Source: TypeAlias = "DataFrame | str | PathLike[str]"
 
@@ -298,3 +460,144 @@ def _coded(codes: npt.NDArray[Any], values: Any, *, numeric: bool | None) -> Col
     plain = array + 0 if array.dtype.kind in "iuf" else np.asarray(values, dtype=object)  # -0.0 is 0.0
     dated = len(plain) > 0 and isinstance(plain[0], (date, timedelta))
     return Column(codes.astype(np.int64), plain, dated, plain.dtype.kind in "iuf" if numeric is None else numeric)
+
+
+# The source of a table: a file or standard input, its format, its bytes as they are unpacked.
+
+LARGE_BYTES = 50_000_000  # a file of more bytes, unpacked, is not kept in memory
+_EXPECTED = "a CSV, Parquet or Excel file that can be read"
+Format = Literal["csv", "parquet", "excel"]
+# Suffixes of tables that are no CSV
+FORMATS: dict[str, Format] = {".parquet": "parquet", ".pq": "parquet", ".xlsx": "excel", ".xlsm": "excel"}
+
+_FIRST: dict[bytes, Format] = {b"PAR1": "parquet", b"PK\x03\x04": "excel"}
+_GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
+
+
+@dataclass(frozen=True, slots=True)
+class TableInput:
+    """A file that is to be read as a table.
+
+    ``source``: what messages call it. ``open_stored``: opens its bytes, from the first. ``size``: how many there are.
+    ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
+    """
+
+    source: str
+    open_stored: Callable[[], BinaryIO]
+    size: int
+    format: Format
+    packed: bool
+
+    def open(self) -> BinaryIO:
+        """Open the bytes, unpacked, from the first."""
+        return cast("BinaryIO", _Unpacked(self.open_stored())) if self.packed else self.open_stored()
+
+    @property
+    def is_large(self) -> bool:
+        """Whether there are more than `LARGE_BYTES`, unpacked."""
+        if not self.packed or self.size > LARGE_BYTES:
+            return self.size > LARGE_BYTES
+        return self.size * _GZIP_RATIO > LARGE_BYTES and len(self._first(LARGE_BYTES + 1)) > LARGE_BYTES
+
+    def kept(self) -> TableInput:
+        """Return the same input, in memory unless it is large, so that the file is read once."""
+        data = self._first(LARGE_BYTES + 1)
+        if len(data) > LARGE_BYTES:
+            return self
+        return replace(self, open_stored=partial(io.BytesIO, data), size=len(data), packed=False)
+
+    def _first(self, size: int) -> bytes:
+        """Return the first bytes, unpacked."""
+        with self.open() as file:
+            return file.read(size)
+
+
+def table_input(path: FilePath, max_memory: int) -> TableInput:
+    """Find out what a file, or standard input (``-``), is.
+
+    Files are known by the suffixes of their names, standard input by its first bytes. It may have ``max_memory`` bytes.
+
+    Raises
+    ------
+    OSError
+        When it cannot be read, or is no regular file.
+    TooLarge
+        When standard input has more bytes.
+    """
+    opener = partial(open_input, path, max_memory)
+    with opener() as file:
+        start = file.read(4) if is_standard_input(path) else b""
+        if path.suffix.lower() == ".json" and file.read(1) in (b"{", b"["):
+            expected = "a table: CSV, Parquet or Excel"
+            raise invalid(shown_path(path), "file", "format", expected, "a JSON document")
+        size = file.seek(0, io.SEEK_END)
+    kind = _FIRST.get(start) or FORMATS.get(path.suffix.lower(), "csv")
+    packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
+    return TableInput(shown_path(path), opener, size, kind, packed)
+
+
+def matching_files(pattern: str | Address) -> tuple[FilePath, ...]:
+    """Return the files that match a pattern, in the order of their names."""
+    files: tuple[FilePath, ...]
+    if isinstance(pattern, Address):
+        with readable(pattern, 0):
+            files = matching(pattern)
+    else:
+        files = tuple(sorted(path for path in map(Path, glob(pattern, recursive=True)) if not path.is_dir()))
+    if not files:
+        found = f"no file that does{table_not_opened(pattern)}"
+        raise invalid(shown_path(pattern), "file", "path", "a pattern that CSV, Parquet or Excel files match", found)
+    formats = sorted({_suffix(path) for path in files})
+    if len(formats) > 1:
+        raise invalid(shown_path(pattern), "file", "path", "a pattern of files of one format", shorten_list(formats))
+    return files
+
+
+def _suffix(path: FilePath) -> str:
+    """Return the suffix that says how to read a file."""
+    suffix = (Path(path.stem) if path.suffix.lower() == ".gz" else path).suffix.lower()
+    return f".{FORMATS[suffix]}" if suffix in FORMATS else suffix
+
+
+@contextmanager
+def readable(path: FilePath, max_memory: int) -> Iterator[None]:
+    """Turn what goes wrong when a file is opened into a refusal of it."""
+    source = shown_path(path)
+    try:
+        yield
+    except InvalidInput:
+        raise
+    except TooLarge as error:
+        raise too_large(source, max_memory, "more") from error
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        found = "one that ends too early" if isinstance(error, EOFError) else "a damaged one, or another file"
+        raise invalid(source, "file", "format", "CSV text in a gzip archive", found) from error
+    except IsADirectoryError as error:
+        raise invalid(source, "file", "path", _EXPECTED, f"a directory{_pattern_for(path)}") from error
+    except FileNotFoundError as error:
+        raise invalid(source, "file", "path", _EXPECTED, f"no such file{table_not_opened(path)}") from error
+    except PermissionError as error:
+        raise invalid(source, "file", "path", _EXPECTED, "a file you may not read") from error
+    except (OSError, ValueError) as error:
+        raise invalid(source, "file", "path", _EXPECTED, getattr(error, "strerror", None) or str(error)) from error
+
+
+def _pattern_for(folder: FilePath) -> str:
+    """How to name the tables in a folder."""
+    suffixes = (".parquet", ".pq", ".csv", ".csv.gz", ".xlsx")
+    if isinstance(folder, Address):
+        return ""
+    inside = next((s for s in suffixes if any(folder.glob(f"*{s}"))), None)
+    return "" if inside is None else f" (to read all files in it, give the pattern '{folder / '*'}{inside}')"
+
+
+class _Unpacked(gzip.GzipFile):
+    """The bytes of a gzip archive, which is closed with them."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        super().__init__(fileobj=file, mode="rb")
+        self._packed = file
+
+    def close(self) -> None:
+        super().close()
+        self._packed.close()

@@ -15,12 +15,10 @@ import numpy as np
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
-from maxent.models.reading import Reader
-from maxent.models.tables.columns.spellings import ONLY_SPELLING
+from maxent.models.reading import Reader, cleaned, folded, size_text, spelled_alike, told_apart
+from maxent.models.tables.cells import ONLY_SPELLING
+from maxent.models.tables.csv_files import decoded
 from maxent.models.tables.frame import LISTED, listed, shorten, shorten_list
-from maxent.models.tables.sources.csv_encoding import decoded
-from maxent.models.text.sizes import size_text
-from maxent.models.text.spelling import cleaned, folded, spelled_alike, told_apart
 
 MAX_BYTES = 50_000_000  # bytes of a file
 

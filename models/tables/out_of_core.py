@@ -9,20 +9,19 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.files.addresses import FilePath
-from maxent.models.reading import Decimal, Reader, Reading
-from maxent.models.tables.columns.cell_values import numbers
-from maxent.models.tables.columns.decimal_commas import with_decimal_points, with_points
-from maxent.models.tables.columns.missing_values import meaning, understood
+from maxent.models.files.input_files import FilePath
+from maxent.models.reading import Decimal, Reader, Reading, size_text
+from maxent.models.tables.cells import meaning, numbers, understood, with_decimal_points, with_points
 from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
+from maxent.models.tables.parquet_files import ParquetFile
 from maxent.models.tables.table_files import TableFile, open_file
-from maxent.models.text.sizes import size_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -59,7 +58,7 @@ def aggregate(
     call several files in messages; one goes by its own name. Rows of several are numbered through all. ``names``:
     columns to read and group by; those that are in no file are missing from `Frame.columns`. ``count``: the column,
     none of ``names``, with the individuals a row stands for; 1 where no file has it. ``reader``: how to read.
-    ``declared``: values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
+    ``declared``: values that are not missing ones, see `maxent.models.tables.cells.understood`.
     """
     reader = reader or Reader()
     tables = [open_file(path, reader) for path in files]
@@ -262,3 +261,100 @@ def _merge(tables: Sequence[pa.Table], source: str, max_memory: int) -> pa.Table
         raise invalid(source, "file", "rows", expected, f"{merged.num_rows} that do not, and perhaps more")
     # In one piece, as joining the dictionaries of many pieces takes time by the square of their number.
     return merged.rename_columns([*keys, *_MERGED]).select(table.column_names).combine_chunks()
+
+
+# Pieces of a table: consecutive rows of one of its files, read by themselves, by whatever process.
+
+LARGEST, SMALLEST = 1 << 21, 1 << 17  # rows of a piece, where a file can be divided
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Some columns of some row groups of a file, which is number ``file`` of its table.
+
+    ``first`` is the number, from 0, of the first of these rows in the file. ``groups`` is None for a file that is read
+    as a whole. ``columns`` are places in `Wanted.names`.
+    """
+
+    path: FilePath
+    file: int
+    columns: tuple[int, ...]
+    groups: tuple[int, ...] | None = None
+    first: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Columns of all pieces: ``names`` of cells with their ``forms``, and ``count``, which may be missing.
+
+    ``decimals`` are the decimal marks of the files.
+    """
+
+    names: tuple[str, ...]
+    forms: tuple[Form, ...]
+    count: str | None
+    decimals: tuple[Decimal | None, ...]
+    reading: Reading
+
+
+def pieces_of(
+    tables: Sequence[TableFile], files: Sequence[FilePath], columns: int, workers: int
+) -> tuple[tuple[Piece, ...], ...]:
+    """Divide the files of a table into at least two pieces for each worker, where they are large and can be divided.
+
+    Parquet files can: into row groups, and where these are few, into columns. Each item has all of the given number of
+    columns of the same rows.
+    """
+    rows = rows_of(tables)
+    most = rows_for(rows, workers)
+    found: list[tuple[Piece, ...]] = []
+    for number, (table, path) in enumerate(zip(tables, files, strict=True)):
+        if isinstance(table, ParquetFile):
+            found += [(piece,) for piece in _of_groups(path.absolute(), number, columns, table.groups, most)]
+        else:
+            found.append((Piece(path.absolute(), number, tuple(range(columns))),))
+    shares = min(-(-2 * workers // len(found)), columns) if workers > 1 and rows > SMALLEST else 1
+    return tuple(tuple(_by_column(piece, shares)) for (piece,) in found)
+
+
+def rows_of(tables: Sequence[TableFile]) -> int:
+    """The rows of files that say how many they have."""
+    return sum(sum(table.groups) for table in tables if isinstance(table, ParquetFile))
+
+
+def rows_for(rows: int, workers: int) -> int:
+    """Rows that a worker takes at a time."""
+    return min(max(rows // (2 * workers), SMALLEST), LARGEST)
+
+
+def _of_groups(path: FilePath, number: int, columns: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
+    """Pieces of up to about ``most`` rows: small row groups together, large ones by themselves."""
+    first, taken, held, every = 0, 0, list[int](), tuple(range(columns))
+    for group, size in enumerate(sizes):
+        if held and taken + size > most:
+            yield Piece(path, number, every, tuple(held), first)
+            first, taken, held = first + taken, 0, []
+        held.append(group)
+        taken += size
+    if held:
+        yield Piece(path, number, every, tuple(held), first)
+
+
+def _by_column(piece: Piece, shares: int) -> Iterator[Piece]:
+    """The columns of a piece in so many shares; of a file that is read as a whole all together."""
+    if piece.groups is None or shares < 2:
+        yield piece
+        return
+    columns = len(piece.columns)
+    cuts = [columns * i // shares for i in range(shares + 1)]
+    for start, stop in pairwise(cuts):
+        yield Piece(piece.path, piece.file, piece.columns[start:stop], piece.groups, piece.first)
+
+
+def batches_of(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of a piece: its columns, and that with the numbers of people, if there is one."""
+    table = open_file(piece.path, Reader(wanted.reading))
+    names = [*(wanted.names[i] for i in piece.columns), *([] if wanted.count is None else [wanted.count])]
+    if isinstance(table, ParquetFile) and piece.groups is not None:
+        return table.batches(names, piece.groups)
+    return table.batches(names)

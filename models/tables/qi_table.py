@@ -11,15 +11,12 @@ import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.files.addresses import FilePath
+from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.columns.cell_values import categorical, finite, whole
-from maxent.models.tables.columns.column_names import own_names
-from maxent.models.tables.columns.missing_values import missing_rows, value_in_words
-from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
-from maxent.models.tables.columns.person_keys import keys_of
-from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
+from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
+from maxent.models.tables.classes import class_names, numbers_in_words
+from maxent.models.tables.frame import Frame, Source, listed, missing_columns, shorten
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
 
@@ -27,6 +24,29 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.models.tables.training import Training
+
+
+# Keys of people: a column that names another person in each row, by which tables are linked.
+
+
+def keys_of(frame: Frame, name: str, problems: list[Problem]) -> tuple[str, ...]:
+    """The key of each row in a column that names people; rows without one, or with that of another, are problems."""
+    column = frame.columns[name]
+    texts = column.texts()
+    if column.values.dtype.kind == "f":  # whole numbers beside missing ones, as pandas has them
+        texts = [text.removesuffix(".0") for text in texts]
+    first: dict[str, int] = {}
+    expected = "the key of a person, another one on each " + frame.unit
+    wrong = []
+    for row, code in enumerate(column.codes.tolist()):
+        if code < 0:
+            wrong.append(Problem(frame.place(row), name, expected, "none"))
+        elif (before := first.setdefault(texts[code], row)) != row:
+            wrong.append(
+                Problem(frame.place(row), name, expected, f"{texts[code]!r} again, as on {frame.place(before)}")
+            )
+    problems += listed(wrong, len(wrong), f"{frame.unit}s")
+    return tuple(texts[code] if code >= 0 else "" for code in column.codes.tolist())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -271,7 +291,7 @@ def read_counted(
 
     Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is. ``declared`` are
-    values that are not missing ones, see `maxent.models.tables.columns.missing_values.understood`.
+    values that are not missing ones, see `maxent.models.tables.cells.understood`.
     """
     files = large_files(source, reader) if merge else ()
     groups = aggregate(files, str(source), needed, count, reader, declared) if files else None

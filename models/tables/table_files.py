@@ -12,15 +12,26 @@ import numpy as np
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.files.addresses import Address, FilePath, file_path
-from maxent.models.reading import USUAL, Decimal, Reader
-from maxent.models.tables.columns.decimal_commas import with_decimal_points
-from maxent.models.tables.columns.missing_values import understood
-from maxent.models.tables.frame import Frame, Source, encoded, from_arrow, from_pandas, heading, repeated_columns
-from maxent.models.tables.sources.csv_file import open_csv
-from maxent.models.tables.sources.memory import Memory, cells_size, too_large
-from maxent.models.tables.sources.table_input import TableInput, matching_files, readable, table_input
-from maxent.models.text.sizes import size_text
+from maxent.models.files.input_files import Address, FilePath, file_path
+from maxent.models.reading import USUAL, Decimal, Reader, size_text
+from maxent.models.tables.cells import understood, with_decimal_points
+from maxent.models.tables.csv_files import open_csv
+from maxent.models.tables.frame import (
+    Frame,
+    Memory,
+    Source,
+    TableInput,
+    cells_size,
+    encoded,
+    from_arrow,
+    from_pandas,
+    heading,
+    matching_files,
+    readable,
+    repeated_columns,
+    table_input,
+    too_large,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -87,7 +98,7 @@ def read_frame(
     ``-`` is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
     ``name``: what to call a DataFrame in messages; a file goes by its name. ``wanted``: columns to read; those that are
     not there are missing from `Frame.columns`. ``reader``: how to read. ``declared``: values that are not missing ones,
-    see `maxent.models.tables.columns.missing_values.understood`.
+    see `maxent.models.tables.cells.understood`.
     """
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
@@ -172,7 +183,7 @@ def _is_large(path: FilePath, max_memory: int) -> bool:
                 return True
             if found.format != "parquet":
                 return False
-            from maxent.models.tables.sources.parquet_file import open_parquet
+            from maxent.models.tables.parquet_files import open_parquet
 
             return open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
     except InvalidInput:
@@ -189,11 +200,11 @@ def open_file(path: FilePath, reader: Reader | None = None) -> TableFile:
 def _open(found: TableInput, reader: Reader) -> TableFile:
     """Open a table by its format; note how a CSV file is read that is no usual one."""
     if found.format == "parquet":
-        from maxent.models.tables.sources.parquet_file import open_parquet
+        from maxent.models.tables.parquet_files import open_parquet
 
         return open_parquet(found.source, found.open, reader.reading.max_memory)
     if found.format == "excel":
-        from maxent.models.tables.sources.excel_file import open_excel
+        from maxent.models.tables.excel_files import open_excel
 
         return open_excel(found.source, found.open, reader)
     text = open_csv(found.source, found.open, reader.reading)

@@ -9,19 +9,27 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import is_one_of
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.reading import Reader
+from maxent.models.reading import Reader, cleaned, spelled_alike, told_apart
 from maxent.models.release import Attribute, Role, Target
-from maxent.models.tables.columns.cell_values import finite, numbers
-from maxent.models.tables.columns.column_kinds import holds_numbers, kind_notes
-from maxent.models.tables.columns.missing_values import MISSING, codes_of, missing_cells, missing_rows, note_missing
-from maxent.models.tables.columns.product_classes import named_targets, product_target
-from maxent.models.tables.columns.spellings import ONLY_SPELLING, spelling_problems
+from maxent.models.tables.cells import (
+    MISSING,
+    ONLY_SPELLING,
+    codes_of,
+    finite,
+    holds_numbers,
+    kind_notes,
+    missing_cells,
+    missing_rows,
+    note_missing,
+    numbers,
+    spelling_problems,
+)
+from maxent.models.tables.classes import named_targets, product_target
 from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns, shorten, shorten_list
 from maxent.models.tables.table_files import read_frame
-from maxent.models.text.arguments import is_one_of
-from maxent.models.text.spelling import cleaned, spelled_alike, told_apart
 
 Order = Literal["sorted", "appearance"]
 Missing = Literal["refuse", "category"]
@@ -85,7 +93,7 @@ def read_training(
         categorical, and what they hold is published as text.
     target : str or sequence of str
         The column of the class. Numbers serve as names of classes when they are whole. Of several columns classes are
-        all combinations of theirs, see `maxent.models.tables.columns.product_classes`.
+        all combinations of theirs, see `maxent.models.tables.classes`.
     qi, private : sequence of str
         The attributes an adversary has in their table, and those they have not.
     categorical : sequence of str
@@ -281,3 +289,18 @@ def _fraction_problems(frame: Frame, name: str) -> Iterator[Problem]:
     if (fractions := found[found != np.floor(found)]).size and not np.isnan(fractions).all():
         some = float(fractions[~np.isnan(fractions)][0])
         yield Problem(f"column {shorten(name)}", "values", f"classes, not numbers with fractions: {_ADVICE}", f"{some}")
+
+
+# Folds of cross-validation.
+
+
+def stratified(y: IntArray, folds: int, seed: int) -> IntArray:
+    """The fold of each record, shape (n,): at random, sizes and numbers of each class as equal as they can be.
+
+    Records are shuffled, put in the order of their classes, and dealt in turn.
+    """
+    shuffled = np.random.default_rng(seed).permutation(len(y))
+    dealt = shuffled[np.argsort(y[shuffled], kind="stable")]
+    fold = np.empty(len(y), np.int64)
+    fold[dealt] = np.arange(len(y)) % folds
+    return fold

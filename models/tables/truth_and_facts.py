@@ -11,11 +11,11 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reader
-from maxent.models.release import Attribute, Release
-from maxent.models.tables.columns.cell_values import categorical, finite, whole
-from maxent.models.tables.columns.numeric_classes import class_names, numbers_in_words
+from maxent.models.release import Attribute, Release, Target
+from maxent.models.tables.cells import categorical, finite, whole
+from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import (
     Frame,
     Source,
@@ -26,7 +26,7 @@ from maxent.models.tables.frame import (
     shorten,
     shorten_list,
 )
-from maxent.models.tables.qi_table import QITable, Records, declared_values, read_rows, row_keys, sum_by
+from maxent.models.tables.qi_table import QITable, Records, declared_values, encode_column, read_rows, row_keys, sum_by
 from maxent.models.tables.table_files import read_frame
 
 _ANY = -1
@@ -313,3 +313,70 @@ def _matches(codes: IntArray, table: QITable) -> list[IntArray]:
         for i, start, stop in zip(asked.tolist(), low.tolist(), high.tolist(), strict=True):
             result[i] = order[start:stop]
     return result
+
+
+# Tables of what decisions are worth, or cost: a row for each decision, a column for each class.
+
+
+def read_stakes(
+    source: Source, name: str, target: Target, reader: Reader | None = None, *, decision: str, unit: str
+) -> FloatArray:
+    """Read a matrix with a row for each decision, and a column for each class with what the decision then is worth.
+
+    ``decision`` and ``unit`` are the words for these in messages, such as a guess and a gain.
+    """
+    frame = read_frame(source, name, list(target.classes), reader)
+    problems = [*frame.problems, *missing_columns(frame, list(target.classes))]
+    if not problems and not len(frame.lines):
+        expected = f"a row for each {decision}"
+        problems.append(Problem("rows", decision, expected, f"none among {other_columns(frame.header)}"))
+    advice = f"0 where there is none: each {decision} needs one for each class"
+    columns = [
+        np.append(finite(frame, each, problems, expected=f"a {unit} of at least 0", low=0.0, advice=advice), np.nan)[
+            frame.columns[each].codes
+        ]
+        for each in target.classes
+        if each in frame.columns
+    ]
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    return np.column_stack(columns)
+
+
+# What is known of people, whichever columns that is: a row for each person, with some of the public attributes.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KnownColumns:
+    """The columns of some public attributes, a row for each person.
+
+    ``attributes``: their positions in `Release.attributes`. ``codes`` of shape (n_people, n_known). ``levels``: as in
+    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame.
+    """
+
+    attributes: tuple[int, ...]
+    codes: IntArray
+    levels: tuple[npt.NDArray[Any], ...]
+    source: str
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+
+def read_known(source: Source, release: Release, reader: Reader | None = None) -> KnownColumns:
+    """Read those public attributes that a table has; its other columns are ignored."""
+    names = [attribute.name for attribute in release.public]
+    frame = read_frame(source, "qi", names, reader, declared_values(release.public, release.target))
+    known = [j for j, a in enumerate(release.attributes) if a.role == "public" and a.name in frame.columns]
+    problems = list(frame.problems)
+    if not known and not problems:
+        expected = f"a column of at least one public attribute, such as {shorten_list(names)}"
+        raise invalid(frame.source, frame.heading, "columns", expected, shorten_list(frame.header) or "none")
+    everybody = np.repeat(np.arange(len(frame.lines)), frame.repeats)
+    if not len(everybody):
+        raise invalid(frame.source, "rows", "individuals", "at least one individual", "no rows")
+    coded = [encode_column(frame, release.attributes[j], everybody, problems) for j in known]
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    codes = np.column_stack([codes for codes, _ in coded])
+    return KnownColumns(tuple(known), codes, tuple(levels for _, levels in coded), frame.source)

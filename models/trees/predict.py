@@ -2,35 +2,281 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.nodes import attributes_of
-from maxent.models.reading import Reading, reader_of
-from maxent.models.release import Attribute, Release
-from maxent.models.tables.columns.cell_values import codes_in, finite
-from maxent.models.tables.columns.missing_values import (
+from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.release import Attribute, Boosting, Node, Release, Target, Tree
+from maxent.models.tables.cells import (
     OTHER,
+    codes_in,
     codes_of,
+    finite,
     missing_cells,
     missing_rows,
     note_missing,
     note_other,
+    unknown_spellings,
 )
-from maxent.models.tables.columns.spellings import unknown_spellings
+from maxent.models.tables.classes import class_names, class_of_numbers
 from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
-from maxent.models.tables.qi_table import declared_values
+from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.table_files import read_frame
-from maxent.models.trees.answers import Removed as Removed
-from maxent.models.trees.answers import shares_of, terms_of
-from maxent.models.trees.ensembles import linked, sum_of_scores
-from maxent.models.trees.means import predicted_classes, predicted_numbers, predicts_numbers
-from maxent.models.trees.routing import assign
+from maxent.models.tables.training import Training
+from maxent.models.trees.places import Places, assign, number_places
+
+# What each place of a tree adds to the prediction of its release.
+
+Removed = Literal["ancestor", "majority"]
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What the places of a tree add to the weights of classes; the trees' terms are summed.
+
+    ``own`` (n_places, n_classes) are those of places with an answer, 0 elsewhere. ``instead`` (n_places, n_classes) are
+    those that count when no tree has an answer. ``label`` (n_places,) is the code of the label that a leaf states,
+    else -1: the prediction of a single tree.
+    """
+
+    own: FloatArray
+    instead: FloatArray
+    label: IntArray
+
+
+def terms_of(release: Release, removed: Removed = "ancestor") -> Iterator[Terms]:
+    """The terms of each tree, see `maxent.models.trees.predict.predict_proba`; not of a release that adds scores."""
+    counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
+    added = counted and release.predicts is None
+    heaviest = max(tree.weight for tree in release.trees) or 1.0
+    for tree in release.trees:
+        answers = _answers(tree, release.target.classes, removed)
+        weights = _votes(answers) if release.predicts == "vote" else answers.weights
+        weights = weights if added else tree.weight / heaviest * shares_of(weights)
+        yield Terms(np.where(answers.own[:, None], weights, 0.0), weights[answers.substitute], answers.label)
+
+
+def shares_of(weights: FloatArray) -> FloatArray:
+    """Rows divided by their sums; those of zeros stay."""
+    total = weights.sum(axis=1, keepdims=True)
+    return np.asarray(np.divide(weights, total, out=np.zeros_like(weights), where=total > 0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Answers:
+    """Class shares of the prediction at each place of a tree.
+
+    ``weights`` (n_places, n_classes) are those of the leaves below a place together, ``own`` (n_places,) says whether
+    a place is a leaf with an answer, ``label`` (n_places,) is the code of the label it states, else -1, and
+    ``substitute`` (n_places,) is the place that answers for one without an answer.
+    """
+
+    weights: FloatArray
+    own: BoolArray
+    label: IntArray
+    substitute: IntArray
+
+
+def _votes(answers: _Answers) -> FloatArray:
+    """One vote of each place that has an answer, shape (n_places, n_classes): for its label, or the likeliest class."""
+    best = np.where(answers.label < 0, answers.weights.argmax(axis=1), answers.label)
+    return np.eye(answers.weights.shape[1])[best] * (answers.weights.any(axis=1) | (answers.label >= 0))[:, None]
+
+
+def _answers(tree: Tree, classes: tuple[str, ...], removed: Removed) -> _Answers:
+    """The answers of a tree."""
+    places = number_places(tree)
+    n_places, code = len(places.children), {c: x for x, c in enumerate(classes)}
+    leaves, label = np.zeros((int(places.last[0]) + 1, len(classes))), np.full(n_places, -1)
+    answering = [leaf for leaf in tree.leaves if leaf.label is not None or leaf.rates is not None]
+    sized = all(leaf.n is not None or leaf.counts is not None for leaf in answering)
+    own = np.zeros(n_places, bool)
+    for place, node in enumerate(tree.nodes):
+        if node.is_leaf:
+            found = _leaf_weights(node, classes, sized)
+            leaves[places.first[place]], own[place] = found, any(found)
+            label[place] = -1 if node.label is None else code[node.label]
+    below = np.column_stack([places.first, places.last]).ravel()
+    weights = np.add.reduceat(leaves, below, axis=0)[::2]
+    return _Answers(weights, own, label, _substitutes(places, weights.sum(axis=1) > 0, removed))
+
+
+def _leaf_weights(leaf: Node, classes: tuple[str, ...], sized: bool) -> Sequence[float]:
+    """Records of each class that a leaf states, or their shares unless ``sized``; zeros when it states none."""
+    if leaf.counts is not None:
+        counts = [float(leaf.counts[c]) for c in classes]
+        return counts if sized else [count / max(sum(counts), 1.0) for count in counts]
+    if leaf.rates is not None:
+        return [leaf.rates.get(c, 0.0) * (float(leaf.n) if sized and leaf.n is not None else 1.0) for c in classes]
+    if leaf.label is None or leaf.n == 0:
+        return [0.0] * len(classes)
+    n = float(leaf.n) if sized and leaf.n is not None else 1.0
+    errors = n * (leaf.error_rate or 0.0)
+    return [n - errors if c == leaf.label else errors / (len(classes) - 1) for c in classes]
+
+
+def _substitutes(places: Places, answers: BoolArray, removed: Removed) -> IntArray:
+    """The place that answers for each place, shape (n_places,); ``answers`` says which have leaves with an answer."""
+    found = np.zeros(len(answers), np.int64)
+    if removed == "ancestor":
+        for place in places.top_down:
+            if answers[place]:
+                found[place] = place
+            for child in places.children[place]:
+                found[child] = found[place]
+    return found
+
+
+# Numbers that a release predicts of a numeric target: the means of leaves.
+
+
+def predicts_numbers(release: Release) -> bool:
+    """Whether a release predicts numbers: its target is numeric, and every leaf states a mean."""
+    if release.target.numbers is None or release.predicts not in (None, "mean"):
+        return False
+    return all(leaf.mean is not None for tree in release.trees for leaf in tree.leaves)
+
+
+def predicted_numbers(release: Release, reached: Sequence[IntArray]) -> FloatArray:
+    """The mean of the trees' numbers, each times its weight, shape (n,); NaN where no tree has one.
+
+    ``reached`` has the place of each record in every tree. A place without a leaf has the mean of what is published
+    below the nearest node with any, each leaf weighted by its records where all state them.
+    """
+    total, weight = np.zeros((2, len(reached[0])))
+    for tree, place in zip(release.trees, reached, strict=True):
+        found = numbers_of(tree)[place]
+        there = ~np.isnan(found)
+        total[there] += tree.weight * found[there]
+        weight[there] += tree.weight
+    return np.asarray(np.divide(total, weight, out=np.full(len(total), np.nan), where=weight > 0))
+
+
+def numbers_of(tree: Tree) -> FloatArray:
+    """The number that each place of a tree answers with, shape (n_places,)."""
+    places = number_places(tree)
+    sized = all(leaf.n is not None for leaf in tree.leaves)
+    sums, sizes = np.zeros((2, len(places)))
+    for place, node in enumerate(tree.nodes):
+        if node.is_leaf and node.mean is not None:
+            sizes[place] = float(node.n or 0) if sized else 1.0
+            sums[place] = node.mean * sizes[place]
+    for level in reversed(places.levels[1:]):
+        np.add.at(sums, places.parent[level], sums[level])
+        np.add.at(sizes, places.parent[level], sizes[level])
+    found = np.divide(sums, sizes, out=np.full(len(places), np.nan), where=sizes > 0)
+    for place, node in enumerate(tree.nodes):
+        if node.is_leaf and node.mean is not None:
+            found[place] = node.mean  # as it is stated, without a rounding error
+    for level in places.levels[1:]:
+        silent = level[np.isnan(found[level])]
+        found[silent] = found[places.parent[silent]]
+    return np.asarray(found)
+
+
+def predicted_classes(release: Release, numbers: FloatArray) -> IntArray:
+    """The class of each predicted number, shape (n,): the nearest, as means lie between the values of a target."""
+    stands_for = np.array(release.target.numbers, np.float64)
+    found = class_of_numbers(numbers, [tuple(pair) for pair in stands_for.tolist()])
+    open_ = np.flatnonzero(found < 0)
+    away = np.maximum(stands_for[:, 0] - numbers[open_, None], numbers[open_, None] - stands_for[:, 1])
+    found[open_] = np.nan_to_num(away, nan=0.0).argmin(axis=1)
+    return found
+
+
+# Scores of boosted trees: their sum, and the probabilities that it stands for.
+
+_LARGEST = 1e300  # stands for scores that are beyond all numbers
+
+
+def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> FloatArray:
+    """The scores of records, shape (n, n_classes); 0 of the other class where all trees add to one of two.
+
+    ``release``: with `Release.boosting`, and a value at every leaf. ``reached`` of shape (n,): the place where each
+    record ends; a removed leaf, or an inner node, adds nothing. ``n``: records.
+    """
+    total = np.tile(base_scores(release), (n, 1))
+    with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
+        for terms, place in zip(score_terms(release), reached, strict=True):
+            total += terms[place]
+    return np.asarray(np.nan_to_num(total, posinf=_LARGEST, neginf=-_LARGEST))
+
+
+def base_scores(release: Release) -> FloatArray:
+    """The scores of the classes before the first tree, shape (n_classes,)."""
+    boosting = release.boosting or Boosting("none")
+    named = {tree.of_class for tree in release.trees}
+    return _by_class(boosting.base, named.pop() if len(named) == 1 else None, release.target.classes)
+
+
+def score_terms(release: Release) -> Iterator[FloatArray]:
+    """What each place of each tree adds to the scores, shape (n_places, n_classes)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        for tree in release.trees:
+            yield tree.weight * _values(tree, release.target.classes)
+
+
+def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes: tuple[str, ...]) -> FloatArray:
+    """A score as one for each class, shape (n_classes,): that of the class that it is of, or else of all of them."""
+    if value is None:
+        return np.zeros(len(classes))
+    if isinstance(value, Mapping):
+        return np.array([value.get(c, 0.0) for c in classes])
+    return np.array([value if of is None or c == of else 0.0 for c in classes])
+
+
+def _values(tree: Tree, classes: tuple[str, ...]) -> FloatArray:
+    """Terms of the scores at each place of a tree, shape (n_places, n_classes)."""
+    found = np.zeros((len(number_places(tree)), len(classes)))
+    for place, node in enumerate(tree.nodes):
+        if node.value is not None:
+            found[place] = _by_class(node.value, tree.of_class, classes)
+    return found
+
+
+def linked(scores: FloatArray, boosting: Boosting | None) -> FloatArray:
+    """The probabilities that scores stand for, shape (n, n_classes): all of it on the best class without a link.
+
+    A softmax of two scores of which one is 0 is the logistic function of the other.
+    """
+    if boosting is None or boosting.link == "none":
+        return np.asarray(np.eye(scores.shape[1])[scores.argmax(axis=1)])
+    if boosting.link == "share":
+        return _shares(scores)
+    odds = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+def _shares(scores: FloatArray) -> FloatArray:
+    """Each row divided by its sum, what is below 0 being nothing; equal parts of a row of nothing."""
+    above = np.maximum(scores, 0.0)
+    above /= np.maximum(above.max(axis=1, keepdims=True), TINY)  # the sum of large scores may be infinite
+    total = above.sum(axis=1, keepdims=True)
+    equal = np.full(scores.shape, 1 / scores.shape[1])
+    return np.asarray(np.divide(above, total, out=equal, where=total > 0))
+
+
+def states_shares(release: Release) -> bool:
+    """Whether the probabilities that a release predicts follow from its statements."""
+    if predicts_numbers(release):
+        return False
+    if release.predicts == "score":
+        return release.boosting is not None and release.boosting.link != "none"
+    if release.predicts == "vote" and len(release.trees) > 1:
+        return True
+    two = len(release.target.classes) <= 2
+    return all(
+        leaf.counts is not None or leaf.rates is not None or (two and leaf.error_rate is not None) or leaf.n == 0
+        for tree in release.trees
+        for leaf in tree.leaves
+    )
 
 
 def predict_proba(
@@ -95,7 +341,7 @@ def predict_columns(
 ) -> IntArray:
     """`predict` for records that are read already: indices into ``release.target.classes``, shape (n,).
 
-    ``columns`` has an array for each of the attributes, shape (n,), as `maxent.models.trees.routing.assign` takes them.
+    ``columns`` has an array for each of the attributes, shape (n,), as `maxent.models.trees.places.assign` takes them.
     """
     return _answer(release, attributes, columns, n, removed)[1]
 
@@ -229,5 +475,115 @@ def answers_at(
 def places_of(
     release: Release, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]], n: int
 ) -> list[IntArray]:
-    """The place of each tree where records end, shape (n,) each, see `maxent.models.trees.routing.assign`."""
+    """The place of each tree where records end, shape (n,) each, see `maxent.models.trees.places.assign`."""
     return [np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns) for tree in release.trees]
+
+
+# Accuracy of a release: the share of records with a correctly predicted class, on any records.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cases:
+    """Records with their classes, to predict.
+
+    ``columns`` has one array per attribute, shape (n,): int64 codes into `Attribute.values`, -1 for a value outside of
+    the domain, or float64 numbers; ``y`` are codes of the target's classes, -1 for another one; ``counts`` is how many
+    records each row stands for.
+    """
+
+    attributes: tuple[Attribute, ...]
+    columns: tuple[npt.NDArray[Any], ...]
+    y: IntArray
+    counts: IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Score:
+    """Accuracy of a release.
+
+    ``accuracy`` is the share of the ``records`` whose class is predicted right. ``unseen`` records have a value that
+    the release does not know, in an attribute that it tests; ``unknown`` ones a class that it does not know, which
+    counts as predicted wrong.
+    """
+
+    accuracy: float
+    records: int
+    unseen: int = 0
+    unknown: int = 0
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes on records with values or classes outside the training data."""
+        notes = []
+        if self.unseen:
+            notes.append(f"{self.unseen} of {self.records} records have a value that the release does not know")
+        if self.unknown:
+            notes.append(f"{self.unknown} of {self.records} records have a class that the release does not know")
+        return tuple(notes)
+
+
+def cases_of(training: Training) -> Cases:
+    """The records that a tree was grown from, as cases."""
+    return Cases(training.attributes, training.columns, training.y, np.ones(len(training), np.int64))
+
+
+def read_cases(
+    source: Source,
+    name: str,
+    target: Target,
+    attributes: Sequence[Attribute],
+    *,
+    count: str | None = None,
+    optional: Collection[str] = (),
+    reader: Reader | None = None,
+) -> Cases:
+    """Read records with values and classes that the release need not have.
+
+    ``source``: a row per record, with a column for the target and for each of the attributes. ``name``: what to call a
+    DataFrame in messages. ``count``: the column with the number of records that a row stands for, if there is one of
+    this name. ``optional``: attributes that are left out of the cases when there is no such column. ``reader``: how to
+    read.
+    """
+    names = [attribute.name for attribute in attributes]
+    problems: list[Problem] = []
+    needed = [*names, *target.columns]
+    frame, counts = read_counted(
+        source,
+        name,
+        needed,
+        count,
+        problems,
+        count_optional=True,
+        merge=True,
+        reader=reader,
+        declared=declared_values(attributes, target),
+    )
+    problems = [problem for problem in problems if problem.field not in optional or problem.field in frame.header]
+    present = [attribute for attribute in attributes if attribute.name in frame.columns]
+    columns = tuple(read_column(frame, attribute, problems) for attribute in present)
+    y = np.zeros(0, np.int64)
+    named = class_names(frame, target)
+    if target.name in named.columns:
+        y = read_codes(named, target.name, target.classes, problems, key="classes")
+    if problems:
+        raise InvalidInput(frame.source, problems)
+    return Cases(tuple(present), columns, y, counts)
+
+
+def score(release: Release, cases: Cases, predict: Callable[..., IntArray] = predict_columns) -> Score:
+    """Predict the class of every case, and compare; the cases need no attributes that no tree tests.
+
+    ``predict`` has the arguments of `maxent.models.trees.predict.predict_columns`.
+    """
+    column = {attribute.name: values for attribute, values in zip(cases.attributes, cases.columns, strict=True)}
+    unseen = np.zeros(len(cases.y), bool)
+    for attribute in tested_attributes(release):
+        if attribute.values is not None:
+            unseen |= column[attribute.name] < 0
+    right = predict(release, cases.attributes, cases.columns, len(cases.y)) == cases.y
+
+    def records(rows: npt.NDArray[np.bool_]) -> int:
+        return int(cases.counts[rows].sum())
+
+    total = int(cases.counts.sum())
+    return Score(records(right) / total, total, records(unseen), records(cases.y < 0))

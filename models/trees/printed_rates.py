@@ -23,7 +23,7 @@ from maxent.models.columns import NOTHING, Statements
 from maxent.models.nodes import statements_of
 from maxent.models.parameters import Rounding as Rounding
 from maxent.models.reading import spelled
-from maxent.models.release_content import Content
+from maxent.models.release import Content
 
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 

@@ -19,9 +19,8 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Release, Tree
 from maxent.models.tables.domains import Ranges
 from maxent.models.tables.frame import listed, shorten
-from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.places import Interval, Places, interval_of, number_places
 from maxent.models.trees.restate import counts_reader, node_place
-from maxent.models.trees.routing import Interval, interval_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -11,15 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra
 from maxent.models.packages import need
-from maxent.solvers.apart import Tell, solve_apart_if_large
 from maxent.solvers.backend import Options
 from maxent.solvers.conic.polish import polish, restore
+from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.workers import Tell, solve_apart_if_large
 
 DEFAULT = "CLARABEL"
 # Solvers with exponential cones, also the names of their packages; others that CVXPY finds may do as well.
@@ -104,8 +104,7 @@ class CvxpyBackend:
         return _measured(program, answer.point, options.clock.stop() or answer.stop, answer.iterations, options)
 
     def _not_convex(self, program: LiftedProgram, start: FloatArray, options: Options, tell: Tell) -> Solution:
-        from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
-        from maxent.solvers.conic.model import ConicModel
+        from maxent.solvers.conic.model import NO_SLACK, ConicModel, convex_concave
 
         own = Derivatives(program)
         best, value, lacking = start, np.inf, np.inf
@@ -178,7 +177,7 @@ def _settings(solver: str, program: LiftedProgram, options: Options) -> dict[str
 
 def _find(name: str) -> str:
     """CVXPY's name of a solver with exponential cones."""
-    from maxent.solvers.conic.rows import cvxpy_module
+    from maxent.solvers.conic.model import cvxpy_module
 
     solver = name.upper()
     installed = solver in cvxpy_module().installed_solvers()
@@ -191,7 +190,7 @@ def _find(name: str) -> str:
 
 def _takes_cones(solver: str) -> bool:
     """Whether a solver that is installed can maximise an entropy."""
-    from maxent.solvers.conic.rows import cvxpy_module
+    from maxent.solvers.conic.model import cvxpy_module
 
     cp = cvxpy_module()
     x = cp.Variable(2)

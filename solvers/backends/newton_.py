@@ -13,13 +13,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Options
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.bound import relaxed_optimum
-from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
@@ -83,7 +82,7 @@ class NewtonBackend:
         """Whether a program can be solved together with others; see `maxent.solvers.backend.Stacks`."""
         if program.convex:  # nothing is loaded for the most common kind
             return False
-        from maxent.solvers.newton.stacked.together import stackable
+        from maxent.solvers.newton.stacked import stackable
 
         return stackable(program)
 
@@ -95,7 +94,7 @@ class NewtonBackend:
         options: Options,
     ) -> list[Solution]:
         """Solve programs together; see `maxent.solvers.backend.Stacks`."""
-        from maxent.solvers.newton.stacked.together import Together
+        from maxent.solvers.newton.stacked import Together
 
         together = Together(programs, options.clock)
         found = together.best(starts, accuracy_for(programs[0]), near, options.seed, options.floor)
@@ -111,7 +110,7 @@ class NewtonBackend:
 def _by_scores(state: Kept, start: FloatArray, options: Options) -> Solution:
     """By Newton's method on the scores of masses, and a projection to the constraints."""
     from maxent.solvers.newton.augmented_lagrangian import solve
-    from maxent.solvers.newton.projection import project
+    from maxent.solvers.newton.quadratic_model import project
 
     program, problem = state.program, state.problem
     form, rng = problem.form, np.random.default_rng(options.seed)

@@ -18,17 +18,17 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
+from maxent.models.arguments import close_to
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra, UnknownBackend
-from maxent.models.files.scratch import scratch
+from maxent.models.files.output import scratch
 from maxent.models.packages import need
-from maxent.models.text.hints import close_to
-from maxent.solvers.apart import Tell, solve_apart
 from maxent.solvers.backend import Options
-from maxent.solvers.backends.ipopt_refine import refined
+from maxent.solvers.backends.ipopt_run import refined
+from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.workers import Tell, solve_apart
 
 # Seconds of the shortest time limit; some solvers take 0 for none.
 SHORTEST = 0.01

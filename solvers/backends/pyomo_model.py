@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
+from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import BoolArray, FloatArray
 
 

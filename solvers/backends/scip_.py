@@ -17,15 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.models.packages import need
-from maxent.solvers.apart import Tell, solve_apart
 from maxent.solvers.backend import Options
-from maxent.solvers.backends.ipopt_refine import refined
-from maxent.solvers.clock import GRACE, SOON, Clock
+from maxent.solvers.backends.ipopt_run import refined
+from maxent.solvers.control import GRACE, SOON, Clock, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.workers import Tell, solve_apart
 
 # Variables up to which a program is taken: branch and bound takes exponential time in the worst case.
 MOST = 200

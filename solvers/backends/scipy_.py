@@ -14,14 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting.implicit_equalities import restrict
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram, restrict
+from maxent.models.arguments import close_to
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.errors import UnknownBackend
-from maxent.models.text.hints import close_to
 from maxent.solvers.backend import Options
+from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution, Stop
 
 METHODS = ("trust-constr", "slsqp")
 # Variables up to which a program counts as small: all matrices are dense.

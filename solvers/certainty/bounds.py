@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, FloatArray
 
 # Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a

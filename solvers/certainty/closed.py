@@ -17,11 +17,11 @@ from functools import cached_property
 
 import numpy as np
 
-from maxent.constraints.presolve.statements import StatementRows, statement_rows
-from maxent.constraints.program import Linear, Program
+from maxent.constraints.program.program import Linear, Program
+from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import Bounds, whole
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 
 # Rounds of passing intervals on, at most: none more would be wrong, only less tight.
 ROUNDS = 8

@@ -12,11 +12,11 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from maxent.constraints.program import Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.arrays import BoolArray, IntArray
-from maxent.solvers.clock import Clock
-from maxent.solvers.worlds.comparisons import TIED
+from maxent.solvers.control import Clock
+from maxent.solvers.worlds.part import TIED
 
 # Probability by which a linear statement may be missed: the error of computing it.
 MET = 1e-9

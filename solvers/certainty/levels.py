@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from maxent.constraints.program import Program
-from maxent.models.arrays import BoolArray
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.packages import installed
-from maxent.solvers.certainty.bounds import Bounds
-from maxent.solvers.clock import Clock
+from maxent.solvers.certainty.bounds import Bounds, unbounded
+from maxent.solvers.control import Clock, Stop
 
 # Program, bounds, questions, clock -> tighter bounds: only for the pairs in ``questions``, a mask of shape
 # (n_quasi_identifiers, n_classes), only by what is proved, and only until the clock stops it.
@@ -32,19 +33,19 @@ def _closed(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
 
 
 def _linear(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    from maxent.solvers.certainty.linear.level import tighten
+    from maxent.solvers.certainty.linear import tighten
 
     return tighten(program, bounds, questions, clock)
 
 
 def _convex(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    from maxent.solvers.certainty.convex.level import tighten
+    from maxent.solvers.certainty.convex import tighten
 
     return tighten(program, bounds, questions, clock)
 
 
 def _integer(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    from maxent.solvers.worlds.integer import tighten
+    from maxent.solvers.certainty.integer import tighten
 
     return tighten(program, bounds, questions, clock)
 
@@ -67,3 +68,59 @@ def last_level() -> str:
     """Name of the last level that can be asked here, where what it needs is installed."""
     there = takewhile(lambda level: level.module is None or installed(level.module), LEVELS)
     return [level.name for level in there][-1]
+
+
+# Proves bounds level by level, within the time limit.
+
+# ``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it was not,
+# and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything.
+Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proved:
+    """Bounds, and whether everything was asked."""
+
+    bounds: Bounds
+    status: Status
+
+
+def prove(program: Program, last: str, clock: Clock) -> Proved:
+    """Bounds by all levels up to ``last``, each asked about what is open after those before it."""
+    bounds = unbounded(program)
+    if program.contradictions:
+        return Proved(bounds, "inconsistent")
+    for number, level in enumerate(LEVELS):
+        questions = bounds.open
+        if not questions.any():
+            break
+        why = clock.stop() if number else None  # the first level always answers
+        if why is not None:
+            bounds = replace(bounds, unasked=bounds.unasked | questions)
+        else:
+            bounds = level.tighten(program, bounds, questions, clock).stamped(bounds, number)
+        if bounds.contradicted:
+            return Proved(unbounded(program), "inconsistent")
+        if level.name == last:
+            break
+    if not bounds.unasked.any():
+        return Proved(bounds, "proved")
+    if clock.stop() is Stop.INTERRUPTED:
+        return Proved(bounds, "interrupted")
+    return Proved(bounds, "solver_ended" if bounds.ended else "time_limit")
+
+
+def prove_alike(program: Program, times: IntArray, clock: Clock) -> Proved:
+    """Bounds by the level ``closed`` of quasi-identifiers that are alike, in the same leaf with as many people each.
+
+    Each row of the table stands for ``times`` of them, shape (n_qi,), and has all their people; the bounds are those of
+    one of them, and the same as if each had a row.
+    """
+    from maxent.solvers.certainty.closed import tighten
+
+    start = unbounded(program)
+    start = replace(start, high=start.high / times[:, None])
+    if program.contradictions:
+        return Proved(start, "inconsistent")
+    found = tighten(program, start, start.open, clock, times).stamped(start, 0)
+    return Proved(start, "inconsistent") if found.contradicted else Proved(found, "proved")

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.solvers.clock import Clock
 from maxent.solvers.conic.kkt import Active, Matrix, OptimalityConditions
+from maxent.solvers.control import Clock
 from maxent.solvers.newton.block_form import form_of
 
 STEPS = 60

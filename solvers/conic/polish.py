@@ -15,12 +15,12 @@ from typing import TypeVar
 
 import numpy as np
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
-from maxent.solvers.clock import SOON, Clock
 from maxent.solvers.conic.kkt import FAR, Active, OptimalityConditions
+from maxent.solvers.control import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.newton.stacked.union import union_of
+from maxent.solvers.newton.stacked import union_of
 
 V = TypeVar("V", FloatArray, IntArray)
 

@@ -20,14 +20,13 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock, keep
+from maxent.solvers.control import Clock, keep
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-from maxent.solvers.dual.most_likely import most_likely
 from maxent.solvers.dual.newton import minimise, multipliers_at
-from maxent.solvers.dual.relaxation import Relaxation, likely, relax
+from maxent.solvers.dual.relaxation import Relaxation, likely, most_likely, relax
 
 # How often violated rows get further tangents, at most.
 ROUNDS = 20
@@ -97,8 +96,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
 
 def _on_face(relaxed: Relaxation, clock: Clock) -> tuple[RelaxedOptimum, float]:
     """The optimum of a program of linear rows by way of its face, and by how many individuals it misses them."""
-    from maxent.solvers.dual.overlapping.binding_rows import missed_by
-    from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
+    from maxent.solvers.dual.overlapping import minimise_overlapping, missed_by
 
     problem = relaxed.linear
 

@@ -31,7 +31,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
-from maxent.solvers.softmax import Exponentials, exponentials
+from maxent.solvers.derivatives import Exponentials, exponentials
 
 # Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0.
 DENSE_PRODUCT, FILLED = 200_000, 20

@@ -24,14 +24,13 @@ from functools import cached_property, partial
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.components import components
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program, components
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import Options
-from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.control import Clock, in_time
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.threads import one_thread
+from maxent.solvers.workers import one_thread
 
 # Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that.
 SWEEPS, FEW = 200, 3

@@ -1,4 +1,4 @@
-r"""Newton's method on the dual of the linear entropy problem, see `maxent.solvers.dual.linear_entropy`.
+"""Newton's method on the dual of the linear entropy problem, see `maxent.solvers.dual.linear_entropy`.
 
 Newton's method with the two-metric projection (Bertsekas, "Projected Newton methods for optimization problems with
 simple constraints", SIAM J. Control Optim. 20, 1982) keeps every ``y_r`` on its side of the kink during a step. Where
@@ -7,14 +7,16 @@ statements force a mass to 0 the multiplier is infinite: steps of about 1 then e
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.program.program import components
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray
-from maxent.solvers.cholesky import cholesky, cholesky_in_place
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.derivatives import cholesky, cholesky_in_place
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 
 # Added to the Hessian's diagonal, as shares of ``sum_i C_ri^2 m_i``, the first that lets it be factored. Rows may
@@ -231,8 +233,6 @@ def _newton(
         solve = cholesky_in_place(product, RIDGES)
         return scale**2 * right if solve is None else scale * solve(scale * right)
     if nearly or (len(rows) > OVERLAPPING_FACTOR and (problem.overlapping or problem.tangled)):
-        from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
-
         return solve_by_conjugate_gradients(problem, masses, rows, right, clock)
     return solve_definite(problem.hessian(masses, rows), _sizes(problem, masses, rows), right)
 
@@ -257,3 +257,210 @@ def solve_definite(hessian: FloatArray | sparse.csc_matrix, size: FloatArray, ri
         return solution
     solve = cholesky(hessian * scale[:, None] * scale, RIDGES)
     return scale**2 * right if solve is None else scale * solve(scale * right)
+
+
+# Conjugate gradients (Nocedal & Wright, "Numerical Optimization", 2006, section 5.1): for all who take them.
+#
+# The loop stands twice: here, and in `maxent.solvers.newton.stacked` for many small systems side by side, where
+# each number is an array over these and those that have ended stand still.
+
+# Products with the matrix, at most.
+STEPS = 300
+# Share of the right side, in the norm of the preconditioner, that may be left.
+ACCURACY = 1e-2
+
+
+class Conjugate:
+    """Directions that are conjugate for ``apply``, beginning with the preconditioned ``right`` side.
+
+    ``direction`` is the current one, ``size`` the inner product of what is ``left`` of the right side with itself,
+    preconditioned; `look` multiplies, and `go` passes to the next direction.
+    """
+
+    def __init__(
+        self,
+        apply: Callable[[FloatArray], FloatArray],
+        right: FloatArray,
+        precondition: Callable[[FloatArray], FloatArray] = lambda left: left,
+        dot: Callable[[FloatArray, FloatArray], float] = lambda a, b: float(a @ b),
+    ) -> None:
+        self._apply, self._precondition, self._dot = apply, precondition, dot
+        self.left = right
+        self.direction = precondition(right)
+        self.size = dot(right, self.direction)
+
+    def look(self) -> float:
+        """The curvature along the direction; sets ``product``, the result of ``apply``."""
+        self.product = self._apply(self.direction)
+        self.curvature = self._dot(self.direction, self.product)
+        return self.curvature
+
+    def go(self) -> float:
+        """Take the step along the direction; returns the share of it that the next direction keeps."""
+        self.left = self.left - (self.size / self.curvature) * self.product
+        fitted = self._precondition(self.left)
+        before, self.size = self.size, self._dot(self.left, fitted)
+        kept = self.size / before
+        self.direction = fitted + kept * self.direction
+        return kept
+
+
+def cg(system: Conjugate, accuracy: float, most: int, late: Callable[[], bool]) -> FloatArray:
+    """Solve a system nearly: at most ``most`` products, until ``accuracy`` times the right side is left or it is late.
+
+    Sizes are those of the preconditioner's norm. Where a direction has no curvature, the solution so far is returned.
+    """
+    found, wanted = np.zeros_like(system.left), accuracy**2 * system.size
+    for _ in range(most):
+        if system.size <= wanted or late() or system.look() <= 0:
+            break
+        found = found + (system.size / system.curvature) * system.direction
+        system.go()
+    return found
+
+
+def solve_by_conjugate_gradients(
+    problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock
+) -> FloatArray:
+    """Solve ``C J C' y = right`` for some rows, nearly, or as far as there is time.
+
+    Rows may repeat each other as long as the right side agrees, as gradients do: the `RIDGE` that the blocks have on
+    their diagonals is added here, too, lest rounding grows along what they repeat. The preconditioner is the blocks.
+    """
+
+    matrix = problem.matrix[rows]
+    transposed = sparse.csr_matrix(matrix.T)
+    variance = problem.variance(masses)
+    ridge = RIDGE * (problem.squared[rows] @ variance)
+    precondition = Blocks.of(matrix).factored(variance)
+
+    def product(direction: FloatArray) -> FloatArray:
+        spread = problem.centred(transposed @ direction, masses)
+        applied: FloatArray = matrix @ (masses * spread) + ridge * direction
+        return applied
+
+    found: FloatArray = cg(Conjugate(product, right, precondition), ACCURACY, STEPS, lambda: clock.stop() is not None)
+    return found
+
+
+# Block-diagonal preconditioner of the Hessian, for conjugate gradients with overlapping statements.
+#
+# Rows that share masses, directly or by way of others, are one block: with counts of several trees, the rows of one
+# class. The Hessian ``C J C'`` couples blocks by the owners' totals alone, ``J = diag(m) - sum_o m_o m_o' / t_o``. Left
+# out, J becomes its diagonal ``diag(m (1 - m / t))``, which is never less than half of it (a Laplacian), and the blocks
+# ``B_b = C_b diag(m (1 - m / t)) C_b'`` are factored one by one.
+#
+# A block is a matrix of its rows. Where it has fewer masses than rows it is singular, and what is factored has the size
+# of the masses: with ``D = diag(m (1 - m / t))`` and a small r, by the Woodbury identity,
+#
+#     (C_b D C_b' + r)^-1 = (1 - C_b (r D^-1 + C_b' C_b)^-1 C_b') / r.
+
+# Added to the diagonal of the Hessian, as a share of it: rows may repeat each other.
+RIDGE = 1e-12
+# Times that, the first with which a block can be factored.
+FIRMER = (1.0, 1e2, 1e4, 1e6)
+# The same for a matrix that has its ridge already.
+UNCHANGED = (0.0, *FIRMER)
+# Share of its block's largest diagonal entry that a row has at least.
+BLOCK_FACTORS_VANISHED = 1e-12
+# Rows up to which a block is factored by rows however few masses it has.
+SMALL = 2_000
+# Rows, or masses if these are fewer, from which on a block is replaced by its diagonal: 1.2 GB.
+LARGEST = 12_000
+# Masses whose columns are dense at a time.
+CHUNK = 4_096
+# Share of entries that are not 0 from which on dense products are quicker.
+FILLED = 0.07
+Solve = Callable[[FloatArray], FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The blocks of a matrix: for each, its rows, the masses in them, and what it is of these."""
+
+    parts: tuple[tuple[IntArray, IntArray, sparse.csr_matrix], ...]
+
+    @classmethod
+    def of(cls, matrix: sparse.csr_matrix) -> Blocks:
+        """Divide a matrix of shape (n_rows, n) whose rows all have a coefficient."""
+        n_rows, n = matrix.shape
+        of_entry = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))
+        of_row = components(n_rows + n, of_entry, n_rows + matrix.indices.astype(np.int64))[:n_rows]
+        order = np.argsort(of_row, kind="stable")
+        parts = []
+        for rows in np.split(order, np.flatnonzero(np.diff(of_row[order])) + 1):
+            mine = matrix[rows]
+            masses = np.unique(mine.indices)
+            parts.append((rows, masses, sparse.csr_matrix(mine[:, masses])))
+        return cls(tuple(parts))
+
+    def factored(self, variance: FloatArray) -> Solve:
+        """An approximate solver with all blocks, for ``variance = m (1 - m / t)`` of every mass, individuals."""
+        solvers = [(rows, _factored(block, variance[masses])) for rows, masses, block in self.parts]
+
+        def solve(right: FloatArray) -> FloatArray:
+            out = np.empty_like(right)
+            for rows, part in solvers:
+                out[rows] = part(right[rows])
+            return out
+
+        return solve
+
+
+def _factored(block: sparse.csr_matrix, variance: FloatArray) -> Solve:
+    from scipy.linalg import cho_solve
+
+    n_rows, n_masses = block.shape
+    size = block.multiply(block) @ variance
+    size = np.maximum(size, max(BLOCK_FACTORS_VANISHED * size.max(), INVERTIBLE))
+    if min(n_rows, n_masses) > LARGEST or n_rows == 1:
+        return lambda right: right / size
+    if n_masses < n_rows and n_rows > SMALL:
+        return _by_masses(block, variance, RIDGE * float(size.max()))
+    scale = 1 / np.sqrt(size)
+    rooted = sparse.diags_array(scale) @ block @ sparse.diags_array(np.sqrt(variance))
+    factor = _cholesky(_gram(sparse.csr_matrix(rooted)), FIRMER)
+    return lambda right: scale * cho_solve(factor, scale * right, check_finite=False)
+
+
+def _by_masses(block: sparse.csr_matrix, variance: FloatArray, ridge: float) -> Solve:
+    """Solve with ``C D C' + ridge`` by a factor of the masses' size."""
+    from scipy.linalg import cho_solve
+
+    transposed = sparse.csr_matrix(block.T)
+    root = np.sqrt(np.maximum(variance, INVERTIBLE))
+    scale = root / np.sqrt(ridge + root**2 * np.asarray(transposed.multiply(transposed).sum(axis=1)).ravel())
+    factor = _cholesky(_gram(sparse.csr_matrix(sparse.diags_array(scale) @ transposed)), UNCHANGED)
+
+    def solve(right: FloatArray) -> FloatArray:
+        inner = scale * cho_solve(factor, scale * (transposed @ right), check_finite=False)
+        result: FloatArray = (right - block @ inner) / ridge
+        return result
+
+    return solve
+
+
+def _gram(rows: sparse.csr_matrix) -> FloatArray:
+    """``rows rows'``, dense."""
+    n_rows, n = rows.shape
+    if rows.nnz < FILLED * n_rows * n:
+        return np.asarray((rows @ rows.T).toarray())
+    columns, out = sparse.csc_matrix(rows), np.zeros((n_rows, n_rows))
+    for begin in range(0, n, CHUNK):
+        dense = columns[:, begin : begin + CHUNK].toarray()
+        out += dense @ dense.T
+    return out
+
+
+def _cholesky(product: FloatArray, ridges: tuple[float, ...]) -> tuple[FloatArray, bool]:
+    """The factor of a matrix that may be singular, and whose diagonal is 1, with the first of some ridges."""
+    from scipy.linalg import cho_factor
+
+    for ridge in ridges:
+        product[np.diag_indices_from(product)] = 1.0 + ridge * RIDGE
+        try:
+            factor: tuple[FloatArray, bool] = cho_factor(product, lower=True, check_finite=False)
+        except np.linalg.LinAlgError:
+            continue
+        return factor
+    return np.identity(len(product)), True

@@ -12,9 +12,7 @@ from dataclasses import replace
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting.elimination import eliminate
-from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram, Restricted, eliminate, restrict
 from maxent.models.arrays import FloatArray
 from maxent.solvers.derivatives import Derivatives
 

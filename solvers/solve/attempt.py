@@ -2,28 +2,380 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from maxent.constraints.lifting.implicit_equalities import Restricted, restrict
-from maxent.constraints.lifting.lift import LiftedPart
-from maxent.constraints.lifting.lifted_program import LiftedProgram
-from maxent.constraints.lifting.single_point import single_point
-from maxent.models.arrays import FloatArray
-from maxent.solvers.apart import Tell, apart, may_be_ended
-from maxent.solvers.backend import EXACT, FEW, Backend, Options
-from maxent.solvers.clock import Clock, in_time
-from maxent.solvers.copies import WorkerLost
+from maxent.constraints.lifting import SOLVED, LiftedPart, LiftedProgram, Restricted, restrict, single_point
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.errors import MaxentError
+from maxent.models.packages import installed
+from maxent.solvers.backend import EXACT, FEW, Backend, Keeps, Options
+from maxent.solvers.backends.ipopt_run import run
+from maxent.solvers.control import Clock, Solution, Stop, in_time, keeping, watched
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve import starts
-from maxent.solvers.solve.checked import Solver
+from maxent.solvers.workers import Tell, WorkerLost, apart, may_be_ended
 
-if TYPE_CHECKING:
-    from maxent.solvers.solve.slack import Loose
+# Starting points of a part: random changes of an answer.
+#
+# The closed form is no start for a part that is not convex: it is symmetric in the classes, and can be a saddle. All
+# starts keep the total of every group; other linear statements they miss by a little.
+
+# Standard deviations (of a split: the size) of the changes to the masses' logarithms.
+NOISE, WIDER, TILT, SPLIT = 0.1, 0.3, 0.3, 0.5
+
+
+def start(number: int, part: LiftedPart, masses: FloatArray, rng: np.random.Generator) -> FloatArray:
+    """Start ``number`` (0, 1, ...) of a part, near ``masses`` of its groups; both of shape (n_groups, n_classes).
+
+    In turn: a little noise, more of it, a tilt of the classes in each branch of the chosen splits, and classes of their
+    own for each of these branches. Each looks for optima of another kind.
+    """
+    departures = (
+        lambda: noise(part, NOISE, rng),
+        lambda: noise(part, WIDER, rng),
+        lambda: tilts(part, TILT, rng),
+        lambda: splits(part, SPLIT, rng),
+    )
+    return depart(part, masses, departures[number % len(departures)]())
+
+
+def depart(part: LiftedPart, masses: FloatArray, change: FloatArray) -> FloatArray:
+    """Add ``change``, shape (n_masses,), to the logarithms of the free masses, keeping every group's total."""
+    free = np.zeros(masses.shape, bool)
+    at = part.program.group, part.program.klass
+    free[at] = True
+    changed = np.zeros(masses.shape)
+    changed[at] = masses[at] * np.exp(change)
+    total, wanted = changed.sum(axis=1, keepdims=True), np.where(free, masses, 0.0).sum(axis=1, keepdims=True)
+    scaled: FloatArray = changed * np.divide(wanted, total, out=np.ones_like(total), where=total > 0)
+    return scaled
+
+
+def noise(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArray:
+    """Every free mass on its own, shape (n_masses,)."""
+    return size * rng.standard_normal(part.program.n_masses)
+
+
+def tilts(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArray:
+    """The groups of each branch of a chosen split change alike, each class by its own amount, shape (n_masses,)."""
+    chosen, _, _ = _chosen(part)
+    change = np.zeros(part.program.n)
+    change[chosen] = size * rng.standard_normal(len(chosen))
+    return part.elimination.spread(change) + noise(part, 0.2 * NOISE, rng)
+
+
+def splits(part: LiftedPart, size: float, rng: np.random.Generator) -> FloatArray:
+    """Each class grows in one branch, at random, of every chosen split, shape (n_masses,)."""
+    chosen, row, which = _chosen(part)
+    by_draw = np.argsort(rng.random(len(chosen))[which], kind="stable")
+    klass = _classes(part)[chosen[which]]
+    _, first = np.unique(np.column_stack([row, klass])[by_draw], axis=0, return_index=True)
+    change = np.zeros(part.program.n)
+    change[chosen[which[by_draw[first]]]] = size
+    return part.elimination.spread(change) + noise(part, 0.2 * NOISE, rng)
+
+
+def _chosen(part: LiftedPart) -> tuple[IntArray, IntArray, IntArray]:
+    """The variables on the chosen splits' side, once each; and for each of their terms its row and which it is."""
+    rows = [terms.row[terms.coef > 0] for terms in part.program.terms]
+    variables = [terms.var[terms.coef > 0] for terms in part.program.terms]
+    chosen, which = np.unique(np.concatenate([*variables, np.empty(0, np.int64)]), return_inverse=True)
+    return chosen, np.concatenate([*rows, np.empty(0, np.int64)]), which.reshape(-1)
+
+
+def _classes(part: LiftedPart) -> IntArray:
+    """The class of each variable, shape (n,); aggregates over all classes get a number between."""
+    klass = part.program.klass.astype(np.float64)
+    number = part.elimination.sums(np.ones(len(klass)))
+    mean: IntArray = np.rint(part.elimination.sums(klass) / np.maximum(number, 1.0)).astype(np.int64)
+    return mean
+
+
+# Finds the smallest weighted slack that reconciles contradictory statements.
+#
+# Linear statements first, as a linear program; then the internal ones, as the same nonlinear program with a slack
+# variable in every row and a penalty on it. The totals of quasi-identifiers and the definitions never give way.
+
+# Individuals (linear rows) or impurity units (internal rows) below which a slack is rounding.
+NO_SLACK = 1e-7
+# Further starts of small programs while slack is left.
+SLACK_RETRIES = 4
+# Nats that an individual of slack costs; multipliers of the internal rows stay near 1.
+PENALTY = 100.0
+
+
+def relax_linear(program: LiftedProgram, clock: Clock) -> LiftedProgram | None:
+    """The program with the fewest individuals of slack in its linear statements that lets all of them hold.
+
+    None when that is not known in time.
+    """
+    if not may_be_ended(program, clock):
+        return in_time(clock, lambda: _relax_linear(program, clock.left()))
+    found: LiftedProgram | None = apart(_relax_linear_there, (program,), clock, lambda nothing: None)
+    return found
+
+
+def _relax_linear_there(program: LiftedProgram, clock: Clock, tell: Tell) -> LiftedProgram | None:
+    return _relax_linear(program, clock.left())
+
+
+def _relax_linear(program: LiftedProgram, seconds: float | None) -> LiftedProgram | None:
+    from scipy.optimize import linprog
+
+    soft = np.array([origin is not None for origin in program.origins])
+    n, n_soft = program.n, int(soft.sum())
+    pick = sparse.csr_matrix((np.ones(n_soft), (np.flatnonzero(soft), np.arange(n_soft))), shape=(len(soft), n_soft))
+    matrix = sparse.hstack([program.matrix, pick, -pick], format="csr")
+    finite_low, finite_high = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
+    result = linprog(
+        np.concatenate([np.zeros(n), np.ones(2 * n_soft)]),
+        A_ub=sparse.vstack([matrix[finite_high], -matrix[finite_low]], format="csr"),
+        b_ub=np.concatenate([program.row_upper[finite_high], -program.row_lower[finite_low]]),
+        bounds=np.column_stack(
+            [
+                np.concatenate([program.lower, np.zeros(2 * n_soft)]),
+                np.concatenate([program.upper, np.full(2 * n_soft, np.inf)]),
+            ]
+        ),
+        method="highs",
+        options={"time_limit": seconds},
+    )
+    if result.status != SOLVED:
+        return None
+    up, down = np.zeros(len(soft)), np.zeros(len(soft))
+    up[soft], down[soft] = result.x[n : n + n_soft], result.x[n + n_soft :]
+    gave = np.maximum(up, down) > NO_SLACK
+    return replace(
+        program,
+        row_lower=np.where(gave, program.row_lower - up, program.row_lower),
+        row_upper=np.where(gave, program.row_upper + down, program.row_upper),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Loose:
+    """A program with the slack that its internal rows were found to need, and a point that all but meets it.
+
+    ``gave`` is whether they needed any, ``slack`` how much in all, impurity times individuals.
+    """
+
+    program: LiftedProgram
+    point: FloatArray
+    gave: bool
+    slack: float
+
+
+def relax_internal(part: LiftedPart, program: LiftedProgram, first: FloatArray, options: Options) -> Loose | None:
+    """The least slack found in the internal rows, from several starts where it may be a local minimum.
+
+    ``program`` is over the variables of ``part``, and ``first`` are masses of its groups. None when there is no time,
+    or Ipopt is not installed.
+    """
+    if not installed("cyipopt"):
+        return None
+    rng = np.random.default_rng(options.seed)
+    least: Loose | None = None
+    for number in range(1 if program.convex or program.n > FEW else 1 + SLACK_RETRIES):
+        masses = first if number == 0 else start(number - 1, part, first, rng)
+        found = in_time(options.clock, partial(_relax_internal, program, part.point(masses), options))
+        if found is None or options.clock.stop() is not None:
+            return least
+        if least is None or found.slack < least.slack:
+            least = found
+        if not found.gave:
+            break
+    return least
+
+
+def _relax_internal(program: LiftedProgram, start: FloatArray, options: Options) -> Loose:
+    derivatives = _WithSlack(program)
+    wide = np.concatenate(
+        [start, np.maximum(-derivatives.plain.constraints(start)[derivatives.first :] - program.nl_const, 0.0) + 1e-3]
+    )
+    point = run(
+        derivatives,
+        derivatives,
+        np.concatenate([program.lower, np.zeros(derivatives.n_slack)]),
+        np.concatenate([program.upper, np.full(derivatives.n_slack, np.inf)]),
+        wide,
+        options,
+    ).point
+    slack = point[program.n :]
+    needed = slack > 1e-6
+    relaxed = replace(program, nl_const=np.where(needed, program.nl_const + slack * (1 + 1e-6), program.nl_const))
+    total = float(np.where(needed, slack * program.nl_size, 0.0).sum())
+    return Loose(relaxed, point[: program.n], bool(needed.any()), total)
+
+
+class _WithSlack(Derivatives):
+    """A program's derivatives with a slack variable, at a price, in every nonlinear row."""
+
+    def __init__(self, program: LiftedProgram) -> None:
+        super().__init__(program)
+        self.plain = Derivatives(program)
+        self.first, self.n_slack = self.n_linear, len(program.nl_const)
+        rows, columns = self.plain.jacobianstructure()
+        own = np.arange(self.n_slack)
+        self._jacobian = (np.concatenate([rows, self.first + own]), np.concatenate([columns, program.n + own]))
+        self._price = PENALTY * program.nl_size
+
+    def objective(self, z: FloatArray) -> float:
+        n = self.program.n
+        return super().objective(z[:n]) + float(self._price @ z[n:])
+
+    def gradient(self, z: FloatArray) -> FloatArray:
+        return np.concatenate([super().gradient(z[: self.program.n]), self._price])
+
+    def constraints(self, z: FloatArray) -> FloatArray:
+        value = super().constraints(z[: self.program.n])
+        value[self.first :] += z[self.program.n :]
+        return value
+
+    def jacobian(self, z: FloatArray) -> FloatArray:
+        return np.concatenate([super().jacobian(z[: self.program.n]), np.ones(self.n_slack)])
+
+    def hessian(self, z: FloatArray, multipliers: FloatArray, objective_factor: float) -> FloatArray:
+        return super().hessian(z[: self.program.n], multipliers, objective_factor)
+
+    def hessianstructure(self) -> tuple[IntArray, IntArray]:
+        return self._hessian
+
+
+# Checks answers of back ends: repairs the point, and computes its violation anew.
+
+# Share of its quasi-identifier's people below which a mass hardly moves with its score.
+EDGE = 1e-5
+# How far from such an answer to other masses a solve begins again.
+INSIDE = 0.2
+# Nats per individual by which an answer is better than another.
+MORE = 1e-7
+
+
+@dataclass(slots=True)
+class Solver:
+    """A back end that works on a program of a ``part``, with its state for further starts."""
+
+    backend: Backend
+    part: LiftedPart
+    program: LiftedProgram
+    _state: Any = None
+
+    def solve(self, start: FloatArray, options: Options) -> Solution:
+        """The back end's solution from a start, with a violation that can be relied on.
+
+        The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
+        left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
+        another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time,
+        or whose own process crashes or is ended.
+
+        Raises
+        ------
+        MaxentError, MemoryError
+            From the back end: what is missing on this machine is no matter of this program.
+        """
+        backend, program = self.backend, self.program
+        try:
+            with keeping() as so_far, self._watched(options):
+                found = in_time(options.clock, lambda: self._solve(start, options))
+        except WorkerLost as error:
+            return _nothing(backend, Stop.NUMERICAL, str(error))
+        except (MaxentError, MemoryError):
+            raise
+        except Exception as error:
+            return _nothing(backend, Stop.NUMERICAL, f"{type(error).__name__}: {error}")
+        late = options.clock.stop() if found is None else None
+        if late is not None and so_far:
+            kept = so_far[-1]
+            found = Solution(kept.point, late, np.inf, 0, "did not stop in time", multipliers=kept.multipliers)
+        elif late is not None:
+            return _nothing(backend, late, "did not stop in time")
+        if not isinstance(found, Solution) or not isinstance(found.stop, Stop):
+            return _nothing(backend, Stop.NUMERICAL, f"returned {type(found).__name__} without a reason to stop")
+        masses = _masses(found.point, program)
+        if masses is None:
+            stop = Stop.NUMERICAL if found.stop is Stop.CONVERGED else found.stop
+            return _nothing(backend, stop, found.message or "returned no point")
+        point = self.part.point(self.part.masses(masses))
+        violation = Derivatives(program).violation(point)
+        trusted = found.stop is not Stop.CONVERGED or violation <= options.tolerance
+        return replace(
+            found,
+            point=point,
+            stop=found.stop if trusted else Stop.NUMERICAL,
+            violation=violation,
+            iterations=int(found.iterations),
+            by=found.by or backend.name,
+        )
+
+    def better_inside(self, found: Solution, masses: FloatArray, options: Options) -> Solution:
+        """A solution, or a better one that a solve finds which begins nearer to some masses.
+
+        It begins again where a program is not convex, and masses of a solution that converged are at the edge. Solvers
+        move scores, and the less a mass is, the less it moves with its score: there they can end although more of it
+        would have more entropy.
+        """
+        if found.stop is not Stop.CONVERGED or self.program.convex:
+            return found
+        program, point = self.program, np.asarray(found.point)
+        n = program.n_masses
+        edge = (point[:n] < EDGE * program.total[program.owner]) & (program.lower[:n] < program.upper[:n])
+        if not edge.any() or options.clock.stop() is not None:
+            return found
+        start = (1.0 - INSIDE) * self.part.masses(point) + INSIDE * masses
+        again, value = self.solve(self.part.point(start), options), Derivatives(program)
+        if again.point is None or again.stop is not Stop.CONVERGED:
+            return found
+        more = value.objective(point) - value.objective(again.point)
+        return again if more > MORE * float(program.total.sum()) else found
+
+    def _watched(self, options: Options) -> AbstractContextManager[None]:
+        """Early notice for a large program."""
+        program = self.program
+        if not may_be_ended(program, options.clock):
+            return nullcontext()
+        what = f"{program.n:,} unknowns in {len(program.row_lower):,} statements, by {self.backend.name}"
+        return watched("solving", lambda: what, self._shorter(), options.clock)
+
+    def _shorter(self) -> str:
+        """Advice on how to make the problem smaller."""
+        origins = filter(None, (*self.program.origins, *self.program.nl_origins))
+        several = any(origin.tree is not None for origin in origins)
+        ways = ["fewer trees or private attributes"] if several else []
+        if self.program.terms or not several:
+            ways.append("less --knowledge")
+        if self.backend.name not in ("auto", "newton"):
+            ways.append("the back end auto")
+        return f"{', or '.join(ways)}{',' * (len(ways) > 1)} {'take' if several else 'takes'} less"
+
+    def _solve(self, start: FloatArray, options: Options) -> Solution:
+        if not isinstance(self.backend, Keeps):
+            return self.backend.solve(self.program, start, options)
+        if self._state is None:
+            self._state = self.backend.init(self.program, options)
+        return self.backend.solve_from(self._state, start, options)
+
+
+def _nothing(backend: Backend, stop: Stop, message: str) -> Solution:
+    return Solution(None, stop, np.inf, 0, message, backend.name)
+
+
+def _masses(point: object, program: LiftedProgram) -> FloatArray | None:
+    """The masses of a point within their bounds, shape (n_masses,); None when it is no point of the program."""
+    try:
+        z = np.asarray(point, np.float64)
+    except (TypeError, ValueError):
+        return None
+    if z.shape != (program.n,) or not np.isfinite(z).all():
+        return None
+    n = program.n_masses
+    clipped: FloatArray = np.clip(z[:n], program.lower[:n], program.upper[:n])
+    return clipped
+
 
 # Starts of a small part that is not convex; fewer where the best answer comes twice, or the first is proved.
 MANY_STARTS = 5
@@ -183,7 +535,6 @@ def _loosened(found: Attempt, task: Task, program: LiftedProgram, backend: Backe
     """Go on from the point where the internal rows need the least slack, while they need none."""
     if found.stopped is not None or not program.terms:
         return found
-    from maxent.solvers.solve.slack import relax_internal
 
     loose = relax_internal(task.part, program, task.first, options)
     if loose is None or loose.gave:
@@ -281,7 +632,7 @@ def _begin(
     """The masses that the solve of some number starts from."""
     if number == 0 and program.convex:
         return task.first
-    return starts.start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
+    return start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
 
 
 def _twice(entropies: list[float], near: float) -> bool:
@@ -338,8 +689,8 @@ def gap_of(
     least: float = 0.0,
     without: FloatArray | None = None,
 ) -> float:
-    """`maxent.solvers.bounds.gap.gap` in time, not below the ``least``; infinite without an answer."""
-    from maxent.solvers.bounds.gap import gap
+    """`maxent.solvers.gap.bound.gap` in time, not below the ``least``; infinite without an answer."""
+    from maxent.solvers.gap.bound import gap
 
     found = in_time(options.clock, lambda: gap(program, point, options.clock, multipliers, without))
     return max(found, least) if found is not None and np.isfinite(found) else np.inf

@@ -22,10 +22,10 @@ from functools import partial
 from typing import Any, TypeVar
 
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
-from maxent.models.files.addresses import redacted
+from maxent.models.files.input_files import redacted
 from maxent.models.packages import need
 from maxent.models.tables.frame import shorten
-from maxent.solvers.threads import memory_kept, one_thread
+from maxent.solvers.workers import memory_kept, one_thread
 
 # Seconds to wait for what the scheduler says, and for its first worker; and between looks at whether to give up.
 CONNECT, POLL = 10.0, 0.2

@@ -9,14 +9,13 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import Options
-from maxent.solvers.conic.fitted_multipliers import fitted
-from maxent.solvers.conic.kkt import VANISHING, Active
+from maxent.solvers.conic.kkt import VANISHING, Active, fitted
 from maxent.solvers.conic.polish import polish, polish_many
+from maxent.solvers.control import Solution
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Solution
 
 # Distance from a bound, individuals or impurity units, within which a row may hold with equality.
 TOUCHED = 1e-4
@@ -55,7 +54,7 @@ def all_finished(programs: Sequence[LiftedProgram], found: Sequence[Solution], o
     best = list(exact)
     low = [i for i, point in enumerate(exact) if point is not None and _low(programs[i], point, options)]
     if low:
-        from maxent.solvers.newton.stacked.together import Together
+        from maxent.solvers.newton.stacked import Together
 
         together = Together([programs[i] for i in low], options.clock)
         raised = together.raised([point for i in low if (point := exact[i]) is not None], options.floor)
@@ -134,8 +133,7 @@ def _low(program: LiftedProgram, point: FloatArray, options: Options) -> bool:
 def _raised(program: LiftedProgram, point: FloatArray, options: Options) -> FloatArray:
     """The nearest point whose probabilities are above the floor."""
     from maxent.solvers.newton.block_form import form_of
-    from maxent.solvers.newton.projection import project
-    from maxent.solvers.newton.quadratic_model import Problem
+    from maxent.solvers.newton.quadratic_model import Problem, project
 
     problem = Problem(form_of(program), options.clock)
     state = problem.at(problem.form.scores(point))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from maxent.solvers.registry import usable_backends
+from maxent.solvers.backends.registry import usable_backends
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

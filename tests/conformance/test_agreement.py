@@ -11,7 +11,7 @@ from support.search import cases
 from support.strategies import thorough
 
 import maxent
-from maxent.solvers.registry import load_backend, usable_backends
+from maxent.solvers.backends.registry import load_backend, usable_backends
 
 SAME = 1e-6  # Largest difference of probabilities (convex programs) and of entropies, nats per individual (others)
 

@@ -16,7 +16,7 @@ import maxent
 from maxent.models.arrays import FloatArray
 from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
-from maxent.solvers.registry import usable_backends
+from maxent.solvers.backends.registry import usable_backends
 
 SAME = 1e-6  # Largest difference of a probability
 

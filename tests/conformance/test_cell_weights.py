@@ -9,7 +9,7 @@ from scipy.optimize import brentq
 
 from maxent.constraints.kinds import registry
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program import Linear
+from maxent.constraints.program.program import Linear
 from maxent.models.errors import Origin
 
 PLACES = [(a, b) for a in "01" for b in "01"]

@@ -11,7 +11,7 @@ from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World
 from maxent.command_line.parsing import _kind
 from maxent.commands import main as cli
-from maxent.commands.releases.defend import _of_all
+from maxent.commands.defend import _of_all
 from maxent.models.defenses.registry import method_names
 
 NUMBERS = (

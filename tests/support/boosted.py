@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 from hypothesis import strategies as st
 
-from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.constraints.residuals import LinearRows
+from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts
+from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.residuals import LinearRows
 from maxent.models.release import Boosting, Induction, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from papers.yang_2019 import mondrian
 
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.records.generalize import tiered, uniform
-from maxent.models.records.generalized_table import GeneralizedTable
-from maxent.models.trees.routing import assign
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.generalization import tiered, uniform
+from maxent.models.tables.generalized_records import GeneralizedTable
+from maxent.models.trees.places import assign
 from support.anonymity import training_of
 from support.strategies import Case, People
 

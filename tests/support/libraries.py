@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 
 import maxent
-from maxent.constraints.cells import build_cells
+from maxent.constraints.program.cells import build_cells
 from maxent.models.errors import InvalidInput
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model, reader_for
+from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader
 
 

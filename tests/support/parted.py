@@ -17,9 +17,10 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import maxent
-from maxent.api.parts import estimate as engine
-from maxent.api.parts.by_leaf import opened
-from maxent.models.tables.parts import pieces, runs
+from maxent.api.out_of_core import estimate as engine
+from maxent.api.out_of_core import opened
+from maxent.models.out_of_core import runs
+from maxent.models.tables import out_of_core
 from support.strategies import Case, Draw, cases, populations, styles
 
 # Keys that may differ: what people are said to be lost, by which line, is told of one of each leaf.
@@ -48,7 +49,7 @@ def few_rows(draw: Draw, module: Any) -> Iterator[None]:
     """Calls in parts, which begin in a module, of a few rows at a time: files in pieces, keys of one word or more."""
     with (
         mock.patch.object(module, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
-        mock.patch.object(pieces, "SMALLEST", 7),
+        mock.patch.object(out_of_core, "SMALLEST", 7),
         mock.patch.object(runs, "_FITS", draw(st.sampled_from([2**62, 40]))),
     ):
         yield

@@ -3,10 +3,10 @@
 import numpy as np
 import pandas as pd
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.lifting.lift import lift
+from maxent.api.estimate import compile_release
+from maxent.constraints.lifting import lift
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.induction.inducers import id3
 from support.documents import release_document

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.program import Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.tables.qi_table import read_qi
 from support.strategies import SURE, Case, true_masses

@@ -14,8 +14,7 @@ import numpy.typing as npt
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 
-from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
-from maxent.models.rounding.rounded import ROUNDING_METHODS, Rounded
+from maxent.models.release import ROUNDING_METHODS, Attribute, Branch, Induction, Node, Release, Rounded, Target, Tree
 
 IntArray = npt.NDArray[np.int64]
 FloatArray = npt.NDArray[np.float64]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from maxent.api.case import Tables, read_case
 from maxent.api.compile import Knowledge, compile_case
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models.release import Release
 from support.strategies import SURE, Case, Draw, People, cases, leaves_of, populations
 

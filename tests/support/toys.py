@@ -9,8 +9,8 @@ import time
 import numpy as np
 
 from maxent.models.errors import invalid
-from maxent.solvers.apart import solve_apart
-from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.workers import solve_apart
+from maxent.solvers.control import Solution, Stop
 
 
 class Toy:

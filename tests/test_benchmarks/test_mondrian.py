@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 from papers.yang_2019 import mondrian
 from support.strategies import populations, thorough
 
+from maxent.models.defenses.generalization import uniform
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.records.generalize import uniform
 from maxent.models.release import Target
 from maxent.models.tables.training import Training, read_training
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
 
 CHOOSERS = [mondrian.median_cut, mondrian.information_gain_cut]
 

@@ -15,7 +15,7 @@ from support.strategies import thorough
 from maxent.models.induction.inducers import cart
 from maxent.models.tables.qi_table import read_records
 from maxent.models.tables.training import read_training
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
 
 TAXONOMY = [["Engineer", "Professional"], ["Lawyer", "Professional"], ["Dancer", "Artist"], ["Writer", "Artist"]]
 

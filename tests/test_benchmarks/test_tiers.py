@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from papers.yang_2019 import tiers
 
-from maxent.models.records.generalize import uniform
+from maxent.models.defenses.generalization import uniform
 from maxent.models.release import Attribute
 from maxent.models.tables.training import read_training
 

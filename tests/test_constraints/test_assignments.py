@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from support.generalised import assignments
 from support.strategies import thorough
 
-from maxent.constraints.row_matching import assign_rows
+from maxent.constraints.records import assign_rows
 
 
 @st.composite

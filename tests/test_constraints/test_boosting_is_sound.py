@@ -13,9 +13,9 @@ from support.soundness import check
 from support.strategies import Case, People, thorough, true_masses
 
 import maxent
-from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.boosting.leaf_counts import leaf_counts
+from maxent.constraints.kinds.boosted_leaves import leaf_counts
+from maxent.constraints.program.cells import build_cells
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document

@@ -12,8 +12,8 @@ import pytest
 from support.boosted import satisfied
 
 import maxent
-from maxent.constraints.cells import build_cells
-from maxent.constraints.kinds.boosting.leaf_counts import leaf_counts
+from maxent.constraints.kinds.boosted_leaves import leaf_counts
+from maxent.constraints.program.cells import build_cells
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth

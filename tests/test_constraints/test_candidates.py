@@ -6,7 +6,7 @@ import pytest
 from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 
-from maxent.api.adversary.estimate import compile_release
+from maxent.api.estimate import compile_release
 from maxent.models.formats.maxent_json.read import parse_release
 
 SEX = {"name": "Sex", "type": "categorical", "values": ["f", "m"]}

@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 from support.documents import release_document
 
-from maxent.constraints.cells import build_cells
-from maxent.constraints.presolve.signatures import alike
+from maxent.constraints.presolve.merge import alike
+from maxent.constraints.program.cells import build_cells
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 

@@ -12,7 +12,7 @@ from support.soundness import check
 from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
 import maxent
-from maxent.api.adversary.audit import audit_release
+from maxent.api.audit import audit_release
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document

@@ -16,19 +16,19 @@ from support.boosted import RULES, Rule, boosted, models, proved, satisfied
 from support.strategies import Case, People, thorough, true_masses
 
 import maxent
-from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.boosting.class_weights import LeafSum, number_of_class
-from maxent.constraints.program import Linear
-from maxent.constraints.residuals import Evaluator
-from maxent.constraints.symmetry.exchangeable import Exchangeable
-from maxent.formulas.latex import latex_document
+from maxent.constraints.kinds.boosted_leaves import LeafSum, number_of_class
+from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.program import Linear
+from maxent.constraints.program.residuals import Evaluator
+from maxent.constraints.symmetry import Exchangeable
 from maxent.models.errors import InvalidInput, Origin
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
+from maxent.results.formulas import latex_document
 
 WEIGHTS = st.sampled_from(((1.0, 3.0), (0.1, 1.0), (2.0, 2.0, 2.0), (7.3, 0.4, 1.0), (1.0, 25.0), (0.5, 1.0, 0.5)))
 

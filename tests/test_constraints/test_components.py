@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
-from maxent.constraints.components import components
+from maxent.constraints.program.program import components
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -14,9 +14,9 @@ from sklearn.ensemble import BaggingRegressor, ExtraTreesRegressor, RandomForest
 from support.strategies import thorough
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.kinds.bootstrap.drawn_moments import furthest
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.kinds.bootstrap import furthest
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document

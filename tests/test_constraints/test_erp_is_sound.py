@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.soundness import check
 from support.strategies import Case, Style, cases, populations, thorough
 
-from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.trees.restate import restate
 
 WIDE = (-3.0, 10.0)

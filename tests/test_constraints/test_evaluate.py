@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from support.documents import release_document
 from support.strategies import Case, badness, cases, populations, thorough, true_facts
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints import residuals as evaluate
+from maxent.api.estimate import compile_release
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.program import Internal, Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program import residuals as evaluate
+from maxent.constraints.program.program import Internal, Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_facts

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import sympy
 
-from maxent.constraints import impurity
-from maxent.constraints.impurity_numpy import PHI
+from maxent.constraints.program import impurity
+from maxent.constraints.program.impurity_numpy import PHI
 
 
 def test_the_generated_module_is_what_the_statements_give():

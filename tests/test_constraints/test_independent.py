@@ -8,7 +8,7 @@ from scipy import sparse
 from scipy.linalg import null_space
 from support.strategies import thorough
 
-from maxent.constraints.presolve.independent_rows import MOST, independent_rows
+from maxent.constraints.presolve.parts import MOST, independent_rows
 
 INF = np.inf
 

@@ -11,7 +11,7 @@ from support.soundness import check
 from support.strategies import NUMBERS, Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import Growth, c45, induce
 from maxent.models.release import Induction, Release

@@ -12,9 +12,8 @@ from support.soundness import check
 from support.strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.residuals import Evaluator
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import kadet
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.defenses.kadet import Kadet, kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Defense, Release

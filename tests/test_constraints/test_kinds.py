@@ -12,8 +12,8 @@ from maxent.__main__ import main
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds import registry
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program import Linear
-from maxent.disclosure.group_shares import NO_GROUP, _groups
+from maxent.constraints.program.program import Linear
+from maxent.disclosure.inference import NO_GROUP, _groups
 from maxent.models.errors import Origin
 from maxent.models.formats.registry import load_release
 from maxent.models.tables.qi_table import read_qi

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import minimize
 
-from maxent.constraints.presolve.closed_form import water_fill
+from maxent.constraints.presolve.parts import water_fill
 
 
 def fill(weight, lower, upper, label=-1):

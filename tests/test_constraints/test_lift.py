@@ -15,10 +15,9 @@ from support.documents import release_document
 from support.programs import public
 from support.strategies import SURE, Case, cases, populations, thorough, true_facts, true_masses
 
-from maxent.api.adversary.estimate import compile_release
+from maxent.api.estimate import compile_release
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.lifting.lift import LiftedPart, lift
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedPart, LiftedProgram, lift
 from maxent.constraints.presolve.merge import (
     Merged,
     Part,
@@ -29,8 +28,8 @@ from maxent.constraints.presolve.merge import (
     parts,
     unmerged,
 )
-from maxent.constraints.program import Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_facts

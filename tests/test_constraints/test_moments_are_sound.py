@@ -20,17 +20,17 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import compile_release
-from maxent.api.releases.predict import predict
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.api.predict import predict
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Release
-from maxent.models.tables.columns.numeric_classes import class_of_numbers
+from maxent.models.tables.classes import class_of_numbers
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
 
 
 def violation(release: Release, X: pd.DataFrame, y: pd.Series) -> float:

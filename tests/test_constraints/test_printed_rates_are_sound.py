@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from support.documents import release_document
 
 import maxent
-from maxent.api.adversary.audit import audit_release
+from maxent.api.audit import audit_release
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.tables.qi_table import read_qi
 

@@ -11,21 +11,21 @@ from hypothesis import strategies as st
 from support.soundness import check
 from support.strategies import Case, People, Style, cases, populations, thorough
 
-from maxent.api.adversary.explain import explain
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.constraints.program import Linear, Program
-from maxent.formulas.latex import latex_document
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.constraints.program.program import Linear, Program
+from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.restate import restate
+from maxent.results.explanation import explain
+from maxent.results.formulas import latex_document
 
 WIDE = (-3.0, 10.0)
 

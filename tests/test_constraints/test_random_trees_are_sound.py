@@ -12,7 +12,7 @@ from support.soundness import check
 from support.strategies import Case, Draw, People, populations, thorough
 
 from maxent.constraints.compiler import compile_program
-from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Node, Release, Tree
 from maxent.models.tables.qi_table import read_qi

@@ -10,8 +10,8 @@ from support.strategies import Case, People, true_masses
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.sampling import n_countable
-from maxent.constraints.residuals import LinearRows
-from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.constraints.program.residuals import LinearRows
+from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.release import Attribute
 from maxent.models.tables.qi_table import read_qi
 

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from support.generalised import METHODS, generalised, table_rows, true_masses
 from support.strategies import Style, cases, populations, thorough
 
+from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.records import compile_records
-from maxent.constraints.residuals import Evaluator
 from maxent.models.formats.published_records import read_published
 
 

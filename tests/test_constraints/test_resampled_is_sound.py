@@ -27,11 +27,10 @@ from support.strategies import (
     true_masses,
 )
 
-from maxent.constraints.cells import build_cells
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.bootstrap.box_shares import _Column, log_shares
-from maxent.constraints.kinds.bootstrap.resampled import UNKNOWN, certain, draws_of, least_records
-from maxent.constraints.residuals import LinearRows
+from maxent.constraints.kinds.bootstrap import UNKNOWN, _Column, certain, draws_of, least_records, log_shares
+from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.residuals import LinearRows
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Induction, Release, Target

@@ -11,16 +11,16 @@ from support.soundness import check
 from support.strategies import Style, cases, leaves_of, roundings, thorough
 
 import maxent
-from maxent.api.adversary.attack import audit_case
+from maxent.api.attack import audit_case
 from maxent.api.case import Case
 from maxent.constraints.compiler import compile_program, implied_marginal
-from maxent.constraints.patterns.stated import stated_counts
+from maxent.constraints.patterns import stated_counts
 from maxent.models.errors import InvalidInput
-from maxent.models.of_target import of_target
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
 from maxent.models.successive.releases import join_releases
-from maxent.models.tables.columns.product_classes import product_classes
+from maxent.models.tables.classes import product_classes
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.trees.restate import of_target
 
 STYLES = st.builds(
     Style,

@@ -14,7 +14,7 @@ from support.soundness import check
 from support.strategies import Case, People, populations, thorough, true_masses
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.release import Attribute, Release

@@ -13,15 +13,14 @@ from sklearn.tree import DecisionTreeClassifier
 from support.soundness import check
 from support.strategies import Case, People, populations, thorough
 
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.formats.scikit_learn.pipelines.outputs import is_shared, n_outputs, outputs_of
+from maxent.models.formats.scikit_learn.outputs import is_shared, n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.induction.inducers import Growth, induce
-from maxent.models.of_target import of_target
 from maxent.models.release import Release
 from maxent.models.tables.training import read_training
-from maxent.models.trees.restate import restate
+from maxent.models.trees.restate import of_target, restate
 
 PEOPLE = populations(rows=(4, 40), public=(1, 3), private=(0, 1), classes=(2, 3))
 METHODS = st.sampled_from((prune_leaf, prune_parent))

@@ -11,7 +11,7 @@ from support.soundness import check
 from support.strategies import Case, People, cases, inner_places, populations, thorough, true_facts, true_masses
 
 from maxent.constraints.compiler import compile_program, implied_marginal
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn

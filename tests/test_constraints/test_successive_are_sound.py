@@ -7,10 +7,10 @@ from support.strategies import populations, thorough
 from support.successive import WHO, Successive, successive
 
 from maxent.api.case import Tables, read_case
-from maxent.api.comparisons.successive import of_one
-from maxent.constraints.residuals import Evaluator
-from maxent.solvers.certainty.prove import prove
-from maxent.solvers.clock import Clock
+from maxent.api.successive import of_one
+from maxent.constraints.program.residuals import Evaluator
+from maxent.solvers.certainty.levels import prove
+from maxent.solvers.control import Clock
 
 
 @thorough(4)

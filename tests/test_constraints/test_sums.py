@@ -4,8 +4,7 @@ import numpy as np
 from hypothesis import given
 from support.strategies import Case, cases, thorough
 
-from maxent.constraints.cells import build_cells, place_sizes
-from maxent.constraints.place_sums import CellSums
+from maxent.constraints.program.cells import CellSums, build_cells, place_sizes
 from maxent.models.tables.qi_table import read_qi
 
 

@@ -13,19 +13,16 @@ from support.symmetric import by_value, grown, renamed
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.program import Likelihood
-from maxent.constraints.residuals import Evaluator
-from maxent.constraints.symmetry import mixture
-from maxent.constraints.symmetry.exchangeable import Exchangeable
-from maxent.constraints.symmetry.orbit_bounds import breakable
-from maxent.constraints.symmetry.permuted import Permuted, few_rows
-from maxent.constraints.symmetry.pieces import Pieces
+from maxent.api.estimate import compile_release
+from maxent.constraints import symmetry
+from maxent.constraints.program.program import Likelihood
+from maxent.constraints.program.residuals import Evaluator
+from maxent.constraints.symmetry import Exchangeable, Permuted, Pieces, breakable, few_rows
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.results.text.estimate import summary_lines
 from maxent.solvers.backend import Options
-from maxent.solvers.solve.averaged import averaged
-from maxent.text.estimate import summary_lines
+from maxent.solvers.solve.symmetrised import averaged
 
 PEOPLE = pd.DataFrame({"A": list("000111222")})
 
@@ -155,7 +152,7 @@ def _in_piece(found):
 def test_where_arrangements_are_many_the_mean_is_over_draws_that_are_kept(monkeypatch, seed):
     """Over a subgroup: never over more than the arrangements that are tried one by one."""
     release, people, exact = estimated(seed)
-    monkeypatch.setattr(mixture, "ARRANGEMENTS", 0)
+    monkeypatch.setattr(symmetry, "ARRANGEMENTS", 0)
     drawn = maxent.estimate(release, people)
     assert drawn.optima in ((exact.optima,) if seed != 21 else (1, 2))
     if drawn.optima == exact.optima:

@@ -11,11 +11,11 @@ from support.programs import private, public
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.textbook import beyond, textbook_model
 from maxent.models.formats.maxent_json.write import save_release
-from maxent.solvers.registry import backend_names, usable_backends
+from maxent.solvers.backends.registry import backend_names, usable_backends
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 D1, D2 = ([str(EXAMPLES / name / file) for file in ("tree.json", "qi.csv")] for name in ("d1", "d2"))

@@ -3,7 +3,7 @@
 from support.paths import ROOT
 
 from maxent.models.defenses.registry import methods
-from maxent.studies.options import FILES, RELEASE
+from maxent.studies.study_file import FILES, RELEASE
 
 
 def test_the_table_of_methods_has_them_all():

@@ -14,10 +14,10 @@ from support.paths import D1
 import maxent
 from maxent.__main__ import main
 from maxent.api.case import Tables
-from maxent.api.parts.workers import workers_of
+from maxent.api.out_of_core.workers import workers_of
 from maxent.models import packages
 from maxent.models.errors import InvalidInput
-from maxent.models.tables.parts import pieces
+from maxent.models.tables import out_of_core
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -86,7 +86,7 @@ def test_workers_open_addresses_themselves(tmp_path, options):
         pytest.importorskip("distributed")
     pd.read_csv(QI).to_parquet(tmp_path / "qi.parquet", row_group_size=2)
     given = TREE, f"file://{tmp_path}/*.parquet"
-    with mock.patch.object(pieces, "SMALLEST", 2):
+    with mock.patch.object(out_of_core, "SMALLEST", 2):
         here = bits(maxent.audit_in_parts, *given, tmp_path / "here")
         assert here == bits(maxent.audit_in_parts, *given, tmp_path / "there", **options)
     assert here[0]["individuals"] == 11

@@ -19,14 +19,14 @@ from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
-from maxent.advice import race
+from maxent.advice import ranking
 from maxent.advice.result import Advice
 from maxent.models.defenses.method import Wanted
 from maxent.models.defenses.registry import asked_for, methods
 from maxent.models.errors import InvalidInput, UnreliableResult
-from maxent.models.tables.folds import stratified
+from maxent.models.tables.training import stratified
 from maxent.models.trees.predict import predict_proba
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 
 QI = ["age", "sex", "bmi", "bp"]
 CALL = ["--target", "progression", "--qi", ",".join(QI), "--folds", "2"]
@@ -92,8 +92,8 @@ def test_nothing_is_best_that_proofs_do_not_settle(advised, patients, kept, monk
         proved.append(row["release"])
         return {**row, **numbers}
 
-    monkeypatch.setattr("maxent.api.adversary.proving.Certainty._by_proof", lambda self: None)
-    monkeypatch.setattr("maxent.api.adversary.proving.Certainty._told", told)
+    monkeypatch.setattr("maxent.api.proving.Certainty._by_proof", lambda self: None)
+    monkeypatch.setattr("maxent.api.proving.Certainty._told", told)
     found = maxent.advise(patients, **{**HOW, "max_certain": 0}, methods=QUICK, resume=kept)
     assert found.best is None
     assert dict.fromkeys(proved) == dict.fromkeys(["prune-parent max_depth=3 k=20", "prune-parent max_depth=3 k=40"])
@@ -101,7 +101,7 @@ def test_nothing_is_best_that_proofs_do_not_settle(advised, patients, kept, monk
 
 
 def test_what_is_not_read_of_a_candidate_is_not_passed():
-    from maxent.advice.standing import Standing, judged
+    from maxent.advice.ranking import Standing, judged
     from maxent.advice.trials import numbers_of
     from maxent.disclosure.limits import Limits
     from maxent.models.tables.training import read_training
@@ -225,7 +225,7 @@ def test_time_that_is_over(patients):
 @pytest.mark.parametrize("steps", [2, 5])
 def test_ctrl_c_leaves_the_best_so_far_in_all_files(patients, tmp_path, monkeypatch, capsys, steps):
     """Between audits, when nothing was tested on a fold, and within the race."""
-    from maxent.commands.decisions import advise as command
+    from maxent.commands import advise as command
 
     done, said = 0, []
 
@@ -423,29 +423,29 @@ def test_folds_have_as_many_of_each_class_as_they_can():
 
 def test_the_leader_stops_only_whom_it_beats_beyond_chance():
     leader = {0: np.array([True] * 30 + [False] * 5)}
-    assert not race.behind(leader, {0: leader[0].copy()}).beaten
+    assert not ranking.behind(leader, {0: leader[0].copy()}).beaten
     worse = leader[0].copy()
     worse[:9] = False  # 9 of 9: 1 in 512
-    assert race.behind(leader, {0: worse}).chance == pytest.approx(2.0**-9)
-    assert not race.behind(leader, {0: worse}).beaten
+    assert ranking.behind(leader, {0: worse}).chance == pytest.approx(2.0**-9)
+    assert not ranking.behind(leader, {0: worse}).beaten
     worse[9] = False
-    assert race.behind(leader, {0: worse}).beaten
-    assert race.behind(leader, {1: worse}) is None
-    assert race.behind({0: worse}, leader).share == pytest.approx(-10 / 35)
+    assert ranking.behind(leader, {0: worse}).beaten
+    assert ranking.behind(leader, {1: worse}) is None
+    assert ranking.behind({0: worse}, leader).share == pytest.approx(-10 / 35)
 
 
 def test_costs_are_compared_person_by_person():
     leader = {0: -np.array([0.0, 0.0, 1.0, 0.0] * 50)}
     worse = {0: -np.array([0.0, 3.0, 1.0, 0.0] * 50)}
-    found = race.behind(leader, worse)
+    found = ranking.behind(leader, worse)
     assert (found.share, found.only_leader, found.only_other) == (0.75, 50, 0)
     assert found.beaten
-    assert not race.behind(worse, leader).beaten
-    assert race.behind(leader, leader).chance == 1.0
+    assert not ranking.behind(worse, leader).beaten
+    assert ranking.behind(leader, leader).chance == 1.0
     dearer = {0: leader[0] - 1.0}
-    assert race.behind(leader, dearer).chance == 0.0
-    assert race.behind({0: leader[0][:1]}, {0: dearer[0][:1]}).chance == 1.0
-    assert race.leader_of({0: worse, 1: leader}, [0, 1]) == 1
+    assert ranking.behind(leader, dearer).chance == 0.0
+    assert ranking.behind({0: leader[0][:1]}, {0: dearer[0][:1]}).chance == 1.0
+    assert ranking.leader_of({0: worse, 1: leader}, [0, 1]) == 1
 
 
 # Class -> what it costs to watch somebody of it, and to treat them.

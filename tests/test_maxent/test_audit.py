@@ -12,7 +12,7 @@ from support.attacked import DISEASE, LOAN_TREE, LOANS, pair, people, place_of, 
 from support.strategies import Case, Style, cases, leaves_of, populations, styles, thorough, true_facts
 
 import maxent
-from maxent.api.adversary.audit import audit_release
+from maxent.api.audit import audit_release
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree

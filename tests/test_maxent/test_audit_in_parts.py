@@ -14,9 +14,9 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.parts.by_leaf import opened
+from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
-from maxent.results.reliability import unwarned
+from maxent.results.solved import unwarned
 
 CALL = ["audit", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 

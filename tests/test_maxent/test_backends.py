@@ -8,7 +8,7 @@ import pytest
 from support import toys
 
 from maxent.__main__ import main
-from maxent.solvers.registry import backend_names
+from maxent.solvers.backends.registry import backend_names
 
 
 @pytest.fixture

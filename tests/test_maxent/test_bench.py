@@ -19,7 +19,7 @@ from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.comparisons import bench as benching
+from maxent.api import bench as benching
 from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
 from maxent.results.bench import COLUMNS

@@ -9,8 +9,7 @@ from support.paths import D1
 import maxent
 from maxent.__main__ import main
 from maxent.command_line.options import LevelName
-from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import Limits, judge_rows
 from maxent.models.errors import UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.solvers.certainty.levels import level_names

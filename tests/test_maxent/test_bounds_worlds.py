@@ -11,8 +11,8 @@ import maxent
 from maxent.__main__ import main
 from maxent.models import packages
 from maxent.models.errors import MissingExtra
-from maxent.results.worlds import Worlds
-from maxent.solvers.worlds.weighing.equally import Weighed
+from maxent.results.bounds import Worlds
+from maxent.solvers.certainty.weighing import Weighed
 
 CALL = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 

@@ -13,12 +13,12 @@ from support.paths import D1
 from support.strategies import SURE, cases, populations, thorough
 
 import maxent
-from maxent.api.adversary import estimate as engine
-from maxent.constraints.residuals import Evaluator
-from maxent.models.files.json_text import as_json_text
+from maxent.api import estimate as engine
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.files.json_files import as_json_text
+from maxent.results.text.estimate import summary_lines
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.solution import Solution, Stop
-from maxent.text.estimate import summary_lines
+from maxent.solvers.control import Solution, Stop
 
 
 def solve(program, start, options):

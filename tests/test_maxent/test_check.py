@@ -23,7 +23,7 @@ from maxent.__main__ import main
 from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Release
-from maxent.policy.checks.matter import Matter
+from maxent.policy.checks.context import Matter
 from maxent.policy.checks.page import PAGE, page
 from maxent.policy.checks.registry import BY_KEY, CHECKS, FAMILIES
 from maxent.policy.policy import presets

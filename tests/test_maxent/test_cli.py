@@ -16,8 +16,8 @@ from support.paths import ROOT
 import maxent
 from maxent.__main__ import COLLECTED, command, main
 from maxent.commands import main as cli
-from maxent.models.files.json_text import as_json_text
-from maxent.models.text.printable import printable
+from maxent.models.errors import printable
+from maxent.models.files.json_files import as_json_text
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 D2 = [str(ROOT / "examples/d2" / name) for name in ("tree.json", "qi.csv")]
@@ -292,7 +292,7 @@ def test_an_interrupt_is_one_line(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", interrupted)
+    monkeypatch.setattr("maxent.api.estimate.estimate_case", interrupted)
     assert main(["estimate", *D1]) == 130
     assert capsys.readouterr() == ("", "maxent: interrupted\n")
 
@@ -301,7 +301,7 @@ def test_running_out_of_memory_is_said(capsys, monkeypatch):
     def too_large(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", too_large)
+    monkeypatch.setattr("maxent.api.estimate.estimate_case", too_large)
     assert main(["estimate", *D1]) == 2
     assert capsys.readouterr() == ("", "maxent: the problem does not fit into memory\n")
 
@@ -345,23 +345,23 @@ def test_the_version(capsys):
                 *("scipy.sparse.csgraph", "scipy.sparse.linalg", "pydantic"),
                 *("sklearn", "matplotlib", "rich"),
                 *(
-                    "maxent.commands.releases.defend",
+                    "maxent.commands.defend",
                     "maxent.constraints.records",
                     "maxent.plotting",
-                    "maxent.api.adversary.audit",
+                    "maxent.api.audit",
                     "maxent.models.defenses.optimal",
                     "maxent.models.defenses.random_trees",
                     "maxent.models.formats.registry",
                 ),
-                *("maxent.evidence.wp216", "maxent.evidence.truth", "maxent.solvers.certainty"),
-                *("maxent.models.tables.sources.excel_file", "maxent.models.tables.sources.parquet_file"),
+                *("maxent.attacks.wp216", "maxent.disclosure.truth", "maxent.solvers.certainty"),
+                *("maxent.models.tables.excel_files", "maxent.models.tables.parquet_files"),
                 *(
                     "maxent.solvers.newton",
-                    "maxent.solvers.bounds.interior_point",
+                    "maxent.solvers.gap.interior_point",
                     "maxent.solvers.backends.ipopt_",
                     "maxent.solvers.solve.dask_cluster",
                 ),
-                *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.block_factors"),
+                *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.newton"),
             ],
         ),
     ],
@@ -393,7 +393,7 @@ def test_the_process_of_a_command_loads_nothing_that_scipy_only_names():
 def test_lazy_modules_are_whole_at_the_first_look():
     code = """
 import sys
-from maxent.lazy_modules import SELDOM, BeforeSciPy
+from maxent.command_line.lazy_modules import SELDOM, BeforeSciPy
 sys.meta_path.insert(0, BeforeSciPy())
 import numpy as np
 import scipy.sparse
@@ -424,7 +424,7 @@ def test_threads_of_linear_algebra_do_not_wait_in_a_loop_unless_the_user_says_so
     monkeypatch.setattr("maxent.__main__.main", lambda: 0)
     monkeypatch.setattr("sys.meta_path", [*sys.meta_path])
     monkeypatch.setattr("gc.set_threshold", lambda *least: looks.append(least))
-    monkeypatch.setattr("maxent.solvers.clock.end_process", end)
+    monkeypatch.setattr("maxent.solvers.control.end_process", end)
     with pytest.raises(SystemExit):
         command()
     assert os.environ[name] == (given or "20")

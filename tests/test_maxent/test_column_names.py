@@ -8,7 +8,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.tables.columns.column_names import own_names
+from maxent.models.tables.cells import own_names
 
 NAMES = ["count", "P(yes)", "divergence", "leaf", "leaf_n", "span", "population", "attack", "disclosed", "tree", "n"]
 NAMES += ["label", "count(no)", "people", "rows", "groups", "possible rows", "maxent_count", "node", "branch"]

@@ -15,11 +15,11 @@ import pytest
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api.adversary.estimate import estimate_case
+from maxent.api.estimate import estimate_case
 from maxent.disclosure.registry import MEASURES
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.trees.accuracy import read_cases
+from maxent.models.trees.predict import read_cases
 
 PAIRS = [(160, 50, 20, "yes"), (160, 50, 20, "yes"), (160, 50, 20, "no"), (160, 70, 20, "no"), (160, 70, 20, "no")]
 PAIRS += [(180, 70, 10, "yes"), (180, 70, 20, "yes"), (180, 70, 20, "no"), (180, 70, 20, "no")]
@@ -299,9 +299,9 @@ def test_tables_are_read_once_and_people_placed_once_in_each_release(folder, mon
 
     for name in ("read_qi", "read_truth", "read_facts", "build_cells", "open_published"):
         monkeypatch.setattr(case, name, counted(name))
-    monkeypatch.setattr("maxent.api.comparisons.compare.open_published", case.open_published)
+    monkeypatch.setattr("maxent.api.compare.open_published", case.open_published)
     monkeypatch.setattr(case, "read_cases", read_cases, raising=False)
-    monkeypatch.setattr("maxent.api.comparisons.accuracies.read_cases", counted("read_cases"))
+    monkeypatch.setattr("maxent.api.compare.read_cases", counted("read_cases"))
     monkeypatch.setattr("maxent.constraints.compiler.build_cells", None)
     facts = pd.DataFrame({"height": [160], "ill": ["yes"]})
     compared = maxent.compare(FILES[:2], "qi.csv", "truth.csv", "truth.csv", facts=facts)
@@ -328,7 +328,7 @@ def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkey
             raise KeyboardInterrupt
         return estimate(*arguments, **options)
 
-    monkeypatch.setattr("maxent.api.comparisons.compare.estimate_case", interrupted)
+    monkeypatch.setattr("maxent.api.compare.estimate_case", interrupted)
     found = summary(capsys, *CALL, status=1)
     assert [row["release"] for row in found["releases"]] == ["plain"]
     assert found["interrupted"]

@@ -14,10 +14,10 @@ from support.documents import release_document
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
-from maxent.evidence.intervals import newcombe, welch, wilson
+from maxent.disclosure.baseline import newcombe, welch, wilson
 from maxent.models.release import Induction, Node
 from maxent.results.estimate import Estimate
-from maxent.text.estimate import summary_lines
+from maxent.results.text.estimate import summary_lines
 
 QI = ["a", "b", "c"]
 

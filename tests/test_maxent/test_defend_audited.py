@@ -9,21 +9,19 @@ import pandas as pd
 import pytest
 from support.limited import ends, held, trees
 
-from maxent.api.adversary.estimate import estimate
-from maxent.api.releases import audited
-from maxent.api.releases.audited import Broken, audit_of, best_audited
-from maxent.api.releases.defend import defend
+from maxent.api import defend as api_defend
+from maxent.api.defend import Broken, audit_of, best_audited, defend
+from maxent.api.estimate import estimate
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.formats.registry import load_release
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Release
 from maxent.models.tables.training import Training, read_training
-from maxent.models.trees.accuracy import cases_of, score
-from maxent.solvers.clock import Clock
+from maxent.models.trees.predict import cases_of, score
+from maxent.solvers.control import Clock
 
 D1 = Path(__file__).parents[2] / "examples/d1"
 
@@ -184,7 +182,7 @@ def test_what_is_not_audited_in_time_is_not_kept() -> None:
     assert best is not None
 
     def audit(published: Release) -> Broken | None:
-        return None if len(published.trees[0].leaves) <= 3 else audited._unfinished(published)
+        return None if len(published.trees[0].leaves) <= 3 else api_defend._unfinished(published)
 
     passed = best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 20, clock=Clock(3600.0))
     assert len(passed.found.release.trees[0].leaves) <= 3
@@ -197,7 +195,9 @@ def test_what_is_not_audited_in_time_is_not_kept() -> None:
     with pytest.raises(NoAnswerInTime, match="of 0 that were audited none is known to keep the limits"):
         best_audited(BestFirst(release, limits, training), audit, BestSubtree(), 20, clock=Clock(1e-9))
     with pytest.raises(NoAnswerInTime):
-        best_audited(BestFirst(release, limits, training), audited._unfinished, BestSubtree(), 20, clock=Clock(3600.0))
+        best_audited(
+            BestFirst(release, limits, training), api_defend._unfinished, BestSubtree(), 20, clock=Clock(3600.0)
+        )
 
 
 def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
@@ -209,7 +209,7 @@ def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
         disclosure=SimpleNamespace(divergence=None),
         proved=lambda row, limits: row,
     )
-    monkeypatch.setattr(audited, "estimate_case", lambda case, known, solving: stopped)
+    monkeypatch.setattr(api_defend, "estimate_case", lambda case, known, solving: stopped)
     told: dict[str, Any] = {"release": "r", "status": "time_limit", "exposed": 0, "certain": 0, "min_population": 9}
     for found, limits, unfinished in (
         ({"max_posterior": 0.5}, Limits(k=5, max_posterior=0.9), True),
@@ -219,11 +219,11 @@ def test_an_estimate_that_did_not_end_proves_nothing(monkeypatch: Any) -> None:
         ({"max_posterior": 0.5}, Limits(k=10), False),
     ):
         stopped.numbers = {**told, **found}
-        monkeypatch.setattr(audited, "_broken", lambda *_: Broken("groups", frozenset(["L1"]), frozenset(["L1"])))
+        monkeypatch.setattr(api_defend, "_broken", lambda *_: Broken("groups", frozenset(["L1"]), frozenset(["L1"])))
         broken = audit_of(training, limits, Clock(3600.0))(release)
         assert (None if broken is None else broken.unfinished) == unfinished
         assert broken is None or broken.enough is None
-    levels = audited._unfinished(release).leaves
+    levels = api_defend._unfinished(release).leaves
     assert release.trees[0].root.id not in levels
     assert levels
 
@@ -237,7 +237,7 @@ def test_an_audit_passes_nothing_that_proofs_break(monkeypatch: Any) -> None:
     assert broken is not None
     assert (broken.told, broken.unknown) == ("max_certain 7 where 5 is stated", False)
     assert audit_of(training, Limits(k=1, max_certain=7))(release) is None
-    monkeypatch.setattr("maxent.api.adversary.proving.Certainty._by_proof", lambda self: None)  # without an end
+    monkeypatch.setattr("maxent.api.proving.Certainty._by_proof", lambda self: None)  # without an end
     broken = audit_of(training, Limits(k=1, max_certain=5))(release)
     assert broken is not None
     assert broken.unknown
@@ -263,9 +263,9 @@ def test_what_could_not_be_audited_in_time_bounds_what_is_chosen(monkeypatch: An
     frame = people(4)
 
     def audit_of(*_: Any) -> Any:
-        return lambda release: audited._unfinished(release) if release.trees[0].induction.impurity else None
+        return lambda release: api_defend._unfinished(release) if release.trees[0].induction.impurity else None
 
-    monkeypatch.setattr(audited, "audit_of", audit_of)
+    monkeypatch.setattr(api_defend, "audit_of", audit_of)
     found = defend(frame, "optimal", target="y", qi=["a", "b"], k=8, max_depth=2, choose=True, time_limit=3600)
     (row,) = found.rows
     assert (row["criterion"], row["unfinished"]) == ("unstated", 1)

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 
-from maxent.api.adversary.estimate import estimate
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
+from maxent.api.estimate import estimate
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.trees.predict import predict
 

@@ -8,7 +8,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.defenses.random_trees.votes import predict_votes
+from maxent.models.defenses.random_trees import predict_votes
 from maxent.models.trees.predict import read_columns
 
 CALL = ["data.csv", "--target", "Y", "--qi", "A,N"]

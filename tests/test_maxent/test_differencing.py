@@ -9,7 +9,7 @@ from support.attacked import DISEASE, numeric_split, pair, people, place_of
 from support.strategies import Style, cases, leaves_of, thorough
 
 import maxent
-from maxent.api.adversary.audit import audit_release
+from maxent.api.audit import audit_release
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.trees.places import number_places
 

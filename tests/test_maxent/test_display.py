@@ -17,10 +17,10 @@ from sklearn.tree import DecisionTreeClassifier
 from support.paths import D1
 
 import maxent
+from maxent.models.display import LINES, ROWS, WIDTH, Display
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted
+from maxent.models.formats.release_reader import Converted
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.text.display import LINES, ROWS, WIDTH, Display
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 

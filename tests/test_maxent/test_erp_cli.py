@@ -11,8 +11,8 @@ from support.yang import RANGES, figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.records.generalize import tiered
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.generalization import tiered
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.training import read_training
 from maxent.models.trees.reidentification import measure_risk, ranges_of

@@ -12,8 +12,8 @@ from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
+from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference
-from maxent.evidence.baseline import baseline_of
 from maxent.plotting.estimates import draw_estimate
 from maxent.policy.checks.registry import BY_KEY
 

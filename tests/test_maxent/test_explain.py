@@ -11,11 +11,10 @@ from support.documents import release_document
 from support.paths import ROOT
 
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import compile_release, estimate
-from maxent.api.adversary.explain import explain
-from maxent.constraints.impurity import impurity_latex
-from maxent.formulas.latex import escaped, latex_document
-from maxent.formulas.pyomo_nl import lifted_program
+from maxent.api.estimate import compile_release, estimate
+from maxent.constraints.program.impurity import impurity_latex
+from maxent.results.explanation import explain
+from maxent.results.formulas import escaped, latex_document, lifted_program
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from maxent.api.parts.folder import made
+from maxent.api.out_of_core.folder import made
 from maxent.models.errors import InvalidInput
 
 

@@ -16,9 +16,9 @@ from support.parted import check_numbers, public, same
 from support.strategies import thorough
 
 import maxent
-from maxent.api.parts import estimate as engine
+from maxent.api.out_of_core import estimate as engine
 from maxent.models.errors import InvalidInput
-from maxent.models.tables.parts import pieces
+from maxent.models.tables import out_of_core
 
 
 @settings(parent=thorough(1), max_examples=2)
@@ -71,7 +71,7 @@ def in_parts(release, qi, folder, truth=None, **options):
     """An estimate in parts of a few rows each, without choices of splits."""
     with (
         mock.patch.object(engine, "rows_at_a_time", return_value=60),
-        mock.patch.multiple(pieces, SMALLEST=50, LARGEST=200),
+        mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=200),
     ):
         return maxent.estimate_in_parts(release, qi, folder, truth, knowledge="label,counts", **options)
 

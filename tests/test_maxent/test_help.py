@@ -12,10 +12,11 @@ from support.paths import ROOT
 
 import maxent
 from maxent.__main__ import main
-from maxent.command_line import panels, reading_options
-from maxent.command_line.help_pages import is_rare
+from maxent.command_line import options as command_line_options
+from maxent.command_line import panels
+from maxent.command_line.parsing import is_rare
 from maxent.commands import main as cli
-from maxent.commands.releases.defend import MissingName, _of_method
+from maxent.commands.defend import MissingName, _of_method
 from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
@@ -345,9 +346,9 @@ def test_the_help_of_the_program_is_instant():
 
 def test_options_have_the_choices_of_the_functions_behind_them():
     for names, values in (
-        (reading_options.TextMode, reading.Text),
-        (reading_options.DelimiterName, reading.Delimiter),
-        (reading_options.DecimalMark, reading.Decimal),
+        (command_line_options.TextMode, reading.Text),
+        (command_line_options.DelimiterName, reading.Delimiter),
+        (command_line_options.DecimalMark, reading.Decimal),
         (MissingName, Missing),
     ):
         assert tuple(choice.value for choice in names) == get_args(values)

@@ -21,16 +21,17 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import Solving
 from maxent.api.case import Tables
 from maxent.api.compile import Knowledge
-from maxent.api.parts import estimate as engine
-from maxent.api.parts import foreseen, workers
-from maxent.api.parts.workers import PATIENCE, Workers
+from maxent.api.estimate import Solving
+from maxent.api.out_of_core import estimate as engine
+from maxent.api.out_of_core import estimate as out_of_core_estimate
+from maxent.api.out_of_core import workers
+from maxent.api.out_of_core.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.tables.parts import pieces
-from maxent.solvers.copies import WorkerLost
+from maxent.models.tables import out_of_core
+from maxent.solvers.workers import WorkerLost
 
 
 @settings(parent=thorough(1), max_examples=2)
@@ -203,7 +204,7 @@ def made(release, people, folder, **options):
     people.assign(ill=np.where(people.index % 3, "no", "yes")).to_parquet(folder / "truth.parquet")
     with (
         mock.patch.object(engine, "rows_at_a_time", return_value=5),
-        mock.patch.multiple(pieces, SMALLEST=50, LARGEST=50),
+        mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=50),
     ):
         qi, truth = str(folder / "qi.parquet"), str(folder / "truth.parquet")
         found = maxent.estimate_in_parts(release, qi, folder / "out", truth, **options)
@@ -236,7 +237,7 @@ def test_leaves_are_evaluated_by_others_as_their_posteriors_are_foreseen(
     monkeypatch.setattr(Workers, "others", True)  # this process makes the calls of theirs
     with mock.patch.object(engine, "evaluated", side_effect=AssertionError):
         assert made(published, people, tmp_path / "ahead") == here
-    monkeypatch.setattr(foreseen, "foreseen", lambda *given: np.full((4, 2), 0.5))
+    monkeypatch.setattr(out_of_core_estimate, "foreseen", lambda *given: np.full((4, 2), 0.5))
     assert made(published, people, tmp_path / "again") == here
 
 
@@ -248,7 +249,9 @@ def test_nothing_is_foreseen_where_more_is_stated(release, people):
 
     def found(published, **known):
         rank, tables = np.array([-1, -1, 3, 0, 1, 2]), Tables("qi.csv")
-        return foreseen.foreseen(published, tables, Knowledge(**known), Solving(), np.array([2, 0, 4, 8]), rank)
+        return out_of_core_estimate.foreseen(
+            published, tables, Knowledge(**known), Solving(), np.array([2, 0, 4, 8]), rank
+        )
 
     assert found(release) == pytest.approx(np.array([[0, 1], [np.nan] * 2, [0.75, 0.25], [0.75, 0.25]]), nan_ok=True)
     assert found(counts, knowledge="counts") is not None

@@ -19,15 +19,14 @@ from support.paths import D1
 import maxent
 from maxent.__main__ import main
 from maxent.api import compile as compile_module
-from maxent.api.adversary import estimate as engine
-from maxent.constraints.residuals import Evaluator
+from maxent.api import estimate as engine
+from maxent.constraints.program.residuals import Evaluator
 from maxent.results import bounds
 from maxent.results import estimate as results
 from maxent.results import review as reviews
-from maxent.solvers import clock as clock_module
+from maxent.solvers import control as clock_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import Clock, OutOfTime
-from maxent.solvers.solution import Solution, Stop
+from maxent.solvers.control import Clock, OutOfTime, Solution, Stop
 
 PATIENT = 60.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 
@@ -303,7 +302,7 @@ import sys, time
 from pathlib import Path
 from maxent.api.adversary import estimate as engine
 from maxent.__main__ import main
-from maxent.solvers.solution import Solution
+from maxent.solvers.control import Solution
 from maxent.solvers.solve import processes as processes_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 

@@ -8,8 +8,7 @@ from support.anonymity import groups_by_span, hierarchies, training_of
 from support.strategies import People, populations, thorough
 
 import maxent
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import kadet
+from maxent.models.defenses.kadet import Kadet, kadet
 
 
 @thorough(80)

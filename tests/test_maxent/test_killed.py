@@ -12,7 +12,7 @@ import pytest
 from support.paths import D1
 from support.studies import STUDY, people, write_study
 
-from maxent.models.files.scratch import PREFIX, remove_dead, scratch
+from maxent.models.files.output import PREFIX, remove_dead, scratch
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and locks are those of POSIX")
 
@@ -141,7 +141,7 @@ maxent.bench({str(D1 / "tree.json")!r}, qi, backends="newton", repeat=100_000)
 
 WAITING = """
 import sys, time
-from maxent.models.files.scratch import scratch
+from maxent.models.files.output import scratch
 with scratch() as folder:
     (folder / "file").write_text("text")
     print(folder, flush=True)
@@ -225,7 +225,7 @@ def test_many_processes_start_and_end_together(temporary):
     """A folder that is not locked yet may be taken for a leftover: then another one is made."""
     code = """
 import time
-from maxent.models.files.scratch import scratch
+from maxent.models.files.output import scratch
 end = time.time() + 3
 while time.time() < end:
     with scratch() as folder:

@@ -12,9 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 
 import maxent
-from maxent.disclosure.judging import judge
-from maxent.disclosure.limits import Limits, in_words
-from maxent.text.estimate import worth
+from maxent.disclosure.limits import Limits, in_words, judge
+from maxent.results.text.estimate import worth
 
 ATTRIBUTES = [{"name": "a", "type": "categorical", "values": ["x", "y"]}]
 
@@ -57,7 +56,7 @@ def test_an_estimate_of_who_knows_less_passes_no_limit_that_the_base_rate_breaks
 
 
 def test_the_second_estimate_is_made_only_for_limits_that_need_it(files, monkeypatch):
-    from maxent.api.adversary import estimate as module
+    from maxent.api import estimate as module
 
     calls = []
     solve = module.solve_in_time

@@ -11,10 +11,9 @@ from support.reported import written
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
-from maxent.constraints.program import Unread
-from maxent.disclosure.checked_arrays import TOLERANCE
-from maxent.disclosure.judging import judge, judge_rows
-from maxent.disclosure.limits import Limits, in_words
+from maxent.constraints.program.program import Unread
+from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
+from maxent.disclosure.measures import TOLERANCE
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
@@ -273,7 +272,7 @@ def test_a_comparison_is_judged_by_what_comes_after(capsys):
 
 @pytest.mark.parametrize("wrong", [["--enforce"], ["--max-posterior", "2"], ["--report", "out.txt"], ["--min-k", "0"]])
 def test_a_wrong_call_is_refused_before_any_work(capsys, wrong, monkeypatch):
-    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", None)
+    monkeypatch.setattr("maxent.api.estimate.estimate_case", None)
     assert wrong[0].strip("-").replace("-", "_")[:6] in call(capsys, *wrong, expected=2).err.replace("-", "_")
 
 

@@ -15,8 +15,7 @@ import pytest
 import maxent
 from maxent import Release
 from maxent.__main__ import main
-from maxent.disclosure.limits import limits_of
-from maxent.disclosure.mend import Mend
+from maxent.disclosure.limits import Mend, limits_of
 from maxent.models.release import Induction, Node
 
 QI = ["a", "b", "c"]
@@ -136,9 +135,7 @@ def test_it_is_offered_only_where_proofs_settle_it(
     offered = mend_of(GROWN, max_certain=0).release
     assert offered is not None
     numbers = {"proved_least": proved_least, "proved_most": 60}
-    monkeypatch.setattr(
-        "maxent.api.adversary.proving.Certainty._told", lambda self, row, proof=None: {**row, **numbers}
-    )
+    monkeypatch.setattr("maxent.api.proving.Certainty._told", lambda self, row, proof=None: {**row, **numbers})
     assert maxent.estimate(offered, FRAME[QI], FRAME).verdict(max_certain=0).status == status
     assert words in reason(GROWN, max_certain=0)
 

@@ -14,10 +14,10 @@ from maxent.__main__ import main
 from maxent.command_line.messages import PARTS
 from maxent.command_line.parsing import spellings
 from maxent.commands import main as cli
-from maxent.commands.releases.defend import _of_all
+from maxent.commands.defend import _of_all
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.solvers.registry import MissingExtra, UnknownBackend
-from maxent.text.spelling import in_study, on_command_line, respell, respelled
+from maxent.results.text.terminal import in_study, on_command_line, respell, respelled
+from maxent.solvers.backends.registry import MissingExtra, UnknownBackend
 
 COLUMNS = ["--target", "Salary", "--qi", "Education,Country,Gender"]
 
@@ -212,13 +212,13 @@ def test_an_error_without_parts_is_json_too(folder, capsys, monkeypatch):
         (MissingExtra("a back end needs this: pip install that"), "a back end needs this: pip install that"),
         (MemoryError(), "the problem does not fit into memory"),
     ):
-        monkeypatch.setattr("maxent.api.adversary.audit.audit_release", fail(error))
+        monkeypatch.setattr("maxent.api.audit.audit_release", fail(error))
         assert main(["audit", "tree.json", "--json"]) == 2
         printed = capsys.readouterr()
         (problem,) = json.loads(printed.out)["error"]["problems"]
         assert problem == {"message": message, **dict.fromkeys(PARTS)}
         assert printed.err == f"maxent: {message}\n"
-    monkeypatch.setattr("maxent.api.adversary.audit.audit_release", fail(KeyboardInterrupt()))
+    monkeypatch.setattr("maxent.api.audit.audit_release", fail(KeyboardInterrupt()))
     assert main(["audit", "tree.json", "--json"]) == 130
     printed = capsys.readouterr()
     assert json.loads(printed.out) == {

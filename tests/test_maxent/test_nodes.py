@@ -6,8 +6,8 @@ from support.reported import forest
 from support.small import release_and_people
 
 import maxent
+from maxent.disclosure.inference import disclosed_by_node, people_by_place
 from maxent.disclosure.measures import bayes_vulnerability, certain, conditional_entropy, max_posterior
-from maxent.disclosure.nodes import disclosed_by_node, people_by_place
 
 
 def assert_as_defined(result, tree=0):

@@ -8,7 +8,7 @@ import pytest
 from support.documents import release_document
 
 from maxent.__main__ import main
-from maxent.constraints.program import Contradiction
+from maxent.constraints.program.program import Contradiction
 from maxent.models.errors import Origin
 
 

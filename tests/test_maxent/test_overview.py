@@ -7,12 +7,10 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.html_report.gather import release_view
-from maxent.html_report.overview import MOST, Overview, overview
-from maxent.html_report.summaries import way
-from maxent.html_report.view import ReleaseView
-from maxent.html_report.words import rounded
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.results.html_report.build import MOST, Overview, overview, release_view
+from maxent.results.html_report.summaries import way
+from maxent.results.html_report.view import ReleaseView, rounded
 
 
 def steps(cuts: list[float], last: dict[str, int] | None = None) -> Release:

@@ -17,10 +17,9 @@ from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
-from maxent.commands.adversary import estimate
-from maxent.commands.comparisons import compare
-from maxent.disclosure.individuals import Individuals
-from maxent.models.defenses.leaf_pruning import prune_leaf
+from maxent.commands import compare, estimate
+from maxent.disclosure.inference import Individuals
+from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import MissingExtra
 from maxent.models.induction.inducers import id3
 from maxent.plotting import comparisons, estimates
@@ -418,7 +417,7 @@ def test_the_default_plots_have_their_texts_as_texts(tmp_path, capsys):
 )
 def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("maxent.api.adversary.estimate.estimate_case", lambda *_, **__: pytest.fail("estimated"))
+    monkeypatch.setattr("maxent.api.estimate.estimate_case", lambda *_, **__: pytest.fail("estimated"))
     for call in (["estimate", *FILES], ["compare", FILES[0], "--qi", FILES[1]]):
         assert main([*call, *arguments]) == 2
         out, err = capsys.readouterr()

@@ -11,7 +11,7 @@ from support.paths import D1
 from support.strategies import Case, cases, leaves_of, thorough
 
 from maxent.__main__ import main
-from maxent.api.releases.predict import predict
+from maxent.api.predict import predict
 from maxent.models.trees.predict import predict as classes_of
 from maxent.models.trees.predict import predict_proba
 

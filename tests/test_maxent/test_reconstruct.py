@@ -15,15 +15,13 @@ from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
-from maxent.constraints.patterns.atoms import atoms_of
-from maxent.constraints.patterns.stated import stated_counts
+from maxent.api.reconstruct import Rebuilding, reconstruct_release
+from maxent.constraints.patterns import atoms_of, stated_counts
 from maxent.models import packages
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.rebuilt.recount import recount
-from maxent.rebuilt.text import print_reconstruction
-from maxent.solvers.tables import rebuild as tables
+from maxent.results.reconstruction import print_reconstruction, recount
+from maxent.solvers.worlds import tables
 
 
 def stump(attribute: str, branches: list[dict[str, object]], counts: list[tuple[int, int]]) -> Tree:

@@ -13,11 +13,10 @@ from support.paths import D1, copy_d1
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.decisions import verify as verifying
-from maxent.api.decisions.check import check_release
+from maxent.api import verify as verifying
+from maxent.api.check import check_release
 from maxent.policy.checks.registry import CHECKS
-from maxent.policy.record import schema
-from maxent.policy.shape import KEYWORDS, shape_problems
+from maxent.policy.record import KEYWORDS, schema, shape_problems
 
 POLICY = """
 extends = "satre"

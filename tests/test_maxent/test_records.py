@@ -14,10 +14,10 @@ from support.yang import figure_1, records
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.audit import audit_release
-from maxent.models.records.generalize import tiered, uniform
+from maxent.api.audit import audit_release
+from maxent.models.defenses.generalization import tiered, uniform
 from maxent.models.tables.training import read_training
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
 
 QI = ["Age", "Gender", "Marital Status"]
 

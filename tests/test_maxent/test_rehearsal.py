@@ -9,7 +9,7 @@ import pytest
 from support.studies import people, write_study
 
 from maxent.__main__ import main
-from maxent.studies import rehearsal
+from maxent.studies import sweep
 
 HEAD = """
 [data.people]
@@ -155,7 +155,7 @@ def test_each_combination_is_tried_once_and_no_tree_is_grown(folder, capsys, mon
     def results(point, packed, protocol):
         tried.append(dict(point.options))
 
-    monkeypatch.setattr(rehearsal, "results", results)
+    monkeypatch.setattr(sweep, "results", results)
     many = grid(method=["none", "prune-leaf"], max_depth=[2, 5, 9], tolerance=[1e-6, 1e-8], min_samples_leaf=1)
     write_study(folder, HEAD + many + grid(method="rdt", trees=[2, 20], epsilon=[1.0, 2.0]))
     assert main(["sweep", "study.toml", "--dry-run"]) == 0
@@ -172,7 +172,7 @@ def test_an_error_that_nobody_thought_of_is_told_too(folder, capsys, monkeypatch
     def results(*_):
         raise ZeroDivisionError("division by zero")
 
-    monkeypatch.setattr(rehearsal, "results", results)
+    monkeypatch.setattr(sweep, "results", results)
     write_study(folder, HEAD + grid(method="none"))
     assert main(["sweep", "study.toml", "--dry-run"]) == 2
     assert (

@@ -14,17 +14,14 @@ from support.reported import HOSTILE, forest, hostile, large, written
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.audit import audit
-from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Limits
+from maxent.api.audit import audit
+from maxent.disclosure.limits import Limits, judge_rows
 from maxent.disclosure.registry import audited
-from maxent.html_report.gather import release_view
-from maxent.html_report.measures import numbers
-from maxent.html_report.packed import packed, rounded
-from maxent.html_report.provenance import read_inputs, shown_command
-from maxent.html_report.tree_layout import Drawing, draw, opened
-from maxent.html_report.trees import drawn_trees
-from maxent.html_report.words import percent, shown
+from maxent.results.html_report.build import packed, release_view, rounded
+from maxent.results.html_report.provenance import read_inputs, shown_command
+from maxent.results.html_report.summaries import numbers
+from maxent.results.html_report.trees import Drawing, draw, drawn_trees, opened
+from maxent.results.html_report.view import percent, shown
 from maxent.results.solved import estimate_numbers
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -325,8 +322,8 @@ def test_an_infinite_divergence_is_said(tmp_path):
 
 def test_a_release_without_a_tree_can_be_reported():
     from maxent.disclosure.limits import Verdict
-    from maxent.html_report.render import render
-    from maxent.html_report.view import Provenance, ReportView
+    from maxent.results.html_report.build import render
+    from maxent.results.html_report.view import Provenance, ReportView
 
     found = replace(view(*D1), trees=())
     verdict: Verdict = judge_rows(Limits(), [found.row])

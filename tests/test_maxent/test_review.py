@@ -24,9 +24,9 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_t
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import estimate_case
-from maxent.api.decisions.public_splits import without_private_splits
-from maxent.api.decisions.subjects import subject_of
+from maxent.api.estimate import estimate_case
+from maxent.api.review import without_private_splits
+from maxent.api.review_input import subject_of
 from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
 
@@ -305,8 +305,8 @@ def test_without_time_there_is_what_leaves_prove_and_the_reason(
     def late(*_: Any, **__: Any) -> Any:
         raise NoAnswerInTime(1.0, "nobody was placed yet")
 
-    monkeypatch.setattr("maxent.api.decisions.reviewing.estimate_case", late)
-    monkeypatch.setattr("maxent.api.decisions.reviewing._placed", lambda *_: False)
+    monkeypatch.setattr("maxent.api.review.estimate_case", late)
+    monkeypatch.setattr("maxent.api.review._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="nobody was placed yet"):
         found = maxent.review(*files, target="state", qi=["age"], max_certain=0)
     assert found.estimate is None
@@ -333,7 +333,7 @@ def test_without_time_for_private_splits_the_estimate_leaves_them_out(monkeypatc
     told = []
     whole = maxent.review(model, X, y, qi=["age"], progress=lambda text, done, total: told.append(text))
     assert told[:2] == ["reading the model", "placing people in leaves"]
-    monkeypatch.setattr("maxent.api.decisions.reviewing._placed", lambda *_: False)
+    monkeypatch.setattr("maxent.api.review._placed", lambda *_: False)
     with pytest.warns(UnreliableResult, match="an adversary may infer more"):
         found = maxent.review(model, X, y, qi=["age"], max_posterior=1)
     assert found.weaker
@@ -410,8 +410,8 @@ def test_a_verdict_that_needs_no_estimate_comes_first_and_stands(
         said.append(capsys.readouterr().err)
         raise ended
 
-    monkeypatch.setattr("maxent.api.decisions.reviewing.MANY", 0)
-    monkeypatch.setattr("maxent.api.adversary.estimate.solve_in_time", solving)
+    monkeypatch.setattr("maxent.api.review.MANY", 0)
+    monkeypatch.setattr("maxent.api.estimate.solve_in_time", solving)
     call = ["review", str(tmp_path / "tree.json"), str(tmp_path / "data.csv"), "--target", "state", "--qi", "age"]
     for limits, status, words in [
         (["--max-certain", "3"], "fail", "certain 4 by proof, at most 3: beyond the limit"),
@@ -440,7 +440,7 @@ def test_an_estimate_that_did_not_end_leaves_the_proof_in_its_place(monkeypatch:
         found = estimate_case(case, known, how, before=before)
         return replace(found, outcome=replace(found.outcome, status="time_limit"))
 
-    monkeypatch.setattr("maxent.api.decisions.reviewing.estimate_case", stopped)
+    monkeypatch.setattr("maxent.api.review.estimate_case", stopped)
     found = maxent.review(model, X, y, qi=["age"], max_certain=3, max_right_guesses=1)
     [certain, right] = found.verdict().releases[0].checks
     assert (certain.status, certain.origin, certain.found) == ("fail", "proof", 4)
@@ -464,7 +464,7 @@ def test_what_a_release_guesses_right_counts_without_an_estimate(monkeypatch: py
     def solving(*_: Any) -> Any:
         raise NoAnswerInTime(1.0, "nothing was solved yet")
 
-    monkeypatch.setattr("maxent.api.adversary.estimate.solve_in_time", solving)
+    monkeypatch.setattr("maxent.api.estimate.solve_in_time", solving)
     with pytest.warns(UnreliableResult, match="nothing was solved yet"):
         found = maxent.review(model, frame[["age"]], y, qi=["age"], max_right_guesses=share - 0.01)
     [right] = found.verdict().releases[0].checks

@@ -11,13 +11,13 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.releases.statements import statements
-from maxent.constraints.patterns.stated import individuals, stated_counts
+from maxent.api.defend import statements
+from maxent.constraints.patterns import individuals, stated_counts
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
-from maxent.models.rounding.inferred import inferred_counts, possible_counts
+from maxent.models.trees.rounding import inferred_counts, possible_counts
 
 PEOPLE = pd.DataFrame({"Age": [20.0] * 12 + [50.0] * 4, "Y": ["well"] * 11 + ["ill"] * 5})
 RELEASE = Release(
@@ -89,7 +89,7 @@ def test_tables_are_rebuilt_of_as_many_people_as_are_told() -> None:
 
 
 def test_private_splits_left_out_leave_no_sums_of_rounded_counts() -> None:
-    from maxent.api.decisions.public_splits import without_private_splits
+    from maxent.api.review import without_private_splits
 
     private = replace(RELEASE, attributes=(Attribute("Age", "numeric", role="private"),))
     (leaf,) = without_private_splits(private).trees[0].nodes
@@ -141,18 +141,18 @@ def test_rounding_that_cannot_be_is_refused(
 
 
 def test_what_is_audited_is_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    from maxent.api.releases import audited
+    from maxent.api import defend
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 6, 90).astype(float), "y": rng.choice(["n", "y"], 90, p=[0.3, 0.7])})
     seen: list[Release] = []
-    audit_of = audited.audit_of
+    audit_of = defend.audit_of
 
     def watched(*asked: object) -> object:
         audit = audit_of(*asked)  # type: ignore[arg-type]
         return lambda release: (seen.append(release), audit(release))[1]
 
-    monkeypatch.setattr(audited, "audit_of", watched)
+    monkeypatch.setattr(defend, "audit_of", watched)
     options = {"k": 5, "max_posterior": 0.9, "audited": True, "round_counts": 7, "round_method": "random"}
     found = maxent.defend(frame, "optimal", target="y", qi=["a"], **options)  # type: ignore[arg-type]
     assert found.release.trees == seen[-1].trees

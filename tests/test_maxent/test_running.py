@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.studies import running
 from maxent.studies.running import run_all
 

@@ -8,8 +8,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.disclosure.judging import judge_rows
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import Limits, judge_rows
 
 N = 12
 PEOPLE = pd.DataFrame(

@@ -9,11 +9,11 @@ import pytest
 from support.parted import same
 
 import maxent
-from maxent.api.parts import estimate as engine
-from maxent.api.parts.by_leaf import opened
-from maxent.api.parts.linked import links_of
-from maxent.models.tables.parts import pieces
-from maxent.results.reliability import unwarned
+from maxent.api.out_of_core import estimate as engine
+from maxent.api.out_of_core import opened
+from maxent.api.out_of_core.folder import links_of
+from maxent.models.tables import out_of_core
+from maxent.results.solved import unwarned
 
 
 def people_and_release(seed):
@@ -40,7 +40,7 @@ def check(seed, folder, knowledge):
     people[["age", "job"]].to_parquet(qi, row_group_size=5)
     with (
         unwarned(),
-        mock.patch.object(pieces, "SMALLEST", 7),
+        mock.patch.object(out_of_core, "SMALLEST", 7),
         mock.patch.object(engine, "rows_at_a_time", return_value=4),
         mock.patch.object(opened, "rows_at_a_time", return_value=4),
     ):

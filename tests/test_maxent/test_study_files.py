@@ -13,14 +13,13 @@ from support.studies import PEOPLE, STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
 from maxent.disclosure.registry import MEASURES
 from maxent.models.errors import InvalidInput
+from maxent.models.files.toml import line_numbers
 from maxent.studies.data import Protocol, split
-from maxent.studies.options import OPTIONS, RELEASE
 from maxent.studies.points import columns
-from maxent.studies.study_file import load_study
-from maxent.studies.toml_lines import line_numbers
+from maxent.studies.study_file import OPTIONS, RELEASE, load_study
 
 
 def problems(path):

@@ -12,11 +12,10 @@ from support.studies import PEOPLE, STUDY, people, same, write_study
 import maxent
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api.releases import defend as api_defend
-from maxent.api.releases.defend import defend
-from maxent.studies.options import RELEASE
+from maxent.api import defend as api_defend
+from maxent.api.defend import defend
 from maxent.studies.points import columns
-from maxent.studies.study_file import load_study
+from maxent.studies.study_file import RELEASE, load_study
 from maxent.studies.sweep import sweep
 
 EVERYTHING = (

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxent.text import terminal
+from maxent.results.text import terminal
 
 CELLS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12).filter(terminal._is_plain)
 
@@ -34,7 +34,7 @@ def test_wide_characters_take_their_room(capsys):
 
 
 def test_rich_is_not_loaded_for_a_plain_table():
-    code = "import sys; from maxent.text.terminal import print_table; print_table(['a'], [['1']], [True])"
+    code = "import sys; from maxent.results.text.terminal import print_table; print_table(['a'], [['1']], [True])"
     ran = subprocess.run(
         [sys.executable, "-c", f"{code}; print('rich' in sys.modules)"], capture_output=True, text=True
     )

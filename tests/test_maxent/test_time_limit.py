@@ -19,17 +19,18 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import case
 from maxent.api import compile as compiling
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.constraints import compiler
-from maxent.constraints.kinds.splits import split_choice
-from maxent.constraints.presolve import closed_form, merge, part_rows
+from maxent.constraints.kinds import split_choice
+from maxent.constraints.presolve import merge, parts
 from maxent.models.errors import NoAnswerInTime
-from maxent.solvers import apart as apart_module
+from maxent.solvers import workers as apart_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import FINISHING, SOON, WORK, Clock
+from maxent.solvers.control import FINISHING, SOON, WORK, Clock, Solution, Stop
 from maxent.solvers.dual import bound
-from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve import attempt, driver, pieces, slack
+from maxent.solvers.solve import attempt, driver
+from maxent.solvers.solve import attempt as solve_attempt
+from maxent.solvers.solve import driver as solve_driver
 
 HOURS = 600.0  # Seconds that a stage would take, which nobody waits for
 
@@ -112,13 +113,13 @@ def test_so_is_the_search_for_contradictions(monkeypatch, stage):
 
 @pytest.mark.regression(number=14)
 def test_so_is_their_reconciliation(monkeypatch, stage):
-    monkeypatch.setattr(slack, "_relax_linear", stage)
+    monkeypatch.setattr(solve_attempt, "_relax_linear", stage)
     given_up(stage, *contradicting())
 
 
 def test_so_is_that_of_internal_constraints(monkeypatch, stage):
     monkeypatch.setattr(engine, "load_backend", lambda name: Hopeless())
-    monkeypatch.setattr(slack, "_relax_internal", stage)
+    monkeypatch.setattr(solve_attempt, "_relax_internal", stage)
     given_up(stage, *contested("gini"))
 
 
@@ -131,15 +132,15 @@ def test_what_is_large_has_a_process_that_is_ended(monkeypatch):
         clock.interrupt()
 
     monkeypatch.setattr(apart_module, "LARGE", 0)
-    for module in (attempt, slack):
+    for module in (attempt, solve_attempt):
         monkeypatch.setattr(module, "apart", apart)
     clock = Clock(600.0)
     program = whole(*public("gini"))[1].program
     assert attempt._restrict(program, clock) is None
-    assert slack.relax_linear(program, clock) is None
+    assert solve_attempt.relax_linear(program, clock) is None
     assert ended == ["_restrict_there", "_relax_linear_there"]
     assert attempt._restrict_there(program, Clock(600.0), print).possible
-    assert slack._relax_linear_there(program, Clock(600.0), print).n == program.n
+    assert solve_attempt._relax_linear_there(program, Clock(600.0), print).n == program.n
 
 
 def test_comparing_splits_ends_with_what_was_compared(monkeypatch, stage):
@@ -178,16 +179,16 @@ def overdue(stage, work):
     [
         (merge, "tell_apart", "by_first"),
         (merge, "alike", "by_first"),
-        (pieces, "merge", "water_fill"),
-        (pieces, "solve_leafwise", "compared"),
+        (solve_driver, "merge", "water_fill"),
+        (solve_driver, "solve_leafwise", "compared"),
         (merge, "spans_of", "components"),
-        (part_rows, "settled", "independent_rows"),
+        (parts, "settled", "independent_rows"),
     ],
 )
 def test_presolve_ends_and_everybody_is_answered_alike(monkeypatch, stage, module, last, never):
     """Before a part is known, or could be written down, nothing better than the uniform answer is."""
     monkeypatch.setattr(module, last, overdue(stage, getattr(module, last)))
-    monkeypatch.setattr(closed_form if never == "water_fill" else module, never, None)
+    monkeypatch.setattr(parts if never == "water_fill" else module, never, None)
     found = given_up(stage, *private("gini"))
     assert (found.certificate, found.backend) == ("none", "auto")
     assert found.probabilities == pytest.approx(1.0 / 3.0)
@@ -195,7 +196,7 @@ def test_presolve_ends_and_everybody_is_answered_alike(monkeypatch, stage, modul
 
 @pytest.mark.parametrize("name", ["known_totals", "merge", "parts", "lift"])
 def test_presolve_that_does_not_look_is_left_behind(monkeypatch, stage, name):
-    monkeypatch.setattr(driver if name == "lift" else pieces, name, stage)
+    monkeypatch.setattr(driver if name == "lift" else solve_driver, name, stage)
     found = given_up(stage, *private("gini"))
     assert found.probabilities == pytest.approx(1.0 / 3.0)
 
@@ -253,7 +254,7 @@ def test_before_an_answer_the_first_look_that_finds_time_up_ends_it(monkeypatch)
 
 @pytest.mark.parametrize(
     ("module", "name"),
-    [(case, "build_cells"), (compiler, "place_sizes"), (compiler, "release_rates"), (pieces, "Evaluator")],
+    [(case, "build_cells"), (compiler, "place_sizes"), (compiler, "release_rates"), (solve_driver, "Evaluator")],
 )
 @pytest.mark.regression(number=14)
 def test_what_does_not_look_then_is_left_behind(monkeypatch, stage, module, name):
@@ -292,12 +293,12 @@ def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):
 def test_time_is_kept_back_for_measuring(monkeypatch, stage, evaluating, enough):
     """Solving ends earlier by what measuring takes longer than is allowed for, judged by an evaluation before."""
     times = iter([0.0, evaluating])
-    monkeypatch.setattr(pieces, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(solve_driver, "time", SimpleNamespace(monotonic=lambda: next(times)))
     left = []
-    monkeypatch.setattr(pieces, "known_totals", lambda program: left.append(stage.clock.left()) or stage())
+    monkeypatch.setattr(solve_driver, "known_totals", lambda program: left.append(stage.clock.left()) or stage())
     if enough:
         assert maxent.estimate(*two_trees(), time_limit=HOURS).summary["status"] == "time_limit"
-        kept = max(0.0, pieces.MEASURING * evaluating - FINISHING)
+        kept = max(0.0, solve_driver.MEASURING * evaluating - FINISHING)
         assert left == [pytest.approx(HOURS - kept, abs=60.0)]
     else:
         with pytest.raises(NoAnswerInTime, match="too many to evaluate"):

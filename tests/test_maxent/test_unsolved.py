@@ -9,9 +9,9 @@ from support.contested import contested
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.solution import Stop
+from maxent.solvers.control import Stop
 
 
 class Exhausted(IpoptBackend):

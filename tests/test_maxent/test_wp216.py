@@ -9,7 +9,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.evidence.wp216 import Risk, _expected
+from maxent.attacks.wp216 import Risk, _expected
 
 QI = ["a", "b"]
 

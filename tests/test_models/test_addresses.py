@@ -4,7 +4,7 @@ import pytest
 from support.paths import D1
 
 from maxent.__main__ import main
-from maxent.models.files.addresses import redacted, without_secrets
+from maxent.models.files.input_files import redacted, without_secrets
 
 TREE, QI = str(D1 / "tree.json"), str(D1 / "qi.csv")
 SAID = "(addresses are not opened: mount the store, or copy the file here)"

@@ -7,9 +7,9 @@ import pytest
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.assemble import assemble, rest
-from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.formats.training_columns import read_training
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 

@@ -15,10 +15,10 @@ import pytest
 from support.boosted import satisfied
 from support.models import read_model
 
-from maxent.constraints.cells import build_cells
-from maxent.constraints.kinds.boosting.leaf_counts import LeafCounts, leaf_counts
-from maxent.models.formats.conversion import Converted
-from maxent.models.formats.xgboost.training import Weights, training_of
+from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts
+from maxent.constraints.program.cells import build_cells
+from maxent.models.formats.boosting.xgboost_json import Weights, training_of
+from maxent.models.formats.release_reader import Converted
 from maxent.models.release import Boosting, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth

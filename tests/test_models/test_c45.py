@@ -12,8 +12,7 @@ from support.strategies import thorough
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.error_pruning import prune, upper_error
-from maxent.models.induction.inducers import Growth, c45, id3, induce
+from maxent.models.induction.inducers import Growth, c45, id3, induce, prune, upper_error
 from maxent.models.release import Branch
 from maxent.models.tables.training import read_training
 from maxent.models.trees.draft import Draft

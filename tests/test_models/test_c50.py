@@ -9,8 +9,8 @@ import pytest
 from support.models import read_model
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.c50.names import read_names
-from maxent.models.formats.conversion import Converted
+from maxent.models.formats.c50_tree_file import read_names
+from maxent.models.formats.release_reader import Converted
 from maxent.models.trees.predict import predict
 
 NAMES = """| made for a test

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 
 import maxent
+from maxent.models import reading
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.models.tables.columns import cell_values
-from maxent.models.text import spelling
+from maxent.models.tables import cells
 
 
 def test_a_refused_value_is_cleaned_once_however_many_are_known(monkeypatch):
@@ -21,9 +21,9 @@ def test_a_refused_value_is_cleaned_once_however_many_are_known(monkeypatch):
 
     def counted(text):
         seen.append(text)
-        return spelling.cleaned(text)
+        return reading.cleaned(text)
 
-    monkeypatch.setattr(cell_values, "cleaned", counted)
+    monkeypatch.setattr(cells, "cleaned", counted)
     with pytest.raises(maxent.InvalidInput, match="c: expected one of"):
         maxent.audit(release, pd.DataFrame({"c": ["v0", long]}))
     assert seen.count(long) == 1

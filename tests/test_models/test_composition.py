@@ -133,7 +133,7 @@ def test_many_trees_and_small_rates_take_no_longer():
 def test_the_profile_is_what_a_well_kept_accountant_composes():
     """dp-accounting, which is not among the dependencies, is given the same pair of distributions."""
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")
-    from maxent.models.defenses.random_trees.composition import _losses
+    from maxent.models.defenses.accounting import _losses
 
     for k, beta in ((5, 0.1), (10, 0.4)):
         one = _losses(k, beta)

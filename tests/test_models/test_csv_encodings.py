@@ -9,8 +9,8 @@ import pytest
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
+from maxent.models.tables import csv_files
 from maxent.models.tables.out_of_core import aggregate
-from maxent.models.tables.sources import csv_encoding
 from maxent.models.tables.table_files import read_frame
 from maxent.studies.study_file import load_study
 
@@ -132,14 +132,14 @@ def test_a_byte_far_below_that_is_none_of_the_encoding_is_refused_by_line(tmp_pa
 
 
 def test_letters_that_come_late_decide_too(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_encoding, "_BLOCK", 1 << 10)
+    monkeypatch.setattr(csv_files, "_BLOCK", 1 << 10)
     path, text = tmp_path / "data.csv", "A,B\r\n" + "x,y\r\n" * 5000 + "Köln,Straße\r\n"
     path.write_bytes(text.encode("cp1252"))
     assert both(path)[0] == expected(text)
 
 
 def test_ends_of_lines_between_blocks_are_counted_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(csv_encoding, "_BLOCK", 3)
+    monkeypatch.setattr(csv_files, "_BLOCK", 3)
     path = tmp_path / "data.csv"
     path.write_bytes("A,B\r\nü,1\rx,2\n\r\ny,3\r\n".encode("cp1252"))
     assert both(path)[:2] == ({("ü", "1"), ("x", "2"), ("y", "3")}, [2, 3, 5])

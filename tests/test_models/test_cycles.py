@@ -7,9 +7,9 @@ import pytest
 from test_models.test_r_forests import FRAME, GBM, LEVELS, LISTS, MASKS, TOLD
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Wanted
-from maxent.models.formats.packing import check_tree
+from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader
 
 FILES = {

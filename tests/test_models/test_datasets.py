@@ -14,8 +14,8 @@ import pytest
 import maxent
 from maxent import datasets
 from maxent.__main__ import main
-from maxent.models.datasets import catalogue, download
-from maxent.models.datasets.catalogue import DATA_SETS, DataSet, Part
+from maxent.models.tables import datasets as tables_datasets
+from maxent.models.tables.datasets import DATA_SETS, DataSet, Part
 
 DATA = os.environ.get("MAXENT_DATA")
 TRAIN = b"39, State-gov, <=50K\n50, ?, >50K\n\n"
@@ -51,7 +51,7 @@ def small(server, monkeypatch):
         (server / name).write_bytes(content)
         parts.append(Part(f"https://nowhere.invalid/{name}", len(content), sha256(content).hexdigest(), fold))
     few = DataSet("few", "a few", "class", 3, ("age", "work", "class"), tuple(parts), "nobody")
-    monkeypatch.setitem(catalogue.DATA_SETS, "few", few)
+    monkeypatch.setitem(tables_datasets.DATA_SETS, "few", few)
     return server
 
 
@@ -116,8 +116,8 @@ def test_the_command_lists_writes_and_never_replaces_its_source(small, tmp_path,
 def test_the_cache_is_the_user_s_unless_it_is_named(monkeypatch, tmp_path):
     monkeypatch.delenv("MAXENT_CACHE", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(download.sys, "platform", "linux")
-    assert download.cache_folder() == tmp_path / "maxent"
+    monkeypatch.setattr(tables_datasets.sys, "platform", "linux")
+    assert tables_datasets.cache_folder() == tmp_path / "maxent"
 
 
 def test_the_docs_list_every_data_set():

@@ -7,10 +7,9 @@ from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
 from maxent.models.defenses import ERPTreeClassifier
-from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.errors import InvalidInput
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Defense
 from maxent.models.tables.training import read_training
 from maxent.models.trees.predict import predict_proba

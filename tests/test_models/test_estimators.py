@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 
 import maxent.models.defenses
 from maxent.models.defenses import LeafPrunedTree, ParentPrunedTree, PlainTree
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
@@ -237,5 +237,5 @@ def test_bad_data_are_refused_with_reasons() -> None:
 def test_only_what_is_asked_for_is_imported() -> None:
     with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
         maxent.models.defenses.Nothing  # noqa: B018
-    code = "import sys, maxent.models.defenses.leaf_pruning; assert 'sklearn' not in sys.modules"
+    code = "import sys, maxent.models.defenses.pruning; assert 'sklearn' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)

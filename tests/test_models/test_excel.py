@@ -12,8 +12,8 @@ import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.reading import Reader, Reading
+from maxent.models.tables import excel_files
 from maxent.models.tables.out_of_core import aggregate
-from maxent.models.tables.sources import excel_file
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 
@@ -115,9 +115,9 @@ def test_what_is_too_large_is_refused_before_it_is_read(tmp_path, monkeypatch):
         archive.writestr("xl/sharedStrings.xml", b" " * 3_000_000)
     assert path.stat().st_size < 10_000
     with monkeypatch.context() as patched:
-        patched.setattr(excel_file, "_opened", None)
+        patched.setattr(excel_files, "_opened", None)
         assert "memory: expected at most 10 MB" in refusal(path, max_memory="10MB")
-    monkeypatch.setattr(excel_file, "_ROWS", 2)
+    monkeypatch.setattr(excel_files, "_ROWS", 2)
     assert "more rows than a sheet can have" in refusal(workbook(tmp_path / "qi.xlsx"))
 
 

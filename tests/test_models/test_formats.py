@@ -17,8 +17,15 @@ import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.formats import registry
-from maxent.models.formats.refused import refusal_of
-from maxent.models.formats.registry import OWN, load_release, open_published, own_reader, reader_for, reader_names
+from maxent.models.formats.registry import (
+    OWN,
+    load_release,
+    open_published,
+    own_reader,
+    reader_for,
+    reader_names,
+    refusal_of,
+)
 from maxent.models.formats.release_reader import Head, ReleaseReader, read_head
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target

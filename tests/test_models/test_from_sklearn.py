@@ -29,8 +29,8 @@ import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.nodes.states import bare
-from maxent.models.formats.scikit_learn.splits import Splits
+from maxent.models.formats.scikit_learn.ensemble import Splits
+from maxent.models.formats.scikit_learn.nodes import bare
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute

@@ -12,14 +12,14 @@ from hypothesis import strategies as st
 from support.strategies import Style, cases, populations, thorough
 from support.yang import RANGES, figure_1, records
 
-from maxent.models.defenses.error_risk.prune import prune_erp
+from maxent.models.defenses import generalization
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.generalization import tiered, uniform
 from maxent.models.errors import InvalidInput
-from maxent.models.records import generalize
-from maxent.models.records.generalize import tiered, uniform
-from maxent.models.records.generalized_table import check_covering, covering
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.tables.generalized_records import check_covering, covering
 from maxent.models.tables.training import Training, read_training
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
 
 QI = ["Age", "Marital Status", "Gender"]
 DISTANCES = st.sampled_from(("gower", "ranks"))
@@ -204,11 +204,13 @@ def test_a_table_that_covers_too_little_is_refused():
 def test_every_table_is_counted(monkeypatch):
     """Were the boxes wrong, nothing would be returned."""
     training = read_training(records(), target="Bought", qi=QI)
-    monkeypatch.setattr(generalize, "united", lambda boxes, members, starts: tuple(b[members[starts]] for b in boxes))
+    monkeypatch.setattr(
+        generalization, "united", lambda boxes, members, starts: tuple(b[members[starts]] for b in boxes)
+    )
     with pytest.raises(InvalidInput, match="rows that cover a record: expected at least k = 3, found 2"):
         tiered(training, figure_1(), 3)
     first = [np.repeat(column[:1], 2)[None] for column in training.columns[:1]]
-    monkeypatch.setattr(generalize, "hulls", lambda *_: (*first, *(np.ones((1, 2), bool) for _ in range(2))))
+    monkeypatch.setattr(generalization, "hulls", lambda *_: (*first, *(np.ones((1, 2), bool) for _ in range(2))))
     with pytest.raises(InvalidInput, match="rows that cover a record: expected at least k = 3, found 0"):
         uniform(training, np.zeros(14, np.int64), 3)
 

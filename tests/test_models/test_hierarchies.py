@@ -9,9 +9,7 @@ import pytest
 
 from maxent import defend
 from maxent.models.defenses import KADETClassifier
-from maxent.models.defenses.kadet.grow import Step
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import kadet
+from maxent.models.defenses.kadet import Kadet, Step, kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Target

@@ -16,14 +16,13 @@ from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import load_release
-from maxent.models.reading import MAX_MEMORY, Reader, Reading
+from maxent.models.reading import MAX_MEMORY, Reader, Reading, parse_size, size_text
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.domains import read_domains
 from maxent.models.tables.hierarchies import read_hierarchy
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
-from maxent.models.text.sizes import parse_size, size_text
 from maxent.studies.study_file import load_study
 
 RELEASE = Release(Target("T", ("0", "1")), (Attribute("A", "numeric"),), ())

@@ -9,13 +9,10 @@ from hypothesis import strategies as st
 from support.anonymity import groups_by_span, hierarchies, training_of
 from support.strategies import People, populations, thorough
 
-from maxent.models.defenses.kadet.grow import Rules, Step, grow
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import criterion, kadet
+from maxent.models.defenses.kadet import Kadet, Rules, Step, criterion, grow, kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.training import Training
 

@@ -9,8 +9,8 @@ import pytest
 from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted
 from maxent.models.formats.registry import reader_for
+from maxent.models.formats.release_reader import Converted
 from maxent.models.trees.predict import predict, predict_proba
 
 PARAMETERS = {

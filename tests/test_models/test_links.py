@@ -17,8 +17,8 @@ from test_models.test_onnx import STUMP, given, model, trees
 from test_models.test_spark import rewrite, stage
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import OWN, convert_model
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader, Reading
 
 Edit = Callable[[bytes], bytes]

@@ -12,7 +12,7 @@ from support.documents import release_document
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.models.formats.maxent_json.typed.document import read_typed
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.registry import load_release
 
 NODES = [

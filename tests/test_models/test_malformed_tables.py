@@ -7,12 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maxent.models.errors import InvalidInput
+from maxent.models.errors import InvalidInput, printable
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi, read_records
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
-from maxent.models.text.printable import printable
 
 RELEASE = Release(
     Target("Salary", ("<=50K", ">50K")),

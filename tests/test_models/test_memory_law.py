@@ -19,11 +19,11 @@ from test_models.test_onnx import SEEDS, field, model, trees
 READ = """
 import sys
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Wanted
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reader, Reading
 from maxent.models.tables.table_files import read_frame
-from maxent.studies.toml_lines import line_numbers, toml_document
+from maxent.models.files.toml import line_numbers, toml_document
 
 def read(path):
     try:

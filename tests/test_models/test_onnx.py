@@ -12,8 +12,8 @@ from support.paths import SEEDS
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.protobuf import Malformed, fields, packed
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
 from maxent.models.trees.predict import predict, predict_proba

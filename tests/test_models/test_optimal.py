@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from support.limited import as_release, entropy, gini, held, keeps, leaves_of, random_limits, random_tree, training
 from support.strategies import Case, Style, cases, populations, thorough
 
-from maxent.api.adversary.estimate import estimate
+from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree, ParentPrunedTree
-from maxent.models.defenses.leaf_pruning import prune_parent
 from maxent.models.defenses.optimal.frontier import MANY, unbeaten
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.places import candidates
 from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.pruning import prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Defense, Induction

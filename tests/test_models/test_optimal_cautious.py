@@ -11,14 +11,13 @@ import pytest
 from support.limited import GONE, as_release, ends, held, leaves_of, random_tree, records_of, trees
 from test_models.test_optimal_removed import keeps
 
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.leaf_pruning import prune_leaf
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import InvalidInput
-from maxent.models.trees.accuracy import cases_of, score
-from maxent.models.trees.predict import predict_columns
+from maxent.models.trees.predict import cases_of, predict_columns, score
 
 
 def told(tree: Any, shape: Any, above: Any) -> Iterator[tuple[Any, int]]:

@@ -14,20 +14,17 @@ from test_models.test_optimal_costs import cost
 from test_models.test_optimal_removed import right
 
 from maxent.__main__ import main
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.complexity.folds import validated
-from maxent.models.defenses.optimal.complexity.path import complexities
-from maxent.models.defenses.optimal.growing.grow import optimal_tree
+from maxent.models.defenses.optimal.complexity import complexities, validated
+from maxent.models.defenses.optimal.growing import optimal_tree
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.places import candidates
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.tables.folds import stratified
-from maxent.models.tables.training import Training, read_training
-from maxent.models.trees.accuracy import cases_of, score
+from maxent.models.induction.inducers import Growth, induce
+from maxent.models.tables.training import Training, read_training, stratified
+from maxent.models.trees.predict import cases_of, score
 
 QI = ["x", "z"]
 

@@ -10,9 +10,9 @@ import pytest
 from support.limited import CLASSES, as_release, ends, held, keeps, random_limits, random_tree, records_of, trees
 
 from maxent.__main__ import main
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.growing.grow import optimal_tree
+from maxent.models.defenses.optimal.growing import optimal_tree
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput

@@ -11,22 +11,20 @@ import pytest
 from support.limited import ends, entropy, gini, held, keeps, random_limits, trees
 
 from maxent.__main__ import main
-from maxent.api.adversary.estimate import estimate
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
+from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.limits import Limits
-from maxent.models.defenses.optimal.merging.expand import opened
-from maxent.models.defenses.optimal.merging.parts import Part, divided
+from maxent.models.defenses.optimal.merging import Part, divided, opened
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.training import Training
-from maxent.models.trees.accuracy import cases_of, score
-from maxent.models.trees.routing import assign
+from maxent.models.trees.places import assign
+from maxent.models.trees.predict import cases_of, score
 
 CLASSES = ("yes", "no", "perhaps")
 

@@ -24,15 +24,15 @@ from support.limited import (
 from support.soundness import check
 from support.strategies import Case, Style, cases, populations, thorough
 
-from maxent.api.adversary.estimate import estimate
+from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.leaf_pruning import prune_leaf
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.trees.accuracy import cases_of, score
 from maxent.models.trees.places import number_places
+from maxent.models.trees.predict import cases_of, score
 from maxent.models.trees.restate import restate
 
 

@@ -15,14 +15,14 @@ from support.limited import CLASSES, keeps, random_limits
 from support.soundness import check
 from support.strategies import Case, People, populations, thorough
 
-from maxent.api.releases.defend import defend
+from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.growing.grow import optimal_tree
+from maxent.models.defenses.optimal.growing import optimal_tree
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.tables.training import read_training
-from maxent.models.trees.accuracy import cases_of, score
+from maxent.models.trees.predict import cases_of, score
 
 
 def best_of_all(table: Any, y: Any, depth: int, limits: Limits) -> float:

@@ -11,8 +11,8 @@ from support.paths import merging
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
+from maxent.models.tables.parquet_files import _Footer
 from maxent.models.tables.qi_table import read_qi
-from maxent.models.tables.sources.parquet_file import _Footer
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
 from maxent.studies.study_file import load_study

@@ -5,20 +5,12 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from maxent.models.out_of_core.coding import coded, distinct_cells, open_table, together
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Node, Release, Target, Tree
-from maxent.models.tables.parts import pieces
-from maxent.models.tables.parts.coding import coded, open_table
-from maxent.models.tables.parts.distinct import distinct_cells, together
-from maxent.models.tables.parts.pieces import pieces_of
-from maxent.models.tables.sources.arrow_arrays import (
-    arrow_numbers,
-    arrow_places,
-    arrow_texts,
-    is_there,
-    plain_numbers,
-    whole_places,
-)
+from maxent.models.tables import out_of_core
+from maxent.models.tables.frame import arrow_numbers, arrow_places, arrow_texts, is_there, plain_numbers, whole_places
+from maxent.models.tables.out_of_core import pieces_of
 
 RELEASE = Release(
     Target("ill", ("no", "yes")),
@@ -35,7 +27,7 @@ TOWNS, COUNTS = ["b", "a", "a", "b", "b", "a"], [1, 300, 2, 0, 1, 1]
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_rows_are_kept_as_they_were_whatever_columns_are_read_together(tmp_path, monkeypatch, workers):
-    monkeypatch.setattr(pieces, "SMALLEST", 3)
+    monkeypatch.setattr(out_of_core, "SMALLEST", 3)
     path = tmp_path / "qi.parquet"
     table = pa.table({"job": JOBS, "age": AGES, "town": TOWNS, "n": COUNTS})
     parquet.write_table(table, path, row_group_size=4)

@@ -32,12 +32,12 @@ from sklearn.preprocessing import (
 from sklearn.tree import DecisionTreeClassifier
 from support.strategies import thorough
 
-from maxent.api.releases.convert import convert
-from maxent.api.releases.predict import predict
+from maxent.api.convert import convert
+from maxent.api.predict import predict
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.scikit_learn.pipelines.undo import release_of
+from maxent.models.formats.scikit_learn.pipelines import release_of
 from maxent.models.release import Release
 from maxent.models.tables.frame import from_pandas
 from maxent.models.tables.qi_table import read_qi

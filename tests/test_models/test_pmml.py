@@ -10,8 +10,8 @@ import pytest
 from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reading, reader_of
 from maxent.models.trees.predict import predict, predict_proba
 

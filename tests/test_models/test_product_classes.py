@@ -8,19 +8,13 @@ import pandas as pd
 import pytest
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
+from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.typed.document import read_typed
-from maxent.models.of_target import of_target
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.release import Target
-from maxent.models.tables.columns.product_classes import (
-    joined_name,
-    marginal,
-    part_codes,
-    product_classes,
-    product_target,
-)
+from maxent.models.tables.classes import joined_name, marginal, part_codes, product_classes, product_target
 from maxent.models.tables.training import read_training
+from maxent.models.trees.restate import of_target
 
 PEOPLE = pd.DataFrame(
     {

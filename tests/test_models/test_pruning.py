@@ -9,7 +9,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from support.strategies import Case, Style, cases, populations, thorough
 
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release

@@ -11,9 +11,8 @@ import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.published_records import read_published
 from maxent.models.reading import Reader, Reading
-from maxent.models.records.coverage import covering_pairs
-from maxent.models.records.generalized_table import GeneralizedTable, covering, hulls
 from maxent.models.release import Attribute, Target
+from maxent.models.tables.generalized_records import GeneralizedTable, covering, covering_pairs, hulls
 from maxent.models.tables.training import Training
 
 NAMES = ("a|b", "a", "b\\", "|", "\\|", "4-5", "-4", "1e3", " x ", '"', "Ä,", "None")

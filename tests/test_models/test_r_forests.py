@@ -8,8 +8,8 @@ import pytest
 from support.models import read_model
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader, Reading
 from maxent.models.trees.predict import predict, predict_proba
 

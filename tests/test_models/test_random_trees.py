@@ -11,19 +11,17 @@ from support.anonymity import training_of
 from support.strategies import Draw, People, leaves_of, populations, thorough
 
 from maxent import privacy
-from maxent.models.defenses.random_trees import counts as random_counts
-from maxent.models.defenses.random_trees.guarantee import Guarantee, guarantee
-from maxent.models.defenses.random_trees.parameters import RandomTrees
-from maxent.models.defenses.random_trees.trees import draw, draw_batches, random_trees
-from maxent.models.defenses.random_trees.votes import vote_shares
+from maxent.models.defenses import random_trees as random_counts
+from maxent.models.defenses.accounting import Guarantee, RandomTrees, guarantee
+from maxent.models.defenses.random_trees import draw, draw_batches, random_trees, vote_shares
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains
 from maxent.models.tables.training import Training
+from maxent.models.trees.places import assign
 from maxent.models.trees.predict import predict_columns, predict_proba
-from maxent.models.trees.routing import assign
 
 RANGES = {f"{letter}{i}": (-2.0, 4.0) for letter in "AP" for i in range(4)}
 

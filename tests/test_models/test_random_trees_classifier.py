@@ -14,10 +14,8 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from maxent.models.defenses import KAnonRandomTreesClassifier
-from maxent.models.defenses.random_trees.guarantee import guarantee
-from maxent.models.defenses.random_trees.parameters import RandomTrees
-from maxent.models.defenses.random_trees.trees import random_trees
-from maxent.models.defenses.random_trees.votes import vote_shares
+from maxent.models.defenses.accounting import RandomTrees, guarantee
+from maxent.models.defenses.random_trees import random_trees, vote_shares
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute
 from maxent.models.tables.domains import read_domains

@@ -17,7 +17,7 @@ from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
-from maxent.models.formats.maxent_json.typed.document import read_typed
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document, save_release
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import Reading

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from maxent.models.formats.conversion import Wanted
 from maxent.models.formats.registry import convert_model
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader
 
 DEPTH = 13

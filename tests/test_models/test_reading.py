@@ -14,14 +14,12 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.write import save_release
 from maxent.models.formats.published_records import read_published
 from maxent.models.formats.registry import load_release
-from maxent.models.reading import NA, NOTHING, Reader, Reading
+from maxent.models.reading import NA, NOTHING, Reader, Reading, cleaned, folded
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
-from maxent.models.text.spelling import cleaned, folded
-from maxent.models.trees.accuracy import read_cases
-from maxent.models.trees.predict import predict
+from maxent.models.trees.predict import predict, read_cases
 
 STRIP, EXACT = Reading(text="strip"), Reading(text="exact")
 RELEASE = Release(Target("y", ("low", "high")), (Attribute("job", values=("clerk", "café")),), ())
@@ -222,8 +220,7 @@ def test_generalised_records_are_read_like_the_table():
 
 
 def test_estimators_read_as_asked():
-    from maxent.models.defenses.kadet.estimator import KADETClassifier
-    from maxent.models.defenses.pruned_trees import ParentPrunedTree
+    from maxent.models.defenses.estimators import KADETClassifier, ParentPrunedTree
 
     X = pd.DataFrame({"job": ["a", "a ", "b", "b"] * 5})
     y = ["low", "high", "low", "low"] * 5

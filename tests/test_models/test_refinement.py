@@ -8,12 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.strategies import cases, populations, thorough
 
+from maxent.models.out_of_core import descent as out_of_core_descent
+from maxent.models.out_of_core import runs
+from maxent.models.out_of_core.descent import LOST, descent_of, numbered, steps_of
+from maxent.models.out_of_core.runs import Lost, cells_of, columns_of, packing_of
 from maxent.models.release import Attribute, Branch, Node, Tree
-from maxent.models.tables.parts import forest, refinement
-from maxent.models.tables.parts.descent import LOST, descent_of, numbered
-from maxent.models.tables.parts.forest import steps_of
-from maxent.models.tables.parts.refinement import Lost, cells_of, columns_of
-from maxent.models.tables.parts.runs import packing_of
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.trees.places import number_places
 
@@ -50,9 +49,9 @@ def check_cells(data):
     trees = compiled(case.release.trees, table.attributes, table.levels)
     leaves = np.column_stack([descent(table.codes)[0] for descent, _ in trees])
     with (
-        mock.patch.object(forest, "BLOCK", data.draw(st.integers(1, 70))),
-        mock.patch.object(forest, "LOOK", data.draw(st.integers(1, 3))),
-        mock.patch.object(refinement, "_FITS", data.draw(st.sampled_from([1, 2000, 2**62]))),
+        mock.patch.object(out_of_core_descent, "BLOCK", data.draw(st.integers(1, 70))),
+        mock.patch.object(out_of_core_descent, "LOOK", data.draw(st.integers(1, 3))),
+        mock.patch.object(runs, "_REFINEMENT_FITS", data.draw(st.sampled_from([1, 2000, 2**62]))),
     ):
         for (_, steps), leaf in zip(trees, leaves.T, strict=True):
             np.testing.assert_array_equal(steps(columns_of(words, packing)), leaf)

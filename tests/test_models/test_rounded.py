@@ -14,21 +14,21 @@ from support.soundness import check
 from support.strategies import Style, cases, roundings, thorough
 
 from maxent.models.defenses import ERPTreeClassifier, KADETClassifier, LeafPrunedTree, OptimalSubtree, ParentPrunedTree
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.estimators import PlainTree
 from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
-from maxent.models.defenses.pruned_trees import PlainTree
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.models.formats.maxent_json.typed.document import read_typed
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
-from maxent.models.rounding.round_counts import round_counts, rounded_numbers
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.reidentification import measure_risk
 from maxent.models.trees.restate import restate
+from maxent.models.trees.rounding import round_counts, rounded_numbers
 
 DOCUMENT = release_document(
     "Y",

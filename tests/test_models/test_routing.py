@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from support.strategies import Case, cases, leaves_of, populations, thorough
 
 from maxent.models.release import Attribute, Branch, Node, Tree
-from maxent.models.trees.places import number_places
-from maxent.models.trees.routing import assign, divided
+from maxent.models.trees.places import assign, divided, number_places
 
 
 @thorough(60)

@@ -22,8 +22,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Boosting, Release
-from maxent.models.trees.ensembles import linked
-from maxent.models.trees.predict import places_of, predict, predict_proba, read_columns
+from maxent.models.trees.predict import linked, places_of, predict, predict_proba, read_columns
 
 Labels = npt.NDArray[Any]
 

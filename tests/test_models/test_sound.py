@@ -12,7 +12,7 @@ from support.strategies import cases, thorough
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.models.formats.maxent_json.typed.document import read_typed
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Release

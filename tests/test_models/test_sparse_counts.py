@@ -11,13 +11,13 @@ import pytest
 from support.documents import release_document
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.columns import FEW_CLASSES, LIMIT, SparseCounts, complete_counts, positive_counts, total_count
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.formats.registry import load_release
-from maxent.models.sparse_counts import FEW_CLASSES, LIMIT, SparseCounts, complete_counts, positive_counts, total_count
 
 
 def document(n: int, *, inner: bool = False, size: int = 3) -> dict:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from maxent.models.files.spreadsheet_formulas import guarded, is_formula, unguarded
+from maxent.models.files.result_files import guarded, is_formula, unguarded
 
 ALPHABET = "=+-@'a;,|\t\r\n 15.e\"\uff1d\uff0b"
 

@@ -5,11 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from maxent.models.defenses import stated as module
+from maxent.models.defenses import registry as module
 from maxent.models.defenses.method import Stated
-from maxent.models.defenses.pruning_methods import Plain
-from maxent.models.defenses.registry import method_names
-from maxent.models.defenses.stated import stated
+from maxent.models.defenses.pruning import Plain
+from maxent.models.defenses.registry import method_names, stated
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Defense
 

@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from support.strategies import thorough
 
-from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
+from maxent.models.trees.places import less_than, single_at_most, single_less_than
 
 NUMBERS = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False),

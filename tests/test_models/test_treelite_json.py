@@ -10,7 +10,7 @@ import pytest
 from support.models import read_model, reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.conversion import Converted
+from maxent.models.formats.release_reader import Converted
 from maxent.models.trees.predict import predict_proba
 
 

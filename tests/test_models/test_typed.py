@@ -9,21 +9,19 @@ import numpy as np
 import pytest
 from fuzz import releases
 
-from maxent.api.adversary.audit import audit
-from maxent.models.columns import Columns
+from maxent.api.audit import audit
+from maxent.models.columns import Columns, SparseCounts
 from maxent.models.errors import InvalidInput
 from maxent.models.files.json_files import json_object
-from maxent.models.formats.maxent_json import read
+from maxent.models.formats.assemble import packed
+from maxent.models.formats.maxent_json import read, typed
+from maxent.models.formats.maxent_json import typed as written
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import parse
-from maxent.models.formats.maxent_json.typed import document as typed
-from maxent.models.formats.maxent_json.typed import nodes as written
-from maxent.models.formats.maxent_json.typed.sound import is_sound
-from maxent.models.formats.packing import packed
+from maxent.models.formats.maxent_json.typed import is_sound
 from maxent.models.formats.registry import load_release
 from maxent.models.nodes import Nodes, attributes_of, links_of, nodes_at, state_scores, statements_of
-from maxent.models.release_content import Node
-from maxent.models.sparse_counts import SparseCounts
+from maxent.models.release import Node
 
 
 def carefully(data):

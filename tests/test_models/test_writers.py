@@ -23,10 +23,10 @@ from support.strategies import cases, thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.releases.predict import predict
+from maxent.api.predict import predict
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.writers.registry import WRITERS
 from maxent.models.release import Boosting
-from maxent.models.writers.registry import WRITERS
 
 EXAMPLES = sorted(Path(__file__).parents[2].glob("examples/*/tree.json"))
 RELEASE = {

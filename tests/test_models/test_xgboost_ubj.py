@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from maxent.models.errors import InvalidInput
-from maxent.models.files.ubjson import read_ubjson_object
-from maxent.models.formats.conversion import Wanted
+from maxent.models.formats.boosting.xgboost_ubj import read_ubjson_object
 from maxent.models.formats.registry import convert_model, reader_for
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader
 
 SEED = Path(__file__).parents[1] / "fuzz" / "seeds" / "xgboost-json.json"

@@ -8,8 +8,8 @@ import pytest
 from test_real.instances import ADULT, EDUCATION_QI, table
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.induction.inducers import id3
 from maxent.models.release import Impurity, Release

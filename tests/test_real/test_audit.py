@@ -8,8 +8,8 @@ from sklearn.model_selection import train_test_split
 from test_real.instances import INCOME_QI, NURSERY_QI, data_folder, table
 
 import maxent
-from maxent.api.adversary.audit import audit_release
-from maxent.models.defenses.leaf_pruning import prune_leaf
+from maxent.api.audit import audit_release
+from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.induction.inducers import cart
 
 NUMERIC = ["age", "fnlwgt", "education-num", "capital-gain", "capital-loss", "hours-per-week"]

@@ -11,8 +11,8 @@ from papers.zhu_2010 import page, protocol, published, study
 from support.paths import ROOT
 from test_real.instances import data_folder
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.tables.truth_and_facts import read_truth
 
 

@@ -6,14 +6,13 @@ import pytest
 from papers.yang_2019 import mondrian
 from test_real.instances import CONTRACEPTIVE_QI, data_folder, table
 
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.records.generalize import tiered, uniform
-from maxent.models.records.generalized_table import covering
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.generalization import tiered, uniform
+from maxent.models.induction.inducers import Growth, induce
+from maxent.models.tables.generalized_records import covering
 from maxent.models.tables.training import read_training
+from maxent.models.trees.places import assign
 from maxent.models.trees.reidentification import ranges_of
-from maxent.models.trees.routing import assign
 
 KS = (10, 20, 30)
 CATEGORICAL = ["isMuslim", "isNotWorking", "husband_occupation", "isNotExposedToMedia"]

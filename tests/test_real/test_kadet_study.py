@@ -12,9 +12,9 @@ from papers.tables import fill
 from support.paths import ROOT
 from test_real.instances import data_folder
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.residuals import Evaluator
-from maxent.models.defenses.kadet.parameters import Kadet
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.defenses.kadet import Kadet
 from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import read_truth

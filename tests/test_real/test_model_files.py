@@ -19,13 +19,11 @@ import pandas as pd
 import pytest
 
 from maxent.models.errors import MaxentError
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.proof import counts_in_leaves
+from maxent.models.formats.proof import counts_in_leaves, read_training
 from maxent.models.formats.registry import convert_model
-from maxent.models.formats.training_columns import read_training
+from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader
-from maxent.models.trees.ensembles import states_shares
-from maxent.models.trees.predict import places_of, predict, predict_proba, read_columns
+from maxent.models.trees.predict import places_of, predict, predict_proba, read_columns, states_shares
 
 FOLDER = Path(os.environ.get("MAXENT_DATA", "/nonexistent")) / "models"
 PAGE = Path(__file__).with_name("model_files.md")

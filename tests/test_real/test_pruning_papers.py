@@ -29,7 +29,7 @@ from support.paths import ROOT
 from test_real.instances import data_folder
 
 import maxent
-from maxent.models.defenses.leaf_pruning import prune_parent
+from maxent.models.defenses.pruning import prune_parent
 
 PRINTED = {"exact", "cut off", "twice"}
 

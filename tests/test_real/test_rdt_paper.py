@@ -14,12 +14,11 @@ from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent import privacy
-from maxent.models.defenses.random_trees.parameters import RandomTrees
-from maxent.models.defenses.random_trees.trees import random_trees
-from maxent.models.defenses.random_trees.votes import predict_votes
+from maxent.models.defenses.accounting import RandomTrees
+from maxent.models.defenses.random_trees import predict_votes, random_trees
 from maxent.models.errors import InvalidInput
 from maxent.models.tables.domains import Domains
-from maxent.models.trees.accuracy import cases_of, score
+from maxent.models.trees.predict import cases_of, score
 
 TREES = 10
 

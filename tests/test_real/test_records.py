@@ -7,11 +7,10 @@ from support.strategies import People
 from test_real.test_erp_paper import adult, contraceptive
 
 import maxent
-from maxent.api.adversary.audit_records import audit_records
-from maxent.constraints.residuals import Evaluator
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.records.generalize import tiered
+from maxent.api.attack import audit_records
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.defenses.generalization import tiered
+from maxent.models.induction.inducers import Growth, induce
 
 
 def people_of(training):

@@ -5,12 +5,11 @@ import pytest
 from test_solvers.test_overlap import counted
 
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.dual import overlapping
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import DualPoint, minimise
-from maxent.solvers.dual.overlapping import binding_rows
-from maxent.solvers.dual.overlapping.binding_rows import minimise_binding
-from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
+from maxent.solvers.dual.overlapping import minimise_binding, minimise_overlapping
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -22,7 +21,7 @@ def test_few_rows_give_the_answer_of_all(seed: int, monkeypatch: pytest.MonkeyPa
         sizes.append(len(some.lower))
         return minimise(some, *rest)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(binding_rows, "minimise", counting)
+    monkeypatch.setattr(overlapping, "minimise", counting)
     kept: list[FloatArray] = []
     found = minimise_binding(problem, 1e-9, Clock(), lambda y, masses: kept.append(y))
     assert found.residual <= 1e-9

@@ -4,11 +4,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxent.solvers.clock import Clock
-from maxent.solvers.dual import block_factors
-from maxent.solvers.dual.block_factors import Blocks
-from maxent.solvers.dual.conjugate_gradients import solve_by_conjugate_gradients
+from maxent.solvers.control import Clock
+from maxent.solvers.dual import newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import Blocks, solve_by_conjugate_gradients
 
 
 def random_rows(n_rows: int, n: int, seed: int = 0) -> sparse.csr_matrix:
@@ -30,8 +29,8 @@ def test_blocks_are_the_rows_that_share_masses() -> None:
 @pytest.mark.parametrize("small", [0, 2_000])
 @pytest.mark.parametrize(("n_rows", "n"), [(6, 30), (30, 6)])
 def test_it_solves_with_the_blocks(monkeypatch: pytest.MonkeyPatch, n_rows: int, n: int, small: int) -> None:
-    monkeypatch.setattr(block_factors, "SMALL", small)  # 0: by masses, where these are fewer
-    monkeypatch.setattr(block_factors, "RIDGE", 1e-9)
+    monkeypatch.setattr(newton, "SMALL", small)  # 0: by masses, where these are fewer
+    monkeypatch.setattr(newton, "RIDGE", 1e-9)
     matrix = random_rows(n_rows, n)
     variance = np.random.default_rng(1).uniform(0.1, 5.0, n)
     dense = (matrix @ sparse.diags_array(variance) @ matrix.T).toarray()

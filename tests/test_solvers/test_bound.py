@@ -8,23 +8,20 @@ from hypothesis import given
 from support.programs import private, public, whole
 from support.strategies import SURE, cases, populations, thorough, true_masses
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.implicit_equalities import restrict
-from maxent.constraints.lifting.lift import lift
-from maxent.constraints.lifting.lifted_program import tangents
+from maxent.api.estimate import compile_release
+from maxent.constraints.lifting import lift, restrict, tangents
 from maxent.constraints.presolve.merge import Part, known_totals, needed, unmerged
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.impurity_numpy import PHI
+from maxent.constraints.program.residuals import Evaluator
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 from maxent.solvers.dual.bound import entropy_bound, gap, relaxed_optimum
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
-from maxent.solvers.solution import Stop
 
 # Releases whose internal constraints are convex and exclude the answer without them.
 CONVEX = {

@@ -10,19 +10,26 @@ from support.symmetric import grown
 from test_solvers.test_divergence_proof import solved
 from test_solvers.test_priced_bound import IMPURITIES, random_masses
 
-from maxent.solvers.bounds.boxes import bounds, search
-from maxent.solvers.bounds.boxes.bounds import bounded
-from maxent.solvers.bounds.boxes.entropies import bending, flat_enough, shares_left
-from maxent.solvers.bounds.boxes.frontier import Boxes
-from maxent.solvers.bounds.boxes.lagrangians import Lagrangians
-from maxent.solvers.bounds.boxes.looked import Looked, looked_at
-from maxent.solvers.bounds.boxes.reach import Reach, narrowed
-from maxent.solvers.bounds.boxes.search import _parts, _search, lacking_in_boxes
-from maxent.solvers.bounds.boxes.setting import Setting
-from maxent.solvers.bounds.divergence.answer import answer
-from maxent.solvers.bounds.divergence.ball import Ball
-from maxent.solvers.bounds.prices import affordable
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.gap import branch_and_bound
+from maxent.solvers.gap.branch_and_bound import (
+    Boxes,
+    Lagrangians,
+    Looked,
+    Reach,
+    Setting,
+    _parts,
+    _search,
+    bending,
+    bounded,
+    flat_enough,
+    lacking_in_boxes,
+    looked_at,
+    narrowed,
+    shares_left,
+)
+from maxent.solvers.gap.divergence import Ball, answer
+from maxent.solvers.gap.lagrangian import affordable
 
 
 @cache
@@ -171,7 +178,7 @@ def test_a_search_that_ends_early_says_what_its_worst_box_lacks():
     lacks = []
     for most in (1, 60, 200):
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(search, "PASSES", (search.Pass(0.0, most, 1e9, 1),))
+            patch.setattr(branch_and_bound, "PASSES", (branch_and_bound.Pass(0.0, most, 1e9, 1),))
             lacks.append(lacking_in_boxes(program, point, Clock()))
     assert lacks[0] >= lacks[1] > lacks[2] > 0
     assert lacking_in_boxes(program, point, Clock(0.0)) == np.inf
@@ -179,10 +186,10 @@ def test_a_search_that_ends_early_says_what_its_worst_box_lacks():
 
 def test_what_has_no_number_has_no_bound(monkeypatch):
     setting, boxes, _, _ = masses_in_boxes("gini", np.random.default_rng(8), 0.5)
-    monkeypatch.setattr(bounds, "_solved", lambda system, right: np.full_like(right, np.nan))
+    monkeypatch.setattr(branch_and_bound, "_solved", lambda system, right: np.full_like(right, np.nan))
     found = bounded(setting, boxes.low, boxes.high, None, setting.price, boxes.near)
     assert (np.isfinite(found.most)).all()  # of the start alone
-    assert _search(setting, search.Pass(0.0, 3, 1e9, 1), Clock()) > 0
+    assert _search(setting, branch_and_bound.Pass(0.0, 3, 1e9, 1), Clock()) > 0
 
 
 @pytest.mark.parametrize("impurity", IMPURITIES)

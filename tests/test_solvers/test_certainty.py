@@ -15,22 +15,20 @@ from support.programs import public as grown
 from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.lifting.lift import lift
+from maxent.api.estimate import compile_release
+from maxent.constraints.lifting import lift
 from maxent.constraints.presolve.merge import Part, known_totals, merge
-from maxent.constraints.program import Linear, Program, Regions
-from maxent.constraints.residuals import InternalRows
+from maxent.constraints.program.program import Linear, Program, Regions
+from maxent.constraints.program.residuals import InternalRows
 from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
-from maxent.solvers import clock
+from maxent.solvers import control
+from maxent.solvers.certainty import linear as certainty_linear
 from maxent.solvers.certainty.bounds import whole
-from maxent.solvers.certainty.convex.comparisons import ConvexComparisons
-from maxent.solvers.certainty.levels import level_names
-from maxent.solvers.certainty.linear import search
-from maxent.solvers.certainty.linear.duality import Feasible
-from maxent.solvers.certainty.linear.warm import WarmProgram
-from maxent.solvers.certainty.prove import prove
-from maxent.solvers.clock import Clock
+from maxent.solvers.certainty.convex import ConvexComparisons
+from maxent.solvers.certainty.levels import level_names, prove
+from maxent.solvers.certainty.linear import Feasible, WarmProgram
+from maxent.solvers.control import Clock
 
 FloatArray = npt.NDArray[np.float64]
 small = populations(rows=(2, 16), public=(1, 3), private=(0, 1), classes=(2, 3))
@@ -319,10 +317,10 @@ def test_prices_prove_that_leaves_contradict_each_other() -> None:
 
 
 def test_a_search_that_takes_long_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "LONG", 0.0)
-    monkeypatch.setattr(search, "WORTHWHILE", 2.0)
+    monkeypatch.setattr(control, "LONG", 0.0)
+    monkeypatch.setattr(certainty_linear, "WORTHWHILE", 2.0)
     heard: list[str] = []
-    with clock.hearing(heard.append):
+    with control.hearing(heard.append):
         prove(overlapping(), "linear", Clock())
     assert len(heard) == 1
     assert "may need a linear program each" in heard[0]

@@ -14,22 +14,19 @@ import numpy as np
 import pytest
 from support.programs import private, public, whole
 
-from maxent.constraints.lifting.implicit_equalities import restrict
-from maxent.models.files.scratch import scratch
-from maxent.solvers import apart as apart_module
-from maxent.solvers import clock as clock_module
-from maxent.solvers.apart import Crashed, apart
+from maxent.constraints.lifting import restrict
+from maxent.models.files.output import scratch
+from maxent.solvers import control as clock_module
+from maxent.solvers import workers as apart_module
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_run
-from maxent.solvers.backends.auto import AutoBackend, for_ipopt
-from maxent.solvers.backends.ipopt_ import _polished
+from maxent.solvers.backends.ipopt_ import PyomoDerivatives, _polished
 from maxent.solvers.backends.ipopt_run import run
-from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
-from maxent.solvers.clock import GRACE, Clock, OutOfTime, in_time
-from maxent.solvers.copies import WorkerLost
+from maxent.solvers.backends.registry import AutoBackend, for_ipopt
+from maxent.solvers.control import GRACE, Clock, OutOfTime, Stop, in_time
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.newton import projection
-from maxent.solvers.solution import Stop
+from maxent.solvers.newton import quadratic_model
+from maxent.solvers.workers import Crashed, WorkerLost, apart
 
 PATIENT = 30.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 
@@ -99,7 +96,7 @@ def test_work_that_does_not_look_at_the_clock_is_left_behind():
 
 ENDING = """
 import atexit, threading, time
-from maxent.solvers.clock import end_process
+from maxent.solvers.control import end_process
 
 class Held:
     def __del__(self):
@@ -120,7 +117,7 @@ def test_a_process_ends_in_order_and_is_not_taken_down_around_threads():
 
 LEAVING = """
 import time
-from maxent.solvers.clock import Clock, in_time
+from maxent.solvers.control import Clock, in_time
 
 def work():
     time.sleep(1.0)
@@ -243,8 +240,8 @@ def test_so_are_the_solvers_that_it_has_started_and_its_folders():
 WAITING = f"""
 import sys
 sys.path.insert(0, {str(Path(__file__).parents[1])!r})
-from maxent.solvers.apart import apart
-from maxent.solvers.clock import Clock
+from maxent.solvers.workers import apart
+from maxent.solvers.control import Clock
 from test_solvers.test_clock import with_a_solver
 
 apart(with_a_solver, (), Clock(), lambda told: print(told[0], flush=True))
@@ -317,10 +314,10 @@ def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
     rows, masses, wanted = rng.standard_normal((6, 40)), rng.random(40), rng.random(6)
     rows = np.vstack([rows, rows[0]])  # dependent
     wanted = np.append(wanted, wanted[0])
-    for solve in (projection._decomposed, projection._iterated):
+    for solve in (quadratic_model._decomposed, quadratic_model._iterated):
         weights = solve(rows, masses, wanted, Clock())
         np.testing.assert_allclose(rows @ (masses * (weights @ rows)), wanted, atol=1e-5)
-    assert not projection._iterated(rows, masses, wanted, Clock(-10.0)).any()
+    assert not quadratic_model._iterated(rows, masses, wanted, Clock(-10.0)).any()
 
 
 # --- Which back end suits a program ----------------------------------------------------------------------------

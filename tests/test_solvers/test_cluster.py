@@ -21,12 +21,12 @@ from support.studies import STUDY, people, write_study
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.adversary import estimate as engine
-from maxent.html_report.provenance import shown_command
+from maxent.api import estimate as engine
 from maxent.models.errors import InvalidInput, MissingExtra
-from maxent.solvers import threads
+from maxent.results.html_report.provenance import shown_command
+from maxent.solvers import workers
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.solve import dask_cluster as cluster
 from maxent.studies.points import TIMES
 from maxent.studies.running import run_all
@@ -41,15 +41,15 @@ def test_memory_is_kept_during_a_call_where_the_library_gives_it_back_at_once(mo
     monkeypatch.setattr(ctypes, "CDLL", lambda name: library)
     told = [(-1, 1 << 30), (-3, 1 << 25), "call", (-1, 65536), (-3, 1 << 17), 0]
     for kept, expected in ((None, ["call"]), ("65536", told)):
-        threads._library.cache_clear()
-        monkeypatch.delenv(threads.KEEPING, raising=False)
+        workers._library.cache_clear()
+        monkeypatch.delenv(workers.KEEPING, raising=False)
         if kept is not None:
-            monkeypatch.setenv(threads.KEEPING, kept)
-        with threads.memory_kept():
+            monkeypatch.setenv(workers.KEEPING, kept)
+        with workers.memory_kept():
             done.append("call")
         assert done == expected
         done.clear()
-    threads._library.cache_clear()
+    workers._library.cache_clear()
 
 
 POINTS = (

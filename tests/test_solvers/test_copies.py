@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from maxent.solvers.copies import Copies, WorkerLost, can_fork, nothing
 from maxent.solvers.solve.dask_cluster import _sharing
+from maxent.solvers.workers import Copies, WorkerLost, can_fork, nothing
 
 
 @pytest.mark.slow

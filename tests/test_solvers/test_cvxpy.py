@@ -15,20 +15,17 @@ from support.programs import private, public, whole
 from support.strategies import Style, cases, populations, thorough
 
 import maxent
-from maxent.constraints.lifting.lifted_program import LiftedProgram
+from maxent.constraints.lifting import LiftedProgram
 from maxent.models.errors import MissingExtra, UnreliableResult
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.results.reliability import warn_unreliable
-from maxent.solvers import apart
+from maxent.results.solved import warn_unreliable
+from maxent.solvers import workers
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import Clock
-from maxent.solvers.conic.convex_concave import NO_SLACK, convex_concave
-from maxent.solvers.conic.model import ConicModel
-from maxent.solvers.conic.rows import cvxpy_module, no_word_of_missing_solvers
+from maxent.solvers.conic.model import NO_SLACK, ConicModel, convex_concave, cvxpy_module, no_word_of_missing_solvers
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.solution import Stop
 
 OPTIONS = Options()
 
@@ -233,7 +230,7 @@ def test_what_is_large_is_solved_the_same_in_a_process(monkeypatch):
     (start,) = starts(program, part, 1)
     options = replace(OPTIONS, clock=Clock(600.0))
     here = CvxpyBackend().solve(part.program, start, options)
-    monkeypatch.setattr(apart, "LARGE", 0)
+    monkeypatch.setattr(workers, "LARGE", 0)
     there = CvxpyBackend().solve(part.program, start, options)
     assert (there.stop, there.iterations) == (here.stop, here.iterations)
     np.testing.assert_allclose(there.point, here.point, atol=1e-6)
@@ -251,8 +248,8 @@ def test_a_process_that_has_to_be_ended_leaves_its_last_point(monkeypatch, told)
             heard(found)
         clock.interrupt()
 
-    monkeypatch.setattr(apart, "LARGE", 0)
-    monkeypatch.setattr(apart, "apart", ended)
+    monkeypatch.setattr(workers, "LARGE", 0)
+    monkeypatch.setattr(workers, "apart", ended)
     solution = CvxpyBackend().solve(part.program, start, replace(OPTIONS, clock=clock))
     assert solution.stop is Stop.INTERRUPTED
     assert np.array_equal(solution.point, found) if told else solution.point is None

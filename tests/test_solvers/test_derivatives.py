@@ -11,13 +11,12 @@ from support.programs import private, public, whole
 
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_
+from maxent.solvers.backends.ipopt_ import PyomoDerivatives
 from maxent.solvers.backends.ipopt_run import run
-from maxent.solvers.backends.pyomo_derivatives import PyomoDerivatives
 from maxent.solvers.backends.pyomo_model import build_model
-from maxent.solvers.clock import Clock
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.registry import load_backend
-from maxent.solvers.solution import Stop
 
 CASES = {
     "gini": lambda: public("gini"),

@@ -13,24 +13,18 @@ from test_solvers.test_bound import middle
 from test_solvers.test_priced_bound import IMPURITIES, drawn, random_masses
 
 import maxent
-from maxent.constraints.impurity_numpy import PHI
-from maxent.constraints.lifting.elimination import eliminate
+from maxent.constraints.lifting import eliminate
+from maxent.constraints.program.impurity_numpy import PHI
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.bounds.boxes import search
-from maxent.solvers.bounds.boxes.search import lacking_in_boxes
-from maxent.solvers.bounds.divergence.answer import answer
-from maxent.solvers.bounds.divergence.ball import Ball
-from maxent.solvers.bounds.divergence.curvature import Curved, curved
-from maxent.solvers.bounds.divergence.multipliers import Rows
-from maxent.solvers.bounds.divergence.nonnegative import nonnegative
-from maxent.solvers.bounds.divergence.ordered import _alike, ordered
-from maxent.solvers.bounds.divergence.proof import lacking
-from maxent.solvers.bounds.gap import gap, priced_bound
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax, relaxed_once
+from maxent.solvers.gap import branch_and_bound
+from maxent.solvers.gap.bound import gap, priced_bound
+from maxent.solvers.gap.branch_and_bound import lacking_in_boxes
+from maxent.solvers.gap.divergence import Ball, Curved, Rows, _alike, answer, curved, lacking, nonnegative, ordered
 from maxent.solvers.solve.finish import finished
 
 
@@ -101,7 +95,7 @@ def test_where_a_ball_is_too_large_boxes_do(monkeypatch):
     release, frame = drawn(123)
     found = maxent.estimate(release, frame.drop(columns="X"), starts=1)
     assert found.certificate == "global"
-    monkeypatch.setattr(search, "PASSES", ())
+    monkeypatch.setattr(branch_and_bound, "PASSES", ())
     assert maxent.estimate(release, frame.drop(columns="X"), starts=1).outcome.duality_gap > 5e-6
 
 
@@ -127,13 +121,13 @@ def test_boxes_prove_what_has_masses_of_nearly_0(monkeypatch):
     release, people = random_problem(111)
     found = maxent.estimate(release, people)
     assert found.certificate == "global"
-    monkeypatch.setattr(search, "PASSES", ())
+    monkeypatch.setattr(branch_and_bound, "PASSES", ())
     assert maxent.estimate(release, people).outcome.duality_gap > 1e-5
 
 
 @pytest.mark.parametrize("boxes", [1, 8])
 def test_no_start_leads_to_more_than_boxes_leave(boxes, monkeypatch):
-    monkeypatch.setattr(search, "PASSES", (search.Pass(0.0, boxes, 1e9, 1),))
+    monkeypatch.setattr(branch_and_bound, "PASSES", (branch_and_bound.Pass(0.0, boxes, 1e9, 1),))
     program = whole(*random_problem(111))[1].program
     points = solved(program, 3)
     most = max(entropy for entropy, _ in points)

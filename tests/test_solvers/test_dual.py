@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 from support.strategies import thorough
 
-from maxent.solvers.cholesky import cholesky
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.derivatives import cholesky
 from maxent.solvers.dual import linear_entropy, newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise, multipliers_at

@@ -11,11 +11,11 @@ from support.enumerated import enumerated
 from support.programs import public
 from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.program import Program
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.program import Program
 from maxent.solvers.certainty.exchange import perhaps_certain
-from maxent.solvers.certainty.prove import prove
-from maxent.solvers.clock import Clock
+from maxent.solvers.certainty.levels import prove
+from maxent.solvers.control import Clock
 
 IntArray = npt.NDArray[np.int64]
 

@@ -8,10 +8,10 @@ from scipy import sparse
 from scipy.optimize import linprog
 from test_solvers.test_overlap import counted
 
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.overlapping.face import PROVED, find_face
+from maxent.solvers.dual.overlapping import PROVED, find_face
 
 
 def largest_masses(problem: LinearEntropy) -> np.ndarray:

@@ -6,21 +6,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from maxent.api.adversary.estimate import compile_release
-from maxent.constraints.program import Program
-from maxent.constraints.residuals import Evaluator
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.arrays import FloatArray
-from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.backend import Options
-from maxent.solvers.clock import Clock, keep, keeping
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.control import Clock, Stop, keep, keeping
 from maxent.solvers.dual import linear_entropy
-from maxent.solvers.registry import load_backend
-from maxent.solvers.solution import Stop
-from maxent.solvers.solve import fitted_cells
-from maxent.solvers.solve.driver import solve_program
-from maxent.solvers.solve.fitted_cells import FEW, nearer
-from maxent.solvers.solve.pieces import uniform_answer
+from maxent.solvers.solve import driver
+from maxent.solvers.solve.driver import FEW, nearer, solve_program, uniform_answer
 
 CLASSES = [f"c{i:02}" for i in range(16)]
 
@@ -93,8 +90,8 @@ def test_it_is_as_near_as_what_there_was_and_as_a_few_sweeps_of_it_and_of_the_un
 def test_the_best_round_is_kept_and_not_the_last(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     rounds = swept(program, uniform_answer(program))
     good, best, worse = next(rounds), fitted_long(program), far_off(program)
-    told = iter([good, best, worse] + [worse] * fitted_cells.ROUNDS * 2)
-    monkeypatch.setattr(fitted_cells, "_round", lambda *of: (next(told).copy(), 1.0))
+    told = iter([good, best, worse] + [worse] * driver.ROUNDS * 2)
+    monkeypatch.setattr(driver, "_round", lambda *of: (next(told).copy(), 1.0))
     found = nearer(program, Evaluator(program), uniform_answer(program), 1e-9, lambda: False)
     np.testing.assert_array_equal(found, best)
 

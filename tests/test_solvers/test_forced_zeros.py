@@ -9,13 +9,13 @@ from support.programs import public, whole
 from support.small import start
 
 import maxent
-from maxent.constraints.lifting.implicit_equalities import Restricted
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.lifting import Restricted
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.induction.inducers import id3
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backends import newton_
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.forced_zeros import NEARLY, with_forced_zeros

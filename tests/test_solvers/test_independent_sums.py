@@ -8,11 +8,10 @@ from scipy import sparse
 from test_solvers.test_overlap import counted
 
 from maxent.models.arrays import FloatArray
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.dual import overlapping
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-from maxent.solvers.dual.overlapping import independent_sums, minimise
-from maxent.solvers.dual.overlapping.independent_sums import independent_rows
-from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
+from maxent.solvers.dual.overlapping import independent_rows, minimise_overlapping
 
 
 def without_totals(problem: LinearEntropy) -> FloatArray:
@@ -71,14 +70,14 @@ def test_a_few_that_others_imply_are_left_out_too() -> None:
     problem, _ = counted(0, trees=2)
     found = independent_rows(problem, Clock())
     assert found is not None
-    assert independent_sums.SHARE * len(problem.lower) < len(found.rows) < len(problem.lower)
+    assert overlapping.SHARE * len(problem.lower) < len(found.rows) < len(problem.lower)
     assert independent_rows(problem, Clock(), few=0) is None
 
 
 def test_with_too_many_all_stay_and_the_answer_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     problem, _ = counted(3, trees=6)
     usual = minimise_overlapping(problem, 1e-10, Clock())
-    monkeypatch.setattr(minimise, "independent_rows", lambda problem, clock: None)
+    monkeypatch.setattr(overlapping, "independent_rows", lambda problem, clock: None)
     whole = minimise_overlapping(problem, 1e-10, Clock())
     assert max(usual.residual, whole.residual) <= 1e-8
     np.testing.assert_allclose(usual.masses, whole.masses, atol=1e-7)

@@ -7,14 +7,12 @@ import pytest
 from test_solvers.test_face import largest_masses
 from test_solvers.test_overlap import counted
 
-from maxent.solvers.cholesky import cholesky_in_place
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
+from maxent.solvers.derivatives import cholesky_in_place
+from maxent.solvers.dual import overlapping
+from maxent.solvers.dual import overlapping as face_module
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-from maxent.solvers.dual.overlapping import face as face_module
-from maxent.solvers.dual.overlapping import interior_point
-from maxent.solvers.dual.overlapping.face import PROVED, find_face
-from maxent.solvers.dual.overlapping.independent_sums import independent_rows
-from maxent.solvers.dual.overlapping.interior_point import can_be_factored, masses_and_prices
+from maxent.solvers.dual.overlapping import PROVED, can_be_factored, find_face, independent_rows, masses_and_prices
 
 
 def independent(seed: int, trees: int, owners: int = 60) -> tuple[LinearEntropy, np.ndarray]:
@@ -30,7 +28,7 @@ def independent(seed: int, trees: int, owners: int = 60) -> tuple[LinearEntropy,
 @pytest.fixture(autouse=True)
 def _alone(monkeypatch: pytest.MonkeyPatch) -> None:
     """Problems of any shape, and no other method that could mend an answer."""
-    monkeypatch.setattr(interior_point, "PER_ROW", 0)
+    monkeypatch.setattr(overlapping, "PER_ROW", 0)
     monkeypatch.setattr(face_module, "_interior", lambda problem, clock: None)
 
 
@@ -92,7 +90,7 @@ def test_nothing_where_rows_contradict_each_other_or_there_is_no_time() -> None:
 def test_intervals_and_nearly_determined_masses_are_for_another_method(monkeypatch: pytest.MonkeyPatch) -> None:
     assert can_be_factored(counted(0, 3)[0])
     assert not can_be_factored(counted(0, 3, blur=1)[0])
-    monkeypatch.setattr(interior_point, "PER_ROW", 5)
+    monkeypatch.setattr(overlapping, "PER_ROW", 5)
     assert not can_be_factored(counted(0, 30)[0])
 
 

@@ -16,14 +16,13 @@ from support.contested import contested
 from support.paths import D1
 
 import maxent
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.models.errors import MaxentError
-from maxent.solvers import clock, copies
+from maxent.solvers import control, workers
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.copies import can_fork, deaf, kill, processes_for
-from maxent.solvers.solve import driver, processes
-from maxent.solvers.solve.processes import forked
-from maxent.solvers.solve.spread import parts
+from maxent.solvers.solve import driver, parallel
+from maxent.solvers.solve.parallel import forked
+from maxent.solvers.workers import can_fork, deaf, kill, processes_for
 
 
 @pytest.mark.slow
@@ -32,7 +31,7 @@ from maxent.solvers.solve.spread import parts
 def test_the_number_of_jobs_changes_nothing(impurity, copied, monkeypatch):
     if copied and not can_fork():
         pytest.skip("not Linux, or a thread of another test is alive")
-    monkeypatch.setattr(processes, "can_fork", lambda: copied)
+    monkeypatch.setattr(parallel, "can_fork", lambda: copied)
     release, frame = contested(impurity)
     told = []
     alone, together = (
@@ -50,10 +49,10 @@ def test_the_number_of_jobs_changes_nothing(impurity, copied, monkeypatch):
 
 def test_the_pace_of_the_first_parts_tells_how_long_all_will_take(monkeypatch):
     release, frame = contested("gini")
-    monkeypatch.setattr(parts, "WARM", -1.0)
-    monkeypatch.setattr(clock, "LONG", 0.0)
+    monkeypatch.setattr(parallel, "WARM", -1.0)
+    monkeypatch.setattr(control, "LONG", 0.0)
     heard = []
-    with clock.hearing(heard.append):
+    with control.hearing(heard.append):
         maxent.estimate(release, frame, backend="ipopt", starts=1, time_limit=300)  # which solves parts one by one
     assert len(heard) == 1
     assert "4 parts, the largest of" in heard[0]
@@ -171,16 +170,16 @@ def test_copies_of_this_process_make_calls_that_no_other_could():
 @pytest.mark.usefixtures("alone")
 @pytest.mark.parametrize("impurity", ["gini", "entropy"])
 def test_large_parts_are_begun_before_small_ones_are_set_up(impurity, monkeypatch):
-    monkeypatch.setattr(parts, "FEW", 10)
+    monkeypatch.setattr(parallel, "FEW", 10)
     lifted, begun = [], []
-    plain, copied = driver.lift, processes.forked
+    plain, copied = driver.lift, parallel.forked
     monkeypatch.setattr(driver, "lift", lambda *given, **named: lifted.append(1) or plain(*given, **named))
 
     def watched(calls, jobs, give_up, meanwhile, more):
         begun.append((len(lifted), len(calls), more is not None))
         return copied(calls, jobs, give_up, meanwhile, more)
 
-    monkeypatch.setattr(processes, "forked", watched)
+    monkeypatch.setattr(parallel, "forked", watched)
     together = maxent.estimate(*contested(impurity), jobs=2, starts=1)
     assert together.outcome.parts == 4
     assert begun[0] == (2, 2, True)
@@ -191,8 +190,8 @@ def test_large_parts_are_begun_before_small_ones_are_set_up(impurity, monkeypatc
 
 @pytest.mark.usefixtures("alone")
 def test_a_part_that_is_refused_while_others_are_solved_leaves_no_answer(monkeypatch):
-    monkeypatch.setattr(parts, "FEW", 10)
-    monkeypatch.setattr(parts, "refusal", lambda task, backend: "too small" if task.part.program.n < 60 else None)
+    monkeypatch.setattr(parallel, "FEW", 10)
+    monkeypatch.setattr(parallel, "refusal", lambda task, backend: "too small" if task.part.program.n < 60 else None)
     result = maxent.estimate(*contested("gini"), jobs=2, starts=1)
     assert result.summary["status"] == "not_converged"
     assert any("too small" in note for note in result.notes)
@@ -241,25 +240,25 @@ def test_by_default_copies_are_made_where_they_pay(monkeypatch):
         yield from ((i, call()) for i, call in calls.items())
         yield from ((i, call()) for i, call in (more() if more else {}).items())
 
-    monkeypatch.setattr(processes, "forked", here)
-    monkeypatch.setattr(processes, "cores", lambda: 99)
-    monkeypatch.setattr(processes, "can_fork", lambda: True)
+    monkeypatch.setattr(parallel, "forked", here)
+    monkeypatch.setattr(parallel, "cores", lambda: 99)
+    monkeypatch.setattr(parallel, "can_fork", lambda: True)
     once = maxent.estimate(*contested("entropy"), starts=1)
     assert asked == []  # too small
-    monkeypatch.setattr(processes, "WORTH", 100)
+    monkeypatch.setattr(parallel, "WORTH", 100)
     again = maxent.estimate(*contested("entropy"), starts=1)
     assert asked
-    assert set(asked) <= set(range(2, processes.MOST + 1))
+    assert set(asked) <= set(range(2, parallel.MOST + 1))
     np.testing.assert_array_equal(once.probabilities, again.probabilities)
     asked.clear()
-    monkeypatch.setattr(processes, "can_fork", lambda: False)
+    monkeypatch.setattr(parallel, "can_fork", lambda: False)
     maxent.estimate(*contested("entropy"), starts=1)
     maxent.estimate(*contested("entropy"), starts=1, jobs=1)
     assert asked == []
 
 
 def test_a_number_of_processes_below_0_counts_from_all_cores(monkeypatch):
-    monkeypatch.setattr(copies, "cores", lambda: 4)
+    monkeypatch.setattr(workers, "cores", lambda: 4)
     assert [processes_for(jobs) for jobs in (3, -1, -2, -9)] == [3, 4, 3, 1]
 
 

@@ -10,13 +10,13 @@ from support.search import cases
 
 import maxent
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.tables.qi_table import read_qi
 from maxent.solvers.backend import Options
-from maxent.solvers.dual import most_likely
-from maxent.solvers.registry import load_backend
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.dual import relaxation
 from maxent.solvers.solve.driver import Outcome, solve_program
 
 
@@ -68,8 +68,8 @@ def test_back_ends_agree_on_forests_of_many_shapes(seed: int) -> None:
 
 def test_rows_that_leave_masses_next_to_nothing_get_the_prices_that_they_need(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Lagrangian's multipliers approach them too slowly for a gap of 1e-9 in a problem that counts as large."""
-    monkeypatch.setattr(most_likely, "SMALL", 0)
-    monkeypatch.setattr(most_likely, "CLOSE", (0.0, 1e-9))
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    monkeypatch.setattr(relaxation, "CLOSE", (0.0, 1e-9))
     outcome = solved(program_of(1, n=300, n_estimators=20, max_depth=6), "newton")
     assert outcome.duality_gap <= 1e-9
     assert outcome.violation <= 1e-8

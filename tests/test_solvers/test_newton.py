@@ -8,18 +8,15 @@ import pytest
 import sympy
 from support.programs import private, public, whole
 
-from maxent.constraints.lifting.lift import LiftedPart
+from maxent.constraints.lifting import LiftedPart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, _sides, solve
+from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, solve
 from maxent.solvers.newton.block_form import build_form
-from maxent.solvers.newton.projection import project
-from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
-from maxent.solvers.newton.trust_region import Path
-from maxent.solvers.solution import Stop
+from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State, project
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -16,22 +16,18 @@ from test_solvers.test_small_forests import forest
 import maxent
 from maxent.__main__ import main
 from maxent.api import compile as compile_module
-from maxent.api.adversary import estimate as engine
-from maxent.models.defenses.random_trees.trees import RandomTrees, random_trees
+from maxent.api import estimate as engine
+from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
-from maxent.solvers import clock
+from maxent.solvers import control
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock, hearing
-from maxent.solvers.dual import linear_entropy
+from maxent.solvers.control import Clock, Stop, hearing
+from maxent.solvers.dual import linear_entropy, overlapping
+from maxent.solvers.dual import overlapping as face_module
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.overlapping import face as face_module
-from maxent.solvers.dual.overlapping import minimise as overlapping
-from maxent.solvers.dual.overlapping.face import find_face
-from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
-from maxent.solvers.dual.overlapping.proportional_fitting import fitted
-from maxent.solvers.solution import Stop
-from maxent.solvers.solve import checked
+from maxent.solvers.dual.overlapping import find_face, fitted, minimise_overlapping
+from maxent.solvers.solve import attempt
 
 CLASSES = 3
 
@@ -177,7 +173,7 @@ def test_the_steps_to_the_face_foretell_it_where_fitting_did_not(monkeypatch: py
 
 
 def test_what_nobody_foretold_says_so_once_it_takes_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(clock, "PATIENCE", 0.0)
+    monkeypatch.setattr(control, "PATIENCE", 0.0)
     heard, said = list[str](), threading.Event()
 
     def hear(text: str) -> None:
@@ -186,7 +182,7 @@ def test_what_nobody_foretold_says_so_once_it_takes_long(monkeypatch: pytest.Mon
 
     with hearing(hear):
         for _ in range(2):
-            with clock.watched("waiting", lambda: "for this", "less is shorter", Clock()):
+            with control.watched("waiting", lambda: "for this", "less is shorter", Clock()):
                 assert said.wait(60.0)
     assert heard == ["waiting has taken 0 s, and may take minutes: for this; less is shorter"]
 
@@ -199,9 +195,9 @@ def test_compiling_and_solving_are_watched(monkeypatch: pytest.MonkeyPatch, name
         seen.append(re.sub(r"\d[\d,]*", "N", f"{doing}: {what()}; {shorter}"))
         return nullcontext()
 
-    for module in (checked, compile_module):
+    for module in (attempt, compile_module):
         monkeypatch.setattr(module, "watched", watching)
-    monkeypatch.setattr(checked, "may_be_ended", lambda program, clock: True)
+    monkeypatch.setattr(attempt, "may_be_ended", lambda program, clock: True)
     monkeypatch.setattr(engine, "load_backend", lambda name: backend)
     backend = NewtonBackend()
     backend.name = name
@@ -221,8 +217,8 @@ def test_of_a_single_tree_no_trees_are_left_out(monkeypatch: pytest.MonkeyPatch)
         seen.append(shorter)
         return nullcontext()
 
-    monkeypatch.setattr(checked, "watched", watching)
-    monkeypatch.setattr(checked, "may_be_ended", lambda program, clock: True)
+    monkeypatch.setattr(attempt, "watched", watching)
+    monkeypatch.setattr(attempt, "may_be_ended", lambda program, clock: True)
     release, people = contested("gini")
     maxent.estimate(release, people.drop(columns="X"), backend="ipopt", jobs=1)
     assert set(seen) == {"less --knowledge, or the back end auto, takes less"}

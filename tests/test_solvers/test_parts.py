@@ -6,21 +6,20 @@ import numpy as np
 import pytest
 from support.programs import private, public, whole
 
-from maxent.constraints.presolve.closed_form import solve_leafwise
 from maxent.constraints.presolve.merge import known_totals, needed, unmerged
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.presolve.parts import solve_leafwise
+from maxent.constraints.program.residuals import Evaluator
 from maxent.solvers.backend import Options
-from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.backends.registry import AutoBackend
+from maxent.solvers.control import Clock, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import block_form
 from maxent.solvers.newton.block_form import build_form
-from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve import attempt, starts
-from maxent.solvers.solve.attempt import Task, attempt_part
-from maxent.solvers.solve.checked import Solver
+from maxent.solvers.solve import attempt
+from maxent.solvers.solve import attempt as solve_attempt
+from maxent.solvers.solve.attempt import Solver, Task, attempt_part
 
 OPTIONS = Options()
 
@@ -77,7 +76,7 @@ def short_of(share):
 @pytest.mark.parametrize(("share", "kept"), [(0.9, True), (0.0, False)])
 def test_out_of_time_the_nearest_answer_is_kept_if_it_is_nearer_than_the_start(share, kept):
     task = task_of(*public("gini", "rates"))
-    task = replace(task, first=starts.start(3, task.part, task.first, np.random.default_rng(0)))
+    task = replace(task, first=solve_attempt.start(3, task.part, task.first, np.random.default_rng(0)))
     began = Derivatives(task.part.program).violation(task.part.point(task.first))
     found = attempt_part(task, Recorder(short_of(share)), replace(OPTIONS, starts=1))
     assert found.stopped is Stop.TIME_LIMIT
@@ -94,7 +93,7 @@ def test_out_of_time_the_nearest_answer_is_kept_if_it_is_nearer_than_the_start(s
 def test_starts_are_near_and_keep_every_total(make, number):
     task = task_of(*make())
     program = task.part.program
-    begun = [starts.start(number, task.part, task.first, np.random.default_rng(seed)) for seed in (0, 0, 1)]
+    begun = [solve_attempt.start(number, task.part, task.first, np.random.default_rng(seed)) for seed in (0, 0, 1)]
     np.testing.assert_array_equal(begun[0], begun[1])
     assert not np.array_equal(begun[0], begun[2])
     free = np.zeros(task.first.shape, bool)
@@ -123,7 +122,7 @@ def chosen(task):
 
 
 def test_a_tilt_moves_the_masses_of_a_branch_alike(open_task):
-    change = starts.tilts(open_task.part, 5.0, np.random.default_rng(0))
+    change = solve_attempt.tilts(open_task.part, 5.0, np.random.default_rng(0))
     inside = np.zeros((len(change), len(chosen(open_task))), bool)
     for i, variable in enumerate(chosen(open_task)):
         inside[masses_in(open_task, variable), i] = True
@@ -136,7 +135,7 @@ def test_a_tilt_moves_the_masses_of_a_branch_alike(open_task):
 
 def test_a_split_gives_each_class_one_branch(open_task):
     program = open_task.part.program
-    change = starts.splits(open_task.part, 5.0, np.random.default_rng(0))
+    change = solve_attempt.splits(open_task.part, 5.0, np.random.default_rng(0))
     [terms] = program.terms
     for row in range(len(program.nl_const)):
         mine = terms.var[(terms.row == row) & (terms.coef > 0)]
@@ -241,7 +240,7 @@ def test_no_time_means_no_start(open_task):
 def test_the_violation_is_that_of_the_masses(open_task):
     part, program = open_task.part, open_task.part.program
     point = honestly(
-        program, part.point(starts.start(0, part, open_task.first, np.random.default_rng(0))), OPTIONS
+        program, part.point(solve_attempt.start(0, part, open_task.first, np.random.default_rng(0))), OPTIONS
     ).point
     broken = point.copy()
     broken[program.n_masses :] += 1.0  # aggregates that are not the sums of their masses

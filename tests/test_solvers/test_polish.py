@@ -12,13 +12,12 @@ from support.symmetric import grown
 import maxent
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.clock import Clock
 from maxent.solvers.conic import kkt
 from maxent.solvers.conic.descent import descend
-from maxent.solvers.conic.fitted_multipliers import fitted
-from maxent.solvers.conic.kkt import Active
+from maxent.solvers.conic.kkt import Active, fitted
 from maxent.solvers.conic.model import ConicModel
 from maxent.solvers.conic.polish import polish, restore
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solve import driver, finish
 

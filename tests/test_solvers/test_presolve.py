@@ -8,8 +8,7 @@ from scipy import sparse
 from support.programs import private, public
 
 import maxent
-from maxent.constraints.lifting.lifted_program import LiftedProgram, Terms
-from maxent.constraints.lifting.single_point import single_point
+from maxent.constraints.lifting import LiftedProgram, Terms, single_point
 from maxent.models.errors import Origin
 
 

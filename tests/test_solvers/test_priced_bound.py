@@ -11,25 +11,23 @@ from support.programs import private, public, whole
 from test_solvers.test_bound import middle
 
 import maxent
-from maxent.constraints.lifting.elimination import eliminate
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.lifting import eliminate
+from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.measures import conditional_entropy
 from maxent.models.induction.inducers import id3
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.bounds import certificate, interior_point, systems
-from maxent.solvers.bounds import gap as bounds
-from maxent.solvers.bounds.alike import alike_as_one, equations_alone
-from maxent.solvers.bounds.certificate import proved
-from maxent.solvers.bounds.gap import gap, priced_bound
-from maxent.solvers.bounds.interior_point import BOLD, solve
-from maxent.solvers.bounds.lines import touching
-from maxent.solvers.bounds.priced import between, priced
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
+from maxent.solvers.gap import bound, interior_point
+from maxent.solvers.gap import bound as bounds
+from maxent.solvers.gap import interior_point as gap_interior_point
+from maxent.solvers.gap.bound import alike_as_one, equations_alone, gap, priced_bound, proved
+from maxent.solvers.gap.interior_point import BOLD, solve
+from maxent.solvers.gap.lagrangian import between, priced, touching
 
 IMPURITIES = ["gini", "entropy", "gain_ratio"]
 
@@ -126,7 +124,7 @@ def test_further_tangents_come_nearer_to_the_maximum_of_the_lagrangian(impurity,
     away = replace(at, x=at.x * np.exp(0.3 * rng.standard_normal(len(at.x))))
     found = []
     for tangents in (1, 2, 20):
-        monkeypatch.setattr(certificate, "TOUCHED", tangents)
+        monkeypatch.setattr(bound, "TOUCHED", tangents)
         found.append(proved(problem, Clock(), away))
     first, second, last = found
     assert last.most <= second.most < first.most - 0.3 * first.above
@@ -237,7 +235,7 @@ def systems_of(program):
     problem = priced_of(program)
     kept = []
 
-    class Kept(systems.Systems):
+    class Kept(gap_interior_point.Systems):
         def factored(self, values):
             kept.append((self, values.copy()))
             return super().factored(values)
@@ -267,7 +265,9 @@ def test_masses_are_eliminated_from_a_system_without_a_trace(impurity):
 def test_a_system_with_a_pivot_of_zero_is_factored_with_others():
     places = [(0, 0), (1, 2), (2, 1), (0, 1), (1, 0)]  # rows 1 and 2 have nothing on the diagonal
     row, column = np.array(places).T
-    system = systems.Systems(systems.Pattern(3, row, column, np.array([], int), np.array([], int)))
+    system = gap_interior_point.Systems(
+        gap_interior_point.Pattern(3, row, column, np.array([], int), np.array([], int))
+    )
     found = system.factored(np.ones(5))(np.array([3.0, 5.0, 2.0]))
     np.testing.assert_allclose(found, [1.0, 2.0, 4.0], atol=1e-12)
     assert system.factored(np.zeros(5))(np.ones(3)) is None
@@ -277,8 +277,8 @@ def test_other_pivots_change_no_bound(monkeypatch):
     program = whole(*drawn(114))[1].program
     best = priced_bound(program, Clock())
     # Not accurate as they are: all rows among the factors.
-    monkeypatch.setattr(systems, "REFINED", 1e-20)
-    monkeypatch.setattr(systems, "REFINEMENTS", 1)
+    monkeypatch.setattr(gap_interior_point, "REFINED", 1e-20)
+    monkeypatch.setattr(gap_interior_point, "REFINEMENTS", 1)
     assert priced_bound(program, Clock()) >= best - 1e-5
 
 

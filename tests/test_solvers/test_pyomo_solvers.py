@@ -20,9 +20,8 @@ from maxent.solvers.backend import Options
 from maxent.solvers.backends import pyomo_
 from maxent.solvers.backends.pyomo_ import PyomoBackend
 from maxent.solvers.backends.pyomo_model import build_model
-from maxent.solvers.clock import Clock
-from maxent.solvers.registry import load_backend
-from maxent.solvers.solution import Stop
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.control import Clock, Stop
 
 OPTIONS = Options()
 

@@ -14,7 +14,7 @@ from support.paths import ROOT
 from support.toys import install_package
 
 from maxent.solvers.backend import Backend
-from maxent.solvers.registry import (
+from maxent.solvers.backends.registry import (
     Description,
     MissingExtra,
     UnknownBackend,

@@ -5,9 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.strategies import thorough
 
-from maxent.constraints.row_matching import assign_rows
+from maxent.constraints.records import assign_rows
 from maxent.solvers.backend import Options
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.dual.matrix_scaling import Transport
 
 

@@ -14,14 +14,13 @@ from support.programs import private, whole
 from support.small import assert_same_masses, best_of_ipopt, entropy, part, release_and_people, start
 
 import maxent
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.models.errors import MissingExtra
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.backends.scip_ import MOST, ScipBackend
-from maxent.solvers.clock import Clock, in_time
-from maxent.solvers.registry import load_backend
-from maxent.solvers.solution import Stop
-from maxent.solvers.solve.checked import Solver
+from maxent.solvers.control import Clock, Stop, in_time
+from maxent.solvers.solve.attempt import Solver
 
 pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")
 

@@ -12,11 +12,10 @@ from support.small import assert_same_masses, best_of_ipopt, entropy, part, rele
 import maxent
 from maxent.models.errors import UnknownBackend
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.backends.scipy_ import MOST, ScipyBackend, reduce
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.registry import load_backend
-from maxent.solvers.solution import Stop
 
 OPTIONS = Options()
 METHODS = ("scipy", "scipy:slsqp")

@@ -9,7 +9,7 @@ from support.documents import release_document
 from support.search import cases
 
 import maxent
-from maxent.constraints.presolve import bounds
+from maxent.constraints.presolve import parts
 from maxent.models.formats.maxent_json.read import parse_release
 
 SLICE = (0, 1, 2, 3, 4, 5, 6, 7)  # Those of the default suite
@@ -118,7 +118,7 @@ def test_back_ends_agree_on_many() -> None:
 def test_bounds_are_the_same_however_many_masses_are_looked_at_together(monkeypatch: pytest.MonkeyPatch) -> None:
     release, people, known = forest(1)
     usual = maxent.estimate(release, people, **known)
-    monkeypatch.setattr(bounds, "AT_A_TIME", 1)
+    monkeypatch.setattr(parts, "AT_A_TIME", 1)
     again = maxent.estimate(release, people, **known)
     assert again.summary["entropy"] == usual.summary["entropy"]
     pd.testing.assert_frame_equal(again.posterior, usual.posterior)

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from maxent.solvers.clock import Clock
+from maxent.solvers.control import Clock
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.dual.overlapping.minimise import minimise_overlapping
-from maxent.solvers.dual.overlapping.smoothed_kinks import can_be_smoothed, minimise_smoothed
+from maxent.solvers.dual.overlapping import can_be_smoothed, minimise_overlapping, minimise_smoothed
 
 
 def weighed(seed: int, width: float, owners: int = 40) -> LinearEntropy:

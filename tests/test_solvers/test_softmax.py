@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from maxent.solvers.softmax import exponentials
+from maxent.solvers.derivatives import exponentials
 
 
 def test_shares_are_those_of_the_definition_and_nothing_overflows() -> None:

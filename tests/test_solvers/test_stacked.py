@@ -12,25 +12,18 @@ from support.programs import private, public, whole
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.solvers.backend import Options
-from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.clock import Clock
+from maxent.solvers.backends.registry import AutoBackend
 from maxent.solvers.conic import polish as many
+from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.newton import stacked
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem
-from maxent.solvers.newton.stacked import rounds
-from maxent.solvers.newton.stacked.layout import layout
-from maxent.solvers.newton.stacked.model import Quadratic, Stack
-from maxent.solvers.newton.stacked.operators import Penalties
-from maxent.solvers.newton.stacked.together import Together, stackable
-from maxent.solvers.newton.stacked.union import union_of
-from maxent.solvers.solution import Stop
-from maxent.solvers.solve import driver, finish
+from maxent.solvers.newton.stacked import Penalties, Quadratic, Stack, Together, layout, stackable, union_of
+from maxent.solvers.solve import driver, finish, parallel
 from maxent.solvers.solve.attempt import attempt_part
-from maxent.solvers.solve.small import attempts
-from maxent.solvers.solve.small.attempts import attempt_stack, stacks
-from maxent.solvers.solve.spread.parts import attempt_parts
+from maxent.solvers.solve.parallel import attempt_parts, attempt_stack, stacks
 
 OPTIONS = Options()
 IMPURITIES = ["gini", "entropy"]
@@ -183,7 +176,7 @@ def test_a_stack_takes_as_many_starts_as_are_asked_for(tasks, monkeypatch):
 
     monkeypatch.setattr(NewtonBackend, "stack", stack)
     found = [attempt_stack(tasks, NewtonBackend(), options) for options in (OPTIONS, replace(OPTIONS, starts=2))]
-    assert [number for number, _ in asked] == [attempts.MANY_STARTS, 2]
+    assert [number for number, _ in asked] == [parallel.MANY_STARTS, 2]
     assert asked[1][1] < 0
     assert all(attempt.solved for each in found for attempt in each)
 
@@ -192,10 +185,10 @@ def test_only_starts_that_converged_settle_a_program():
     lagrangian = np.array([2.0, 1.0, 1.0, 1.0, 1.0, 1.0])  # two programs, three starts
     converged = np.array([True, False, True, False, True, False])
     unused = np.zeros(6, np.int64)
-    ends = rounds.Ends(unused, unused, lagrangian, unused, converged)
+    ends = stacked.Ends(unused, unused, lagrangian, unused, converged)
     over = np.array([True, True, True, True, False, False])
-    assert not rounds._twice(ends, over, np.array([0.5, 0.5])).any()
-    assert rounds._twice(ends, over, np.array([1.5, 0.5])).tolist() == [False] * 4 + [True, False]
+    assert not stacked._twice(ends, over, np.array([0.5, 0.5])).any()
+    assert stacked._twice(ends, over, np.array([1.5, 0.5])).tolist() == [False] * 4 + [True, False]
 
 
 def test_programs_that_do_not_fit_are_not_stacked(tasks):

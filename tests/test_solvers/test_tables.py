@@ -14,13 +14,19 @@ from hypothesis import strategies as st
 from scipy.optimize import linear_sum_assignment
 from support.strategies import thorough
 
-from maxent.api.adversary.reconstruct import Rebuilding, reconstruct_release
+from maxent.api.reconstruct import Rebuilding, reconstruct_release
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
-from maxent.models.tables.known_columns import read_known
-from maxent.rebuilt.reconstruction import Reconstruction
-from maxent.solvers.tables.dependence import Dependence, dependence, independent, likeliest_values
-from maxent.solvers.tables.shared import described, shared_groups
-from maxent.solvers.tables.whole import rebuild_here
+from maxent.models.tables.truth_and_facts import read_known
+from maxent.results.reconstruction import Reconstruction
+from maxent.solvers.worlds.tables import (
+    Dependence,
+    dependence,
+    described,
+    independent,
+    likeliest_values,
+    rebuild_here,
+    shared_groups,
+)
 
 CLASSES = ("no", "yes")
 ATTRIBUTES = (Attribute("A", values=("a", "b")), Attribute("B", values=("p", "q", "r")), Attribute("C", "numeric"))

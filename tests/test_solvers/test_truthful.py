@@ -7,7 +7,7 @@ from hypothesis import assume, given
 from support.strategies import SURE, Case, cases, populations, thorough, true_masses
 
 import maxent
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 small = populations(rows=(2, 20), public=(1, 3), private=(0, 1), classes=(2, 3))

@@ -14,17 +14,15 @@ from support.enumerated import enumerated
 from support.strategies import Case
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.program import Program
-from maxent.constraints.residuals import Evaluator
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
-from maxent.solvers.certainty.prove import prove
-from maxent.solvers.clock import Clock
-from maxent.solvers.worlds.elsewhere import two_here
-from maxent.solvers.worlds.settle import Patience
-from maxent.solvers.worlds.weighing.equally import Weighed, weigh
-from maxent.solvers.worlds.weighing.sampling import agreement
-from maxent.solvers.worlds.witness import NoWitness, Witness, witness
+from maxent.solvers.certainty.levels import prove
+from maxent.solvers.certainty.weighing import Weighed, agreement, weigh
+from maxent.solvers.certainty.witness import NoWitness, Witness, witness
+from maxent.solvers.control import Clock
+from maxent.solvers.worlds.settle import Patience, two_here
 
 
 def patience() -> Patience:

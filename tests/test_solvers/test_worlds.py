@@ -18,20 +18,17 @@ from support.strategies import Case, true_masses
 
 import maxent
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.program import Program
+from maxent.constraints.program.program import Program
 from maxent.models import packages
 from maxent.models.errors import MissingExtra
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
-from maxent.solvers.certainty.levels import level_names
-from maxent.solvers.certainty.prove import prove
-from maxent.solvers.clock import Clock
-from maxent.solvers.worlds.elsewhere import here
-from maxent.solvers.worlds.integer import WholeBounds, whole_bounds
-from maxent.solvers.worlds.likely import likely
-from maxent.solvers.worlds.rows import scaled
-from maxent.solvers.worlds.settle import Patience
-from maxent.text.bounds import bounds_lines
+from maxent.results.text.bounds import bounds_lines
+from maxent.solvers.certainty.integer import WholeBounds, likely, whole_bounds
+from maxent.solvers.certainty.levels import level_names, prove
+from maxent.solvers.control import Clock
+from maxent.solvers.worlds.part import scaled
+from maxent.solvers.worlds.settle import Patience, here
 
 
 def there(program: Program, low: Any, high: Any) -> WholeBounds:
@@ -225,7 +222,8 @@ def test_what_looks_certain_is_the_estimate_and_orders_questions(other):
 
 def _guessing(program, low, high, questions, patience, run, shares):
     """Bounds with a guess, of parts that are taken to be large."""
-    from maxent.solvers.worlds import integer, settle
+    from maxent.solvers.certainty import integer
+    from maxent.solvers.worlds import settle
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(integer, "SMALL", 0)
@@ -240,7 +238,7 @@ def killed(*arguments: Any) -> None:
 
 def test_a_solver_that_ends_leaves_what_was_proved_before(monkeypatch: pytest.MonkeyPatch) -> None:
     """A native crash is the answer of the level: bounds of the others hold, and nothing is said to be proved."""
-    monkeypatch.setattr("maxent.solvers.worlds.elsewhere._there", killed)
+    monkeypatch.setattr("maxent.solvers.worlds.settle._there", killed)
     found = maxent.bounds(*tied(), level="integer", witness=True)
     linear = maxent.bounds(*tied(), level="linear")
     assert found.status == "solver_ended"

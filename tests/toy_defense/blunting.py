@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from maxent.models.defenses.error_risk.prune import collapse
+from maxent.models.defenses.error_risk import collapse
 from maxent.models.release import Defense, Release
 
 

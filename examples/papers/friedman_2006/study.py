@@ -21,8 +21,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import maxent
-from maxent.models.defenses.kadet.parameters import Kadet
-from maxent.models.defenses.kadet.release import kadet
+from maxent.models.defenses.kadet import Kadet, kadet
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.hierarchies import Hierarchy, read_hierarchy

@@ -42,7 +42,7 @@ def write_instance(folder: Path) -> None:
     """The tree, and the records it was grown from and is tested on, as each tool takes them."""
     import numpy as np
 
-    from maxent.models.induction.cart import encode
+    from maxent.models.induction.inducers import encode
     from papers.wakabayashi_2024.protocol import ADULT, DEPTH
 
     train, test = ADULT.split(0)

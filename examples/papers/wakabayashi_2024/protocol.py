@@ -18,13 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 import maxent
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import CodedAs, Growth
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
+from maxent.models.induction.inducers import CodedAs, Growth, induce
 from maxent.models.release import Node, Release
 from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.places import assign
 from maxent.models.trees.predict import Removed, predict_columns
-from maxent.models.trees.routing import assign
 from papers.study_files import protocol
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ in `rdt_protocol.Split`.
     third/bin/PYTHONPATH=examples python -m papers.waseda_2025.elsewhere accountant
 
 composes ten trees with dp-accounting, which needs an older version of attrs. It is given the pair of distributions that
-is worse than any neighbours in one tree (`maxent.models.defenses.random_trees.composition`), and, for each n on its
+is worse than any neighbours in one tree (`maxent.models.defenses.accounting`), and, for each n on its
 own, the counts of n and
 n - 1 people in every tree: the first is another computation of our upper bound, the second a lower bound.
 
@@ -82,7 +82,7 @@ def accountant() -> dict[str, Any]:
     from dp_accounting.pld import privacy_loss_distribution as pld
     from scipy.stats import binom
 
-    from maxent.models.defenses.random_trees.composition import _losses
+    from maxent.models.defenses.accounting import _losses
 
     def composed(more: np.ndarray, less: np.ndarray, *, pessimistic: bool) -> Any:
         """The loss of ten trees, of a pair of distributions."""

@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from maxent.models.defenses.random_trees.composition import forest_delta
-from maxent.models.defenses.random_trees.paths import leaf_keys, space_of
+from maxent.models.defenses.accounting import forest_delta
+from maxent.models.defenses.random_trees import leaf_keys, space_of
 from papers.waseda_2025.elsewhere import DEPTHS, EPSILONS
 from papers.waseda_2025.protocol import Split, load, numbers
 

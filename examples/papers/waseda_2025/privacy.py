@@ -9,7 +9,7 @@ from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 import numpy as np
 
 from maxent import privacy
-from maxent.models.defenses.random_trees.accounting import _delta
+from maxent.models.defenses.accounting import _delta
 from papers.tables import table
 from papers.waseda_2025.elsewhere import CELLS, RECORDED, TREES
 from papers.waseda_2025.published import TABLE_5

@@ -1,7 +1,7 @@
 """How this folder's README.md measures accuracy: data, splits, forests, and what these predict for any k and size.
 
 A fifth of the records is set aside, and a forest is drawn anew, for every seed. Forests of fewer trees are the first
-trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.random_trees.trees.RandomTrees`
+trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.random_trees.RandomTrees`
 makes them.
 """
 
@@ -18,9 +18,8 @@ import numpy.typing as npt
 import pandas as pd
 
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.random_trees.parameters import RandomTrees
-from maxent.models.defenses.random_trees.paths import leaf_keys
-from maxent.models.defenses.random_trees.trees import Drawn, draw
+from maxent.models.defenses.accounting import RandomTrees
+from maxent.models.defenses.random_trees import Drawn, draw, leaf_keys
 from maxent.models.tables.domains import Domains, Ranges
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import predict_columns

@@ -9,9 +9,9 @@ numbers: there are no hierarchies), as long as both sides hold at least k record
                         enough records on both sides (LeFevre et al. 2008)
 `positive_gain_cut`     the same, but on only until no cut tells anything of the classes
 
-A partition is published as a release, whose leaves are the groups: `maxent.models.trees.routing.assign` finds the
+A partition is published as a release, whose leaves are the groups: `maxent.models.trees.places.assign` finds the
 group of
-a record, and `maxent.models.records.generalize.uniform` generalises them.
+a record, and `maxent.models.defenses.generalization.uniform` generalises them.
 """
 
 from __future__ import annotations

@@ -19,13 +19,13 @@ import numpy as np
 import pandas as pd
 
 import maxent
-from maxent.models.defenses.error_risk.prune import erp_cuts, prune_erp
-from maxent.models.records.generalize import tiered, uniform
-from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.defenses.error_risk import erp_cuts, prune_erp
+from maxent.models.defenses.generalization import tiered, uniform
 from maxent.models.release import Release
+from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.places import assign
 from maxent.models.trees.reidentification import measure_risk, ranges_of
-from maxent.models.trees.routing import assign
 from papers.drawing import Line, draw, panels
 from papers.study_files import ROOT
 from papers.tables import fill, table

@@ -23,16 +23,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from maxent.models.defenses.error_risk.prune import prune_erp
-from maxent.models.induction.inducers import induce
-from maxent.models.induction.parameters import Growth
-from maxent.models.records.generalize import tiered, uniform
-from maxent.models.records.generalized_table import GeneralizedTable
+from maxent.models.defenses.error_risk import prune_erp
+from maxent.models.defenses.generalization import tiered, uniform
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Release
+from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.hierarchies import read_hierarchy
 from maxent.models.tables.training import Training, read_training
+from maxent.models.trees.places import assign
 from maxent.models.trees.reidentification import ranges_of
-from maxent.models.trees.routing import assign
 from papers.study_files import ROOT, protocol
 from papers.yang_2019 import mondrian
 

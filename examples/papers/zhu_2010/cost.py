@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import maxent
-from maxent.api.comparisons.bench_process import peak_memory
+from maxent.api.bench_process import peak_memory
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import maxent
-from maxent.api.adversary.estimate import compile_release
+from maxent.api.estimate import compile_release
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.arrays import FloatArray
 from maxent.models.induction.multiway import Rules, grow

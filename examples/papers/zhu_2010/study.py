@@ -17,7 +17,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import maxent
-from maxent.models.defenses.leaf_pruning import prune_leaf, prune_parent
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.release import Impurity
 from maxent.models.tables.training import Training
 from maxent.results.estimate import Estimate

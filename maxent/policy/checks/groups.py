@@ -8,13 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from maxent.attacks.bounds import Bounds
-from maxent.attacks.leaves import NO_CLASS, background_knowledge, only_class
+from maxent.attacks.linking import NO_CLASS, Bounds, background_knowledge, only_class
 from maxent.disclosure.limits import IDS
 from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
-from maxent.policy.checks.matter import (
+from maxent.policy.checks.context import (
     GROUP,
     LEAVES,
     PEOPLE,

@@ -7,7 +7,7 @@ from math import inf
 from typing import Literal
 
 from maxent.disclosure.limits import IDS
-from maxent.policy.checks.matter import (
+from maxent.policy.checks.context import (
     PEOPLE,
     SHARE,
     Check,

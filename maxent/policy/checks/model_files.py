@@ -6,7 +6,7 @@ from typing import Any
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.models.tables.frame import shorten_list
-from maxent.policy.checks.matter import YES, Check, Finding, Limit, Matter, unknown
+from maxent.policy.checks.context import YES, Check, Finding, Limit, Matter, unknown
 
 SATRE = "SATRE 2.0.1, statement 3.3.07 (a policy for outputs that cannot be checked by hand)"
 KINDS = ("labels", "rates", "counts", "n", "linear", "means")

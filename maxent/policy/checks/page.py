@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from maxent.policy.checks.matter import Check
+from maxent.policy.checks.context import Check
 from maxent.policy.checks.registry import CHECKS, FAMILIES
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks.md"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from maxent.policy.checks import evidence, groups, inference, model_files, reliability
-from maxent.policy.checks.matter import Check
+from maxent.policy.checks.context import Check
 
 FAMILIES: Mapping[str, tuple[str, tuple[Check, ...]]] = {
     "1": ("Leaves and groups", groups.CHECKS),

@@ -16,7 +16,7 @@ from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import Reader
 from maxent.models.release import Target
-from maxent.models.tables.stakes import read_stakes
+from maxent.models.tables.truth_and_facts import read_stakes
 from maxent.models.trees.draft import Publish
 
 

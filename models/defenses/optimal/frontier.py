@@ -17,8 +17,16 @@ import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.optimal.places import Candidates
-from maxent.models.defenses.optimal.prices import Bound, Found, cheapest, first_found, found_of, keeps
-from maxent.models.defenses.optimal.removed import all_kept, without_removed
+from maxent.models.defenses.optimal.prices import (
+    Bound,
+    Found,
+    all_kept,
+    cheapest,
+    first_found,
+    found_of,
+    keeps,
+    without_removed,
+)
 
 MANY = {0: 1024, 1: 1024, 2: 512}  # points of one place, at most, by the number of limits
 FEWER = 128  # the same for more limits, and where leaves may be removed

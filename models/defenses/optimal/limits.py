@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from maxent.models.defenses.kadet.parameters import Diversity, Kadet
+from maxent.models.arguments import is_number
+from maxent.models.defenses.kadet import Diversity, Kadet
 from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.induction.parameters import NOT_NEGATIVE
+from maxent.models.induction.inducers import NOT_NEGATIVE
 from maxent.models.parameters import Range, number, parameter, same, whole
-from maxent.models.text.arguments import is_number
 
 Objective = Literal["accuracy", "impurity", "cost"]
 Criterion = Literal["unstated", "stated"]
@@ -33,7 +33,7 @@ class Limits:
     sensitive : str, optional
         The classes that ``max_posterior`` and ``alpha`` are about, with commas between; all of them by default.
     l, diversity, alpha
-        Of every leaf, as in `maxent.models.defenses.kadet.parameters.Kadet`.
+        Of every leaf, as in `maxent.models.defenses.kadet.Kadet`.
     max_certain : int, optional
         The most people whose class may be certain, whichever it is.
     min_divergence : float, optional
@@ -52,11 +52,11 @@ class Limits:
         record (Breiman et al., "Classification and Regression Trees", 1984, chapter 3).
     complexity_folds : int, optional
         Folds of cross-validation among the records that choose the complexity instead, see
-        `maxent.models.defenses.optimal.complexity.folds`.
+        `maxent.models.defenses.optimal.complexity`.
     cautious : bool
         Whether people of leaves that are too small are counted as right only as far as more of them are than with the
-        predictions of `maxent.models.defenses.leaf_pruning.prune_leaf` beyond chance, see
-        `maxent.models.defenses.optimal.cutting.by_k.by_chance`. For removed leaves, and by accuracy.
+        predictions of `maxent.models.defenses.pruning.prune_leaf` beyond chance, see
+        `maxent.models.defenses.optimal.places.by_chance`. For removed leaves, and by accuracy.
     """
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"), alias="min_k")

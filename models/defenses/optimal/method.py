@@ -8,7 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.kadet.parameters import Diversity
+from maxent.models.defenses.kadet import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import (
     Criterion,
@@ -19,8 +19,7 @@ from maxent.models.defenses.optimal.limits import (
     merged_conflicts,
     rounding_conflicts,
 )
-from maxent.models.defenses.optimal.merging.words import merged_words
-from maxent.models.defenses.pruning_methods import COLUMNS
+from maxent.models.defenses.pruning import COLUMNS
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.parameters import number, parameter, picked, same, whole
 
@@ -29,6 +28,25 @@ if TYPE_CHECKING:
     from maxent.models.reading import Reader
     from maxent.models.release import Release
     from maxent.models.tables.training import Training
+
+
+# What is told of branches that were merged.
+
+
+def merged_words(row: Mapping[str, Any], inducer: str) -> Iterator[str]:
+    """What was merged, in words."""
+    before, now = row["branches_before"], row["branches"]
+    of_k = f"of the splits that are kept (k = {row['k']})"
+    if before != now:
+        yield f"merged along hierarchies: {before} branches {of_k} are {now}"
+    else:
+        more = (
+            "; splits of cart are in two, those of id3 and c45 in one branch for each value"
+            if inducer == "cart"
+            else ""
+        )
+        yield f"nothing was merged along hierarchies, {of_k}{more}"
+
 
 # Objective -> what a better tree would have
 MEASURES: Mapping[Objective, str] = {
@@ -199,7 +217,7 @@ class BestSubtree(InducedTree):
         """The same with the complexity that cross-validation chooses, if it is asked for, and what it found."""
         if self.complexity_folds is None:
             return self, {}
-        from maxent.models.defenses.optimal.complexity.folds import validated
+        from maxent.models.defenses.optimal.complexity import validated
 
         found = validated(
             training, self.origin, self.limits, remove=self.remove, publish=self.publish, hierarchies=self.hierarchies,
@@ -217,7 +235,7 @@ class BestSubtree(InducedTree):
 
     def _searched(self, training: Training, grown: Release | None, progress: Progress | None = None) -> Searched:
         if grown is None:
-            from maxent.models.defenses.optimal.growing.grow import optimal_tree
+            from maxent.models.defenses.optimal.growing import optimal_tree
 
             least = max(self.k, self.min_samples_leaf or 1)
             told = None if progress is None else partial(progress, "trying splits at the top")
@@ -262,7 +280,7 @@ class BestSubtree(InducedTree):
 
     def _audits(self, rows: Sequence[Row]) -> Iterator[str]:
         """What was audited, in words."""
-        from maxent.models.text.display import counted
+        from maxent.models.display import counted
 
         for row in rows:
             if "unfinished" in row:

@@ -9,19 +9,16 @@ from typing import Any
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray
-from maxent.models.defenses.leaf_pruning import new_leaf
 from maxent.models.defenses.optimal.best import best, leaves_of
 from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.limits import Criterion, Limits
-from maxent.models.defenses.optimal.merging.contract import contracted
-from maxent.models.defenses.optimal.merging.expand import opened
+from maxent.models.defenses.optimal.merging import contracted, opened
 from maxent.models.defenses.optimal.places import Candidates, candidates, priced, truth_entropy
-from maxent.models.defenses.optimal.prices import Found, cheapest
-from maxent.models.defenses.optimal.removed import with_removed
+from maxent.models.defenses.optimal.prices import Found, cheapest, with_removed
+from maxent.models.defenses.pruning import new_leaf
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.release import Defense, Induction, Node, Release, Tree
-from maxent.models.rounding.rounded import Rounded
+from maxent.models.release import Defense, Induction, Node, Release, Rounded, Tree
 from maxent.models.tables.hierarchies import HierarchySource
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
@@ -86,7 +83,7 @@ def optimal_subtree(
         What leaves are to state in the end: decisions are made from it, and removed leaves are predicted.
     hierarchies : mapping of attribute to hierarchy, optional
         Along which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is
-        published, see `maxent.models.defenses.optimal.merging.expand.opened`. Of what splits were chosen by nothing is
+        published, see `maxent.models.defenses.optimal.merging.opened`. Of what splits were chosen by nothing is
         then true of the tree, so that ``criterion`` is to be "unstated".
     rounded : Rounded, optional
         How counts are to be rounded: posteriors and certain people are the most that rounded counts allow, whatever
@@ -97,7 +94,7 @@ def optimal_subtree(
     Searched
         With the release: the subtree of the most records with the right label (or the least impurity, or cost) of all
         that keep the limits; without limits on sums, of several the one that predicts most as the tree that only k cuts
-        back (`maxent.models.defenses.leaf_pruning.prune_parent`), and of these the one with the fewest leaves. With
+        back (`maxent.models.defenses.pruning.prune_parent`), and of these the one with the fewest leaves. With
         hierarchies it is the one in which the fewest branches are merged, and then that with the fewest leaves. Its
         defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete,
         it is the best found, with a bound.

@@ -11,20 +11,178 @@ from os import PathLike
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
-from maxent.models.formats.assemble import assemble, rest
-from maxent.models.formats.boosting.catboost_columns import Columns, columns_of
-from maxent.models.formats.boosting.catboost_training import training_of
+from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import SPARE
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.json_values import Values
-from maxent.models.formats.packing import packed
-from maxent.models.formats.proof import counts_in_leaves
-from maxent.models.formats.release_reader import model_reader
-from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
-from maxent.models.release import Boosting, Branch, Link, Node, Release, Tree
-from maxent.models.trees.thresholds import single_at_most
+from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
+from maxent.models.tables.cells import MISSING, OTHER
+from maxent.models.trees.places import single_at_most
+
+# Columns of a model of CatBoost: by their numbers, with the names of categories, of which trees have hashes.
+
+_FILLED = "that the value {value!r} of {name} stands for missing ones, as the table (train=) shows"
+_UNFILLED = (
+    "what stands for missing values of categories in the training: they go where values do that no test names, "
+    "unless a table (train=) shows another name"
+)
+_MISSING_RIGHT = {"AsTrue": True, "AsFalse": False, "AsIs": False}
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """The columns of the input.
+
+    ``known`` are the attributes that are tested, or have categories, by name; ``missing_right`` says of numeric ones
+    where missing numbers go; ``names`` are those of hashes of categories.
+    """
+
+    source: str
+    floats: Mapping[int, Attribute]
+    categories: Mapping[int, Attribute]
+    missing_right: Mapping[str, bool]
+    names: Mapping[int, str]
+    filled: Mapping[str, str]
+    lost: tuple[str, ...]
+
+    @property
+    def known(self) -> dict[str, Attribute]:
+        """The attributes that are declared, by name."""
+        return {attribute.name: attribute for attribute in (*self.floats.values(), *self.categories.values())}
+
+    def numeric(self, split: Values) -> Attribute:
+        """The column that a test of numbers names."""
+        number = split.whole("float_feature_index")
+        if number not in self.floats:
+            split.refuse("float_feature_index", f"one of {len(self.floats)} columns of numbers")
+        return self.floats[number]
+
+    def category(self, split: Values) -> tuple[str, str]:
+        """The column and the category that a test names."""
+        number, code = split.whole("cat_feature_index"), split.whole("value", -(2**31)) % 2**32
+        if number not in self.categories:
+            split.refuse("cat_feature_index", f"one of {len(self.categories)} columns of categories")
+        if code not in self.names:
+            expected = "a hash of which the file has the name: save_model(..., format='json', pool=the training pool)"
+            split.refuse("value", expected)
+        name, value = self.categories[number].name, self.names[code]
+        return name, MISSING if self.filled.get(name) == value else value
+
+
+def columns_of(features: Values, wanted: Wanted, training: TrainingColumns | None) -> Columns:
+    """Read the columns, and what of a training table stands for missing categories.
+
+    CatBoost refuses missing categories; who trains with some gives them a name, which the table then lacks.
+    """
+    floats = list(features.children("float_features")) if features.has("float_features") else []
+    others = list(features.children("categorical_features")) if features.has("categorical_features") else []
+    for kind in ("text_features", "embedding_features"):
+        if features.has(kind):
+            features.refuse(kind, "columns of numbers and of categories alone")
+    names = _hashes(features)
+    said = wanted.features
+    number = {column.whole("flat_feature_index"): column for column in (*floats, *others)}
+    if said is not None and len(said) != len(number):
+        found = str(len(said))
+        raise invalid("options", "argument", "features", f"{len(number)} names, as the model has columns", found)
+    titles = {i: _title(column, i) if said is None else said[sorted(number).index(i)] for i, column in number.items()}
+    if len({*titles.values()}) < len(floats) + len(others):
+        features.refuse("float_features", "columns of different names")
+    of_floats, missing_right = {}, {}
+    for column in floats:
+        name = titles[column.whole("flat_feature_index")]
+        treatment = column.text("nan_value_treatment", "AsIs")
+        if treatment not in _MISSING_RIGHT:
+            column.refuse("nan_value_treatment", f"one of {', '.join(_MISSING_RIGHT)}")
+        of_floats[column.whole("feature_index")] = Attribute(name, "numeric", missing=True)
+        missing_right[name] = _MISSING_RIGHT[treatment]
+    of_categories: dict[int, Attribute] = {}
+    filled: dict[str, str] = {}
+    for column in others:
+        name = titles[column.whole("flat_feature_index")]
+        tested = [names[code] for code in _codes(column) if code in names]
+        values = dict.fromkeys(tested)
+        if training is not None and name in training.frame.columns:
+            there = {value for order in training.orders(name)[:1] for value in order}
+            gone = [value for value in tested if value not in there]
+            if name in training.gaps and len(gone) == 1:
+                filled[name] = gone[0]
+                del values[gone[0]]
+            values |= dict.fromkeys(sorted(there))
+        domain = (*(value for value in values if value not in (OTHER, MISSING)), OTHER, MISSING)
+        of_categories[column.whole("feature_index")] = Attribute(name, "categorical", domain)
+    lost = [_FILLED.format(name=name[:40], value=value[:40]) for name, value in filled.items()]
+    if of_categories and not filled:
+        lost.append(_UNFILLED)
+    return Columns(features.source, of_floats, of_categories, missing_right, names, filled, tuple(lost))
+
+
+def _title(column: Values, number: int) -> str:
+    """The name of a column, which is its number where it has none."""
+    return column.text("feature_name", "") or column.text("feature_id", "") or str(number)
+
+
+def _codes(column: Values) -> list[int]:
+    """The hashes of categories that are tested alone."""
+    return [code % 2**32 for code in column.wholes("values").tolist()] if column.has("values") else []
+
+
+def _hashes(features: Values) -> dict[int, str]:
+    """The names of the categories of all columns by their hashes."""
+    found: dict[int, str] = {}
+    for entry in features.children("cat_features_hash") if features.has("cat_features_hash") else ():
+        code, name = entry.whole("hash", -(2**31)) % 2**32, entry.text("value")
+        if not name or found.setdefault(code, name) != name:
+            entry.refuse("value", "a name for each hash")
+    return found
+
+
+# Learning rate and penalty that the values of CatBoost's leaves were computed with, by the parameters in its files.
+#
+# With one Newton step for each leaf, the default of the logistic loss, a value is ``-rate G / (H + l2_leaf_reg)`` over
+# all records: samples are drawn for the choice of splits only.
+
+# Parameters that have to be as they are here, or not there, and what they say otherwise
+_PLAIN: Mapping[str, Sequence[tuple[str, object, str]]] = {
+    "boosting_options": (
+        ("boosting_type", "Plain", "values are of ordered boosting"),
+        ("model_shrink_rate", 0, "values were shrunk from tree to tree (model_shrink_rate)"),
+        ("langevin", False, "values have noise (langevin)"),
+        ("posterior_sampling", False, "values have noise (posterior_sampling)"),
+    ),
+    "tree_learner_options": (
+        ("leaf_estimation_method", "Newton", "values are no Newton steps (leaf_estimation_method)"),
+        ("leaf_estimation_iterations", 1, "values are of several steps (leaf_estimation_iterations)"),
+        ("monotone_constraints", {}, "values were limited by monotone constraints"),
+    ),
+    "data_processing_options": (
+        ("class_weights", [], "classes have weights"),
+        ("auto_class_weights", "None", "classes have weights"),
+    ),
+}
+
+
+def training_of(params: Values, loss: str, scale: float) -> tuple[float, float] | str:
+    """The learning rate and the L2 penalty, or the reason why values are not those of the formula."""
+    if loss != "Logloss":
+        return f"the loss is {loss[:40]}"
+    if scale != 1:
+        return "scores have a scale of their own"
+    for group, rules in _PLAIN.items():
+        held = params.raw.get(group)
+        for key, expected, why in rules:
+            if isinstance(held, dict) and held.get(key, expected) != expected:
+                return why
+    boosting, learner = params.raw.get("boosting_options"), params.raw.get("tree_learner_options")
+    if not isinstance(boosting, dict) or not isinstance(learner, dict) or "leaf_estimation_iterations" not in learner:
+        return "the file does not state how it was trained"
+    rate = Values(params.source, "boosting_options", boosting).number("learning_rate")
+    l2 = Values(params.source, "tree_learner_options", learner).number("l2_leaf_reg")
+    return (rate, l2) if rate > 0 and l2 >= 0 else "the learning rate, or the penalty, is none"
+
 
 # What the scores of a loss become; those of one class against the rest add up to no probabilities
 _LINKS: Mapping[str, Link] = {

@@ -7,15 +7,19 @@ states at all leaves are those of the training.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import csv
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import groupby
+from os import PathLike
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray
-from maxent.models.errors import InvalidInput
-from maxent.models.formats.proof import training_places
-from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.arrays import BoolArray, FloatArray
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import read_text
+from maxent.models.formats.proof import TrainingColumns, training_places
 from maxent.models.nodes import each, links_of
 from maxent.models.release import Node, Release, Tree
 
@@ -135,3 +139,118 @@ def _class_weights(hessian: FloatArray, second: np.ndarray[tuple[int], np.dtype[
 def _values(tree: Tree) -> FloatArray:
     """Scores at the nodes, shape (n_nodes,)."""
     return np.array([node.value if isinstance(node.value, float) else 0.0 for node in each(tree.nodes)])
+
+
+# Weights of two classes that depend on how many records each has, told by the first tree of a boosted model.
+#
+# All records have the same score s before it, p being its probability. With weights w of the two classes, a leaf of n
+# records, m of them of the second class, has ``G = w_0 p (n - m) - w_1 (1 - p) m``, ``H = p (1 - p) (w_0 (n - m) + w_1
+# m)`` and the value ``-rate G / (H + l2)``. So each number of records of the second class, in all, which the weights
+# depend on, gives an m for each leaf; these have to be whole numbers that add up to it.
+
+# The weights of two classes, from the records of the second, shape (n,), and those of both
+Weighing = Callable[[FloatArray, float], tuple[FloatArray, FloatArray]]
+
+_OFF = 1e-6  # by how much what is computed of each record may be off, as a share of its weight
+_MOST = 10**7  # leaves of the first tree times records, up to which numbers of records are tried
+_TOGETHER = 1 << 20  # numbers that are looked at together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FirstTree:
+    """The leaves of the first tree: records, values and L2 penalties, shapes (n_leaves,), and the learning rate."""
+
+    records: FloatArray
+    value: FloatArray
+    penalty: FloatArray
+    rate: float
+
+
+def balanced(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """The weights ``n / (2 n_x)`` of two classes, the second of so many records."""
+    return n / (2 * (n - second)), n / (2 * second)
+
+
+def unbalanced(second: FloatArray, n: float) -> tuple[FloatArray, FloatArray]:
+    """The weights of ``is_unbalance`` of LightGBM: 1 of the more frequent class, their ratio of the other."""
+    ratio = (n - second) / second
+    return np.maximum(1 / ratio, 1.0), np.maximum(ratio, 1.0)
+
+
+def number_of_second(
+    tree: FirstTree, weights: Weighing, *, averaged: bool, contained: bool = False, weighed: bool = False
+) -> tuple[float, float] | None:
+    """How many records are of the second class, and the score before the tree; None unless one number alone fits.
+
+    ``weights``: the weights of both classes, from the records of the second, shape (n,), and those of both.
+    ``averaged``: whether the score is the logarithm of the odds of the second class among the records, else 0.
+    ``contained``: whether the values of the tree contain that score.
+    ``weighed``: whether the odds of that score are those of the weights of both classes.
+    """
+    n = float(tree.records.sum())
+    if len(tree.records) < 2 or n * len(tree.records) > _MOST:
+        return None
+
+    def base(second: FloatArray) -> FloatArray:
+        first, other = weights(second, n) if weighed else (np.ones(len(second)), np.ones(len(second)))
+        return np.log(other * second / (first * (n - second))) if averaged else np.zeros(len(second))
+
+    found: list[float] = []
+    step = max(1, _TOGETHER // len(tree.records))
+    for begin in range(1, int(n), step):
+        second = np.arange(begin, min(begin + step, int(n)), dtype=np.float64)
+        fits = _fits(tree, weights(second, n), base(second), second, contained=contained)
+        found += second[fits].tolist()
+    return (found[0], float(base(np.array(found))[0])) if len(found) == 1 else None
+
+
+def _fits(
+    tree: FirstTree, weights: tuple[FloatArray, FloatArray], base: FloatArray, second: FloatArray, *, contained: bool
+) -> BoolArray:
+    """Whether so many records of the second class, each with its score, make whole numbers, shape (n,)."""
+    first, other, base = weights[0][:, None], weights[1][:, None], base[:, None]
+    p = 1 / (1 + np.exp(-base))
+    s = (tree.value - (base if contained else 0.0)) / tree.rate
+    a = p + s * p * (1 - p)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        divisor = other + (first - other) * a
+        m = (first * a * tree.records + s * tree.penalty) / divisor
+        wide = _OFF * (1 + np.abs((first * (tree.records - m) + other * m) / divisor))
+    whole = np.abs(m - np.rint(m)) <= wide
+    inside = (m > -0.5) & (m < tree.records + 0.5)
+    total = np.abs(m.sum(axis=1) - second) <= wide.sum(axis=1)
+    result: BoolArray = (whole & inside).all(axis=1) & total
+    return result
+
+
+# Rows of a CSV file that a program wrote of its trees, as columns.
+
+
+def read_rows(path: str | PathLike[str], header: tuple[str, ...], optional: str = "") -> dict[str, list[str]]:
+    """The cells of each column of a header, which a file may write in any order, and beside others."""
+    source = shown_path(path)
+    try:
+        rows = [row for row in csv.reader(read_text(path).split("\n"), strict=True) if row]
+    except csv.Error as error:
+        raise invalid(source, "file", "content", "CSV of trees_to_dataframe", str(error)) from None
+    names = rows[0] if rows else []
+    missing = [name for name in header if name not in names and name != optional]
+    if missing or len({*names}) < len(names) or len(rows) < 2:
+        expected = f"columns {', '.join(header)}, and a row for each node"
+        raise invalid(source, "line 1", "columns", expected, f"no {missing[0]}" if missing else f"{len(rows)} rows")
+    for number, row in enumerate(rows[1:], 2):
+        if len(row) != len(names):
+            raise invalid(source, f"row {number}", "cells", f"{len(names)}, as the header has", str(len(row)))
+    found = dict(zip(names, map(list, zip(*rows[1:], strict=True)), strict=True))
+    return {name: found.get(name, [""] * (len(rows) - 1)) for name in header}
+
+
+def numbers(source: str, name: str, cells: list[str]) -> FloatArray:
+    """The finite numbers in cells, NaN for empty ones; shape (n_rows,)."""
+    try:
+        found = np.array([float(cell) if cell else np.nan for cell in cells], np.float64)
+    except ValueError:
+        found = np.array([np.inf])
+    if np.isinf(found).any():
+        raise invalid(source, "document", name, "finite numbers", "something else")
+    return found

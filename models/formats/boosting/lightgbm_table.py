@@ -19,8 +19,8 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import uncollected
-from maxent.models.formats.boosting.exported_rows import numbers, read_rows
-from maxent.models.formats.boosting.hessians import agrees, follows_gradients
+from maxent.models.formats.assemble import packed
+from maxent.models.formats.boosting.hessians import agrees, follows_gradients, numbers, read_rows
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
     PARAMETERS,
@@ -31,13 +31,11 @@ from maxent.models.formats.boosting.lightgbm import (
     converted,
     header,
 )
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.packing import packed
-from maxent.models.formats.release_reader import model_reader
-from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.formats.proof import TrainingColumns, read_training
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Node
-from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.tables.cells import MISSING, OTHER
 
 _HEADER = (
     *("tree_index", "node_depth", "node_index", "left_child", "right_child", "split_feature", "threshold"),

@@ -12,8 +12,8 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.files.json_files import json_object
-from maxent.models.files.text_files import read_text
+from maxent.models.files.json_files import json_object, read_text
+from maxent.models.formats.assemble import packed
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
     PARAMETERS,
@@ -24,9 +24,7 @@ from maxent.models.formats.boosting.lightgbm import (
     converted,
     header,
 )
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.packing import packed
-from maxent.models.formats.release_reader import model_reader
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Node
 

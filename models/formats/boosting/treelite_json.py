@@ -9,20 +9,18 @@ from math import isfinite
 from os import PathLike
 from typing import Any
 
+from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
-from maxent.models.formats.assemble import assemble, rest
-from maxent.models.formats.conversion import Converted, Wanted
+from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.json_values import Values
-from maxent.models.formats.packing import packed
-from maxent.models.formats.release_reader import model_reader
-from maxent.models.formats.training_columns import read_training
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
-from maxent.models.tables.columns.missing_values import MISSING, OTHER
-from maxent.models.text.arguments import LARGEST_COUNT
-from maxent.models.trees.thresholds import less_than, single_at_most, single_less_than
+from maxent.models.tables.cells import MISSING, OTHER
+from maxent.models.trees.places import less_than, single_at_most, single_less_than
 
 _LINKS: Mapping[str, Link] = {"sigmoid": "logit", "softmax": "softmax"}  # what a postprocessor makes of scores
 _MEAN = "identity_multiclass"

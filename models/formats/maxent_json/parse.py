@@ -6,40 +6,721 @@ relate fields and nodes, in `maxent.models.formats.maxent_json.check_tree`, judg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, get_args
+from functools import cache, lru_cache
+from itertools import islice
+from math import inf, prod
+from typing import Any, TypedDict, get_args
 
-from maxent.models.errors import Problem
-from maxent.models.formats.maxent_json.fields import Fields, Names, fields_of, foreign_problem, note_repeats
-from maxent.models.formats.maxent_json.parse_answers import (
-    RATE,
-    WEIGHT,
-    read_answers,
-    read_rates,
-    read_value,
-    scored_class,
+import numpy as np
+
+from maxent.models.arguments import (
+    ABSENT,
+    LARGEST_COUNT,
+    LONGEST,
+    are_whole,
+    closest,
+    is_number,
+    is_whole,
+    listing,
+    listing_of,
+    name,
+    show,
+    whole_number,
 )
-from maxent.models.formats.maxent_json.parse_branches import split
-from maxent.models.formats.maxent_json.parse_target import read_moments, read_numbers, read_parts
-from maxent.models.formats.maxent_json.published.parse_release import read_publication
-from maxent.models.release_content import (
+from maxent.models.columns import complete_counts
+from maxent.models.errors import Problem
+from maxent.models.files.json_files import RepeatedKeys
+from maxent.models.nodes import Nodes, each, parts_of
+from maxent.models.release import (
     FORMAT,
+    ROUNDING_METHODS,
     Attribute,
     AttributeType,
+    Boosting,
+    Branch,
     Candidates,
     Content,
+    Defense,
     Encoding,
     Impurity,
     Induction,
+    Labels,
+    Link,
     Node,
+    Numbers,
+    Predicts,
     Role,
+    Rounded,
     Target,
     Tree,
 )
-from maxent.models.sparse_counts import complete_counts
-from maxent.models.tables.columns.missing_values import MISSING
-from maxent.models.text.arguments import are_whole, is_whole, listing, listing_of, name, show, whole_number
+from maxent.models.tables.cells import MISSING
+from maxent.models.tables.classes import MOST_CLASSES, joined_name, product_classes
+from maxent.models.trees.printed_rates import decimals
+
+# The fields of one JSON object, read one by one; each problem is noted with its place instead of raised.
+
+_MOST_UNKNOWN = 20
+_OURS = FORMAT.partition("/")[0] + "/"
+
+
+@cache
+def _as_set(known: tuple[str, ...]) -> frozenset[str]:
+    """The known keys of a kind of object, for a test that a document makes of every object."""
+    return frozenset(known)
+
+
+@lru_cache(maxsize=1024)
+def _closest(key: str, known: tuple[str, ...]) -> str:
+    """A hint at the known key that an unknown one is probably meant to be."""
+    match = closest(key.lower(), known) if len(key) <= LONGEST else None
+    return "" if match is None else f" (did you mean {match}?)"
+
+
+def is_text(value: object) -> bool:
+    """Whether a value is a non-empty string that UTF-8 can hold (half a surrogate pair it cannot)."""
+    if not isinstance(value, str) or not value:
+        return False
+    if value.isascii():
+        return True
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Names:
+    """The names that nodes may use, as sets where a document may have very many."""
+
+    attributes: Mapping[str, Attribute]
+    all_attributes: bool  # false when some could not be read: a name may then be one of those
+    domains: Mapping[str, frozenset[str]]
+    classes: tuple[str, ...]
+    no_records: dict[str, int]  # 0 for each class
+
+
+class Fields:
+    """The keys of one JSON object; reading a wrong one notes a problem and gives None (or the default).
+
+    ``problems``: where problems are noted. ``where``: the place of the object, as problems name it. ``raw``: the
+    decoded object. ``known``: every key it may have; others are noted at once, and so are keys that the document
+    repeats.
+    """
+
+    __slots__ = ("problems", "raw", "where")
+
+    def __init__(self, problems: list[Problem], where: str, raw: Mapping[str, object], known: tuple[str, ...]) -> None:
+        self.problems, self.where, self.raw = problems, where, raw
+        if not _as_set(known).issuperset(raw):
+            self._note_unknown(known)
+        if type(raw) is not dict:
+            note_repeats(problems, where, raw)
+
+    def _note_unknown(self, known: tuple[str, ...]) -> None:
+        """Note the keys that no object of this kind has."""
+        unknown = [key for key in self.raw if key not in known]
+        for key in unknown[:_MOST_UNKNOWN]:
+            hint = _closest(key, known) if isinstance(key, str) else ""
+            expected = f"only the keys {', '.join(known)}{hint}"
+            self.wrong(name(key) if isinstance(key, str) else show(key), expected, f"an unknown key {show(key)}")
+        if len(unknown) > _MOST_UNKNOWN:
+            rest = f"{len(unknown) - _MOST_UNKNOWN} more unknown keys"
+            self.wrong("keys", f"only the keys {', '.join(known)}", rest)
+
+    def wrong(self, field: str, expected: str, found: str) -> None:
+        """Note a problem of this object."""
+        self.problems.append(Problem(self.where, field, expected, found))
+
+    def value(self, key: str) -> object:
+        """The decoded value of a key; a value that `show` calls nothing when the key is absent."""
+        return self.raw.get(key, ABSENT)
+
+    def refuse(self, key: str, expected: str) -> None:
+        """Note a problem with the value of a key."""
+        self.wrong(key, expected, show(self.value(key)))
+
+    def text(self, key: str) -> str | None:
+        """A required non-empty string."""
+        value = self.value(key)
+        if isinstance(value, str) and is_text(value):
+            return str(value)
+        self.refuse(key, "a non-empty string")
+        return None
+
+    def choice(self, key: str, options: tuple[str, ...], default: str | None, *, null: bool = False) -> str | None:
+        """One of a few strings; with ``null`` also null, which is None."""
+        if key not in self.raw:
+            return default
+        value = self.raw[key]
+        if (isinstance(value, str) and value in options) or (null and value is None):
+            return value
+        self.refuse(key, "one of " + ", ".join((*options, "null") if null else options))
+        return default
+
+    def flag(self, key: str) -> bool | None:
+        """Either of true and false, None when the key is absent."""
+        value = self.raw.get(key)
+        if key in self.raw and not isinstance(value, bool):
+            self.refuse(key, "true or false")
+        return value if isinstance(value, bool) else None
+
+    def whole(self, key: str, low: int, default: int | None = None) -> int | None:
+        """A whole number, at least ``low``, small enough for floats to count it exactly."""
+        if key not in self.raw:
+            return default
+        value = self.raw[key]
+        if type(value) is int and low <= value <= LARGEST_COUNT:  # as nearly all
+            return value
+        if is_whole(value, low):
+            return int(value)  # type: ignore[call-overload, no-any-return]
+        self.refuse(key, whole_number(low))
+        return default
+
+    def real(self, key: str, expected: str, accept: Callable[[float], bool]) -> float | None:
+        """A number that ``accept`` takes, None when the key is absent; NaN and the infinities are never taken."""
+        if key not in self.raw:
+            return None
+        value = self.raw[key]
+        if type(value) is float and abs(value) < inf and accept(value):  # as nearly all
+            return value
+        if isinstance(value, (int, float)) and not isinstance(value, bool):
+            try:
+                number = float(value)
+            except OverflowError:
+                number = float("inf")
+            if abs(number) != float("inf") and accept(number):  # NaN fails every comparison of accept
+                return number
+        self.refuse(key, expected)
+        return None
+
+    def items(self, key: str, of: str) -> list[object]:
+        """A required list with at least one item; an empty list stands for a wrong one."""
+        value = self.value(key)
+        if isinstance(value, list) and value:
+            return value
+        self.refuse(key, f"a non-empty list of {of}")
+        return []
+
+    def names(self, key: str, of: str) -> tuple[str, ...] | None:
+        """A required non-empty list of different non-empty strings."""
+        items = self.items(key, of)
+        bad = [item for item in items if not is_text(item)]
+        if bad:
+            self.wrong(key, f"a list of {of} (non-empty strings)", listing_of(bad))
+        if not items or bad:
+            return None
+        seen: set[object] = set()
+        again = [item for item in items if item in seen or seen.add(item)]  # type: ignore[func-returns-value]
+        if again:
+            self.wrong(key, f"{of} that are all different", f"{listing_of(again)} more than once")
+            return None
+        return tuple(map(str, items))
+
+    def names_among(self, key: str, of: str, known: Collection[str], in_order: Iterable[str]) -> tuple[str, ...] | None:
+        """Names that are all ``known``, which messages list ``in_order``; None when anything is wrong with them."""
+        found = self.names(key, of)
+        unknown: list[object] = [text for text in found or () if text not in known]
+        if unknown:
+            self.wrong(key, f"{of} ({listing(in_order)})", listing_of(unknown))
+            return None
+        return found
+
+
+def note_repeats(problems: list[Problem], where: str, raw: Mapping[str, object]) -> None:
+    """Note the keys that a document states more than once in one object."""
+    if isinstance(raw, RepeatedKeys):
+        for key, times in islice(raw.repeated.items(), _MOST_UNKNOWN):
+            problems.append(Problem(where, name(key), "each key once", f"the key {show(key)} {times} times"))
+
+
+def fields_of(
+    problems: list[Problem], where: str, value: object, known: tuple[str, ...], *, key: tuple[str, str] | None = None
+) -> Fields | None:
+    """The `Fields` of a value that has to be an object; ``key`` is the place and field that hold it, if any does."""
+    if isinstance(value, dict):
+        return Fields(problems, where, value, known)
+    place, field = key or (where, "content")
+    problems.append(Problem(place, field, "an object", show(value)))
+    return None
+
+
+def foreign_problem(document: object) -> Problem | None:
+    """Say what shows that an object is no document of ours, without a word of what is in it; None for one of ours."""
+    stated = document.get("format") if isinstance(document, dict) else _OURS
+    if isinstance(stated, str) and stated.startswith(_OURS):
+        return None
+    return Problem("document", "format", repr(FORMAT), "another value" if stated is not None else "nothing")
+
+
+# The branches of a node of a decoded `maxent/1` document; problems are noted, not raised.
+
+
+def split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
+    """The attribute and branches of an inner node; "" for an attribute that could not be read."""
+    title = fields.value("attribute")
+    attribute = names.attributes.get(title) if isinstance(title, str) else None
+    if attribute is None and (names.all_attributes or not isinstance(title, str)):
+        fields.refuse("attribute", f"the name of an attribute ({listing(names.attributes)})")
+    branches = [
+        _branch(fields.problems, f"{fields.where}, branch {number}", raw, attribute, names.domains)
+        for number, raw in enumerate(fields.items("branches", "branches"), 1)
+    ]
+    return (attribute.name if attribute else ""), tuple(branches)
+
+
+def _branch(
+    problems: list[Problem],
+    where: str,
+    raw: object,
+    attribute: Attribute | None,
+    domains: Mapping[str, frozenset[str]],
+) -> Branch:
+    """One branch; without a test (no values, no bounds) when the test is wrong or its attribute unknown."""
+    fields = fields_of(problems, where, raw, ("in", "le", "gt", "missing", "child"))
+    if fields is None:
+        return Branch(None)
+    child = fields.value("child")
+    if not (child is None or isinstance(child, str)):
+        fields.refuse("child", "the id of a node, or null for a removed leaf")
+        child = None
+    if attribute is None or (attribute.type == "categorical" and attribute.values is None):
+        return Branch(child)
+    if attribute.type == "categorical":
+        return Branch(child, values=_values(fields, attribute, domains[attribute.name]))
+    if attribute.type == "numeric":
+        le, gt = _bounds(fields, attribute)
+        return Branch(child, le=le, gt=gt, missing=_missing(fields, attribute, le is not None or gt is not None))
+    return Branch(child)
+
+
+def _values(fields: Fields, attribute: Attribute, domain: frozenset[str]) -> tuple[str, ...] | None:
+    """The values of a categorical branch."""
+    for key in ("le", "gt"):
+        if key in fields.raw:
+            fields.refuse(key, f"no such key, since {name(attribute.name)} is categorical (use in)")
+    if "missing" in fields.raw:
+        expected = f"no such key, since {name(attribute.name)} is categorical: name {MISSING!r} among its values"
+        fields.refuse("missing", expected)
+    return fields.names_among("in", f"values of {name(attribute.name)}", domain, attribute.values or ())
+
+
+def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float | None]:
+    """``le`` and ``gt`` of a numeric branch; both None when either is wrong."""
+    if "in" in fields.raw:
+        fields.refuse("in", f"no such key, since {name(attribute.name)} is numeric (use le, gt)")
+    le, gt = fields.real("le", "a finite number", _any), fields.real("gt", "a finite number", _any)
+    stated = ("le" in fields.raw) + ("gt" in fields.raw)
+    if not stated:
+        if not {"in", "missing"} & fields.raw.keys():
+            fields.refuse("le, gt", f"at least one bound, since {name(attribute.name)} is numeric")
+        return None, None
+    if (le is not None) + (gt is not None) < stated:
+        return None, None
+    if le is not None and gt is not None and not gt < le:
+        fields.wrong("gt", f"a number below le ({le!r})", repr(gt))
+        return None, None
+    return le, gt
+
+
+def _any(bound: float) -> bool:
+    return True
+
+
+def _missing(fields: Fields, attribute: Attribute, bounded: bool) -> bool | None:
+    """Whether a numeric branch takes missing values; False, of a branch without bounds, that it takes every number."""
+    if "missing" not in fields.raw:
+        return None
+    found = fields.flag("missing")
+    if not bounded and fields.raw.keys() & {"le", "gt"}:
+        return None  # the bounds are wrong: what it takes is not known
+    if found and not attribute.missing:
+        expected = f'"missing": true for {name(attribute.name)} among the attributes, too'
+        fields.wrong("missing", expected, "an attribute that has no missing values")
+    if found is False and fields.raw.keys() & {"le", "gt"}:
+        fields.refuse("missing", "true, or no such key, beside le or gt")
+        return None
+    return found
+
+
+# What a target of a `maxent/1` document is besides its classes: numbers, or several sensitive columns.
+
+_NUMBERS = "a number, or [least, largest] with null where there is none, for each class, in the order of classes"
+_ROUNDED = 1e-6  # by how much, relative to the numbers, a mean that was printed may lie outside of them
+
+
+def read_numbers(fields: Fields, classes: Sequence[str]) -> tuple[Numbers, ...] | None:
+    """What the classes of a target stand for; None when there is nothing, or anything is wrong with it."""
+    if "numbers" not in fields.raw:
+        return None
+    raw = fields.raw["numbers"]
+    if not isinstance(raw, list) or (classes and len(raw) != len(classes)):
+        fields.refuse("numbers", _NUMBERS)
+        return None
+    found = []
+    for each in raw:
+        low, high = each if isinstance(each, list) and len(each) == 2 else (each, each)
+        ends = [_end(low, -math.inf), _end(high, math.inf)]
+        if (low is high and low is None) or ends[0] is None or ends[1] is None or ends[0] > ends[1]:
+            fields.wrong("numbers", _NUMBERS, show(each))
+            return None
+        found.append((ends[0], ends[1]))
+    return tuple(found)
+
+
+def _end(raw: object, none: float) -> float | None:
+    """An end of an interval, None when it is no number."""
+    if raw is None:
+        return none
+    return float(raw) if is_number(raw) and abs(raw) <= 1e300 else None  # type: ignore[arg-type]
+
+
+def read_parts(fields: Fields, title: str, classes: Sequence[str]) -> tuple[Target, ...]:
+    """The sensitive columns whose combinations the classes are; none where there are none, or anything is wrong."""
+    if "of" not in fields.raw:
+        return ()
+    begin, parts = len(fields.problems), []
+    for number, raw in enumerate(fields.items("of", "sensitive columns"), 1):
+        part = fields_of(fields.problems, f"target, column {number}", raw, ("name", "classes"))
+        if part is not None:
+            parts.append(Target(part.text("name") or "", part.names("classes", "classes") or ()))
+    if len(fields.problems) > begin or not title or not classes:
+        return ()
+    names = [part.name for part in parts]
+    if len(parts) < 2 or len(set(names)) < len(parts):
+        fields.wrong("of", "two or more sensitive columns of different names", listing(names))
+    elif "numbers" in fields.raw:
+        fields.refuse("numbers", "none, of several sensitive columns")
+    elif (size := prod(len(part.classes) for part in parts)) > MOST_CLASSES:
+        fields.wrong("of", f"columns with at most {MOST_CLASSES} combinations of classes", f"{size:,}")
+    elif title != joined_name(names):
+        fields.wrong("name", f"{joined_name(names)!r}, the names in `of`", show(title))
+    elif tuple(classes) != (expected := product_classes([part.classes for part in parts])):
+        fields.wrong("classes", f"the combinations of those in `of` ({listing(expected)})", listing(classes))
+    else:
+        return tuple(parts)
+    return ()
+
+
+def read_moments(fields: Fields) -> tuple[float | None, float | None]:
+    """Mean and variance of a node."""
+    mean = fields.real("mean", "a finite number", lambda mean: abs(mean) <= 1e300)
+    return mean, fields.real("variance", "a number, at least 0", lambda spread: 0 <= spread <= 1e300)
+
+
+def moment_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
+    """Means and variances without a numeric target, a variance without a mean, and a mean that no class can have."""
+    numbers = release.target.numbers
+    for tree, where in zip(release.trees, places, strict=True):
+        for node, place in zip(tree.nodes, where, strict=True):
+            if node.mean is None and node.variance is None:
+                continue
+            if numbers is None:
+                yield Problem(place, "mean", "none, since the target has no numbers", show(node.mean))
+            elif node.mean is None:
+                yield Problem(place, "mean", "a mean beside the variance", "nothing")
+            else:
+                low, high = min(low for low, _ in numbers), max(high for _, high in numbers)
+                slack = _ROUNDED * max(abs(end) for end in (low, high, node.mean) if math.isfinite(end))
+                if not low - slack <= node.mean <= high + slack:
+                    yield Problem(place, "mean", f"a number from {low:g} to {high:g}", show(node.mean))
+
+
+# The key `release` of a document: how records were counted, and what was done to the model.
+
+UNREAD = -1  # in place of a key that is there but wrong: what it changes about the numbers of nodes is not known
+
+
+def read_publication(document: Fields) -> tuple[float, int, Defense | None, int | None, Rounded | None]:
+    """``sampling_rate``, ``suppressed_below``, ``defense``, ``resampled`` and ``rounded``, or `UNREAD`.
+
+    What is wrong is one problem. Numbers that only it could explain are not blamed as well.
+    """
+    if "release" not in document.raw:
+        return 1.0, 0, None, None, None
+    known = ("sampling_rate", "suppressed_below", "defense", "resampled", "rounded")
+    place = ("document", "release")
+    fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
+    if fields is None:
+        return UNREAD, UNREAD, None, UNREAD, None
+    stated = frozenset(fields.raw)
+    rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
+    below = fields.whole("suppressed_below", 0, UNREAD if "suppressed_below" in stated else 0) or 0
+    drawn = fields.whole("resampled", 1, UNREAD if "resampled" in stated else None)
+    rounded = _rounded(fields)
+    changed = {"sampling_rate": rate is not None and rate < 1, "suppressed_below": below > 1}
+    if "resampled" in stated:
+        for key in (key for key, there in changed.items() if there):
+            fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
+    if "rounded" in stated:
+        for key in (key for key, there in {**changed, "resampled": drawn not in (None, UNREAD)}.items() if there):
+            fields.refuse(key, "no such key beside rounded: what is rounded are the numbers of all records")
+    if rate is None:
+        rate = UNREAD if "sampling_rate" in stated else 1.0
+    return rate, below, _defense(fields), drawn, rounded
+
+
+def _defense(release: Fields) -> Defense | None:
+    """The method and its parameters, which are numbers and strings of any name."""
+    if "defense" not in release.raw:
+        return None
+    raw = release.raw["defense"]
+    known = tuple(raw) if isinstance(raw, dict) else ()
+    fields = fields_of(release.problems, "defense", raw, ("method", *known), key=("release", "defense"))
+    if fields is None:
+        return None
+    method, before = fields.text("method"), len(fields.problems)
+    parameters = {key: value for key, value in fields.raw.items() if key != "method"}
+    for key, value in parameters.items():
+        if isinstance(value, str):
+            fields.text(key)
+        else:
+            fields.real(key, "a number or a string", lambda number: number == number)
+    # Any: the values have just been checked.
+    checked: Any = parameters if len(fields.problems) == before else {}
+    return None if method is None else Defense(method, checked)
+
+
+def _rounded(release: Fields) -> Rounded | None:
+    """How numbers of records were rounded; None when they were not, base `UNREAD` when anything is wrong with it."""
+    if "rounded" not in release.raw:
+        return None
+    fields = fields_of(
+        release.problems, "rounded", release.raw["rounded"], ("base", "method"), key=("release", "rounded")
+    )
+    if fields is None:
+        return Rounded(UNREAD)
+    for key in (key for key in ("base", "method") if key not in fields.raw):
+        fields.refuse(key, "the base, a whole number of at least 2" if key == "base" else _METHODS)
+    base, method = fields.whole("base", 2), fields.choice("method", ROUNDING_METHODS, None)
+    # Any: choice() has checked the string against the literals of the type.
+    checked: Any = method
+    return Rounded(UNREAD) if base is None or method is None else Rounded(base, checked)
+
+
+_METHODS = "one of " + ", ".join(ROUNDING_METHODS)
+
+
+# The answers of a decoded `maxent/1` document: shares and scores of its nodes, and how its trees predict together.
+#
+# Problems are noted, not raised.
+
+RATE = "a number from 0 to 1"
+WEIGHT = "a number, at least 0"
+SCORE = "a finite number"
+
+_BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties", "weights")
+
+SINGLE = 1e-6  # by how much shares that were computed in single precision may miss a sum of 1
+
+
+def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:
+    """The share of each class that is named; None when anything is wrong with them."""
+    raw = fields.raw["rates"]
+    if not isinstance(raw, dict) or not raw:
+        fields.refuse("rates", "an object from classes to shares")
+        return None
+    before = len(fields.problems)
+    note_repeats(fields.problems, f"{fields.where}, rates", raw)
+    if names.no_records and not raw.keys() <= names.no_records.keys():
+        unknown: list[object] = [label for label in raw if label not in names.no_records]
+        fields.wrong("rates", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
+    for label, share in raw.items():
+        if not (is_number(share) and 0 <= share <= 1):
+            fields.wrong(f"rates of {name(str(label))}", RATE, show(share))
+    if len(fields.problems) > before:
+        return None
+    shares = {label: float(share) for label, share in raw.items()}
+    total = sum(shares.values())
+    if abs(total - 1) > rounding_of(shares.values()):
+        fields.wrong("rates", "shares that sum to 1, within the rounding of their digits", f"a sum of {total:.6g}")
+        return None
+    return shares
+
+
+def rounding_of(shares: Iterable[float]) -> float:
+    """By how much a sum of shares may be off as each was rounded, or cut off, to the digits of the longest."""
+    found = list(shares)
+    return len(found) * 10.0 ** -max(1, *map(decimals, found)) + SINGLE
+
+
+class Answers(TypedDict):
+    """Rules by which the trees of a release predict together; the names are those of `Content`."""
+
+    predicts: Predicts | None
+    boosting: Boosting | None
+    labels: Labels
+
+
+def read_answers(document: Fields, names: Names) -> Answers:
+    """``predicts``, ``boosting`` and ``labels`` of a document."""
+    # Any: choice() has checked the strings against the literals of the types.
+    predicts: Any = document.choice("predicts", get_args(Predicts), None)
+    labels: Any = document.choice("labels", get_args(Labels), "majority")
+    return Answers(predicts=predicts, boosting=_boosting(document, names), labels=labels)
+
+
+def _boosting(document: Fields, names: Names) -> Boosting | None:
+    """Rule that turns scores into probabilities."""
+    if "boosting" not in document.raw:
+        return None
+    place = ("document", "boosting")
+    raw = document.raw["boosting"]
+    fields = fields_of(document.problems, "boosting", raw, _BOOSTING, key=place)
+    if fields is None:
+        return None
+    link: Any = fields.choice("link", get_args(Link), None)
+    if "link" not in fields.raw:
+        fields.refuse("link", "one of " + ", ".join(get_args(Link)))
+    rate = fields.real("rate", "a number above 0", lambda rate: rate > 0)
+    l2 = fields.real("lambda", WEIGHT, lambda penalty: penalty >= 0)
+    base = read_value(fields, "base", names)
+    l1 = fields.real("alpha", WEIGHT, lambda penalty: penalty >= 0)
+    hessian = fields.real("hessian", "a number above 0", lambda factor: factor > 0)
+    return Boosting(
+        link,
+        rate,
+        l2,
+        0.0 if base is None else base,
+        0.0 if l1 is None else l1,
+        1.0 if hessian is None else hessian,
+        _penalties(fields, names) if "penalties" in fields.raw else {},
+        _weights(fields, names) if "weights" in fields.raw else {},
+    )
+
+
+def _penalties(fields: Fields, names: Names) -> Mapping[str, float]:
+    """The L2 penalty below splits on each attribute that is named."""
+    raw = fields.raw["penalties"]
+    if not isinstance(raw, dict):
+        fields.refuse("penalties", "an object from attributes to penalties")
+        return {}
+    note_repeats(fields.problems, f"{fields.where}, penalties", raw)
+    unknown: list[object] = [key for key in raw if names.all_attributes and key not in names.attributes]
+    if unknown:
+        fields.wrong("penalties", f"attributes ({listing(names.attributes)})", listing_of(unknown))
+    inner = Fields(fields.problems, f"{fields.where}, penalties", raw, tuple(raw))
+    found = {str(key): inner.real(str(key), WEIGHT, lambda penalty: penalty >= 0) for key in raw}
+    return {key: penalty for key, penalty in found.items() if penalty is not None}
+
+
+def _weights(fields: Fields, names: Names) -> Mapping[str, float]:
+    """The weight of a record of each class that is named."""
+    raw = fields.raw["weights"]
+    if not isinstance(raw, dict):
+        fields.refuse("weights", "an object from classes to weights")
+        return {}
+    note_repeats(fields.problems, f"{fields.where}, weights", raw)
+    unknown: list[object] = [label for label in raw if names.classes and label not in names.no_records]
+    if unknown:
+        fields.wrong("weights", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
+    inner = Fields(fields.problems, f"{fields.where}, weights", raw, tuple(raw))
+    found = {str(key): inner.real(str(key), "a number above 0", lambda weight: weight > 0) for key in raw}
+    return {key: weight for key, weight in found.items() if weight is not None}
+
+
+def read_value(fields: Fields, key: str, names: Names) -> float | Mapping[str, float] | None:
+    """A score, or one for each class that is named; None when there is none, or anything is wrong with it."""
+    raw = fields.raw.get(key)
+    if not isinstance(raw, dict):
+        return fields.real(key, SCORE, lambda score: score == score)
+    before = len(fields.problems)
+    note_repeats(fields.problems, f"{fields.where}, {key}", raw)
+    unknown: list[object] = [label for label in raw if names.classes and label not in names.no_records]
+    if unknown or not raw:
+        fields.wrong(key, f"scores of classes of the target ({listing(names.classes)})", listing_of(unknown) or "none")
+    for label, score in raw.items():
+        if not (is_number(score) and abs(score) < float("inf")):
+            fields.wrong(f"{key} of {name(str(label))}", SCORE, show(score))
+    return None if len(fields.problems) > before else {label: float(score) for label, score in raw.items()}
+
+
+def scored_class(tree: Fields, names: Names) -> str | None:
+    """The class whose score the values of a tree are added to."""
+    found = tree.text("class") if "class" in tree.raw else None
+    if found is not None and names.classes and found not in names.no_records:
+        tree.refuse("class", f"a class of the target ({listing(names.classes)})")
+        return None
+    return found
+
+
+_OF_RECORDS = ("error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
+
+
+def part_problems(tree: Tree, places: Sequence[str], labels: str) -> Iterator[Problem]:
+    """Parts of a leaf of the tool that state more than its label, which is no most frequent class of a part."""
+    first: dict[str, str | None] = {}
+    parts = parts_of(tree.nodes)
+    for i, (part, node, place) in enumerate(zip(parts, each(tree.nodes), places, strict=False)):
+        where = "on an inner node but the root, beside leaves with part_of" if part is None else "beside part_of"
+        told = _OF_RECORDS if part is not None or (i and not node.is_leaf) else ()
+        for key in told:
+            if (stated := getattr(node, key)) is not None:
+                yield Problem(place, key, f"no such key {where}: it would tell parts apart", show(stated))
+        if part is None:
+            continue
+        if node.label is not None and labels != "decided":
+            yield Problem(place, "label", "the key labels of the document to be 'decided' beside part_of", show(labels))
+        if first.setdefault(part, node.label) != node.label:
+            expected = f"that of the other parts of {name(part)}, {show(first[part])}"
+            yield Problem(place, "label", expected, show(node.label))
+
+
+def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
+    """Mistakes in the rules by which the trees of a release predict together; ``places`` name their nodes."""
+    yield from rule_problems(release, several=any(map(has_several, release.trees)))
+    if release.predicts == "score":
+        for tree, where in zip(release.trees, places, strict=True):
+            yield from score_problems(tree, where)
+
+
+def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
+    """Mistakes in the rules alone; ``several`` is whether some leaf states scores of classes by name."""
+    if release.predicts == "label" and len(release.trees) > 1:
+        yield Problem("document", "predicts", "vote, mean or score of several trees", "label")
+    if (release.predicts == "score") != (release.boosting is not None):
+        found = "nothing" if release.boosting is None else f"boosting, and predicts {show(release.predicts)}"
+        yield Problem("document", "boosting", "boosting together with predicts: score, and only then", found)
+    if release.predicts != "score":
+        return
+    logit = release.boosting is not None and release.boosting.link == "logit"
+    if logit and len(release.target.classes) != 2:
+        found = f"{len(release.target.classes)} classes"
+        yield Problem("boosting", "link", "softmax, share or none, unless there are two classes", found)
+    if logit and (len({tree.of_class for tree in release.trees}) > 1 or several):
+        expected = "softmax, share or none, unless all trees add to the score of one class"
+        yield Problem("boosting", "link", expected, "logit")
+
+
+def has_several(tree: Tree) -> bool:
+    """Whether some leaf states scores of classes by name."""
+    nodes = tree.nodes
+    if isinstance(nodes, Nodes):
+        return nodes.columns.scores is not None and not bool(np.isnan(nodes.columns.scores).all())
+    return any(isinstance(node.value, Mapping) for node in nodes)
+
+
+def score_problems(tree: Tree, places: Sequence[str]) -> Iterator[Problem]:
+    """Leaves of a tree of scores without one, or with one of another class; ``places`` name its nodes."""
+    for node, place in zip(tree.nodes, places, strict=True):
+        yield from _value_problems(node, place, tree.of_class)
+
+
+def _value_problems(node: Node, place: str, of_class: str | None) -> Iterator[Problem]:
+    """A leaf without a score, or one whose score is of no class, or of that of the tree and others."""
+    if not node.is_leaf:
+        return
+    if node.value is None:
+        yield Problem(place, "value", "a score, since the release predicts by scores", "nothing")
+    elif isinstance(node.value, Mapping) == (of_class is not None):
+        known = f"one number, as the scores of its tree are of {show(of_class)}"
+        unknown = "a number for each class, or one number and the class of its tree"
+        yield Problem(place, "value", known if of_class else unknown, "several" if of_class else "one number")
+
 
 _SAID = ("label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
 _NODE = ("id", "attribute", "branches", *_SAID, "part_of")

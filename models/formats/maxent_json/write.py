@@ -9,12 +9,12 @@ from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
 
+from maxent.models.columns import SparseCounts
 from maxent.models.files.output import write_text
 from maxent.models.formats.maxent_json.check_tree import check_by_tree, checked_release
-from maxent.models.formats.maxent_json.typed.sound import is_sound
+from maxent.models.formats.maxent_json.typed import is_sound
 from maxent.models.nodes import each
-from maxent.models.release_content import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
-from maxent.models.sparse_counts import SparseCounts
+from maxent.models.release import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
 
 
 def release_to_document(release: Content) -> dict[str, Any]:

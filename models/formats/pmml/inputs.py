@@ -3,29 +3,169 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf
 
-from maxent.models.formats.pmml.expressions.comparisons import compare
-from maxent.models.formats.pmml.expressions.intervals import Bounds, bounds_of, parts_inside
-from maxent.models.formats.pmml.expressions.pieces import (
+from maxent.models.formats.pmml.expressions import (
+    Bounds,
     Column,
+    Derived,
     Expr,
     Piece,
     Special,
     Unknown,
     Value,
+    as_number,
+    bounds_of,
     combine,
+    compare,
     constant,
     identity,
+    parts_inside,
+    truth,
+    typed,
 )
-from maxent.models.formats.pmml.expressions.types import as_number, truth, typed
-from maxent.models.formats.pmml.fields import NUMBERS, TYPES, Scope, replaced
-from maxent.models.formats.pmml.named_values import values_named
 from maxent.models.formats.pmml.xml_document import Element, number_in
-from maxent.models.formats.training_columns import TrainingColumns
+from maxent.models.formats.proof import TrainingColumns
 from maxent.models.release import Attribute
-from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.tables.cells import MISSING, OTHER
+from maxent.models.tables.frame import shorten
+
+# Values that a document names: in arrays, and those that something compares each field with.
+
+
+def values_named(root: Element) -> dict[str, dict[str, None]]:
+    """The values of each field that something in the document compares it with."""
+    found: dict[str, dict[str, None]] = {}
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        stack += element.children
+        if element.name == "SimplePredicate" and (value := element.get("value")) is not None:
+            found.setdefault(element.need("field"), {})[value] = None
+        elif element.name == "SimpleSetPredicate":
+            array = element.first("Array")
+            values = [] if array is None else words_of(array)
+            found.setdefault(element.need("field"), {}).update(dict.fromkeys(values))
+        elif element.name == "MapValues":
+            for pair in element.all("FieldColumnPair"):
+                column = pair.need("column").rpartition(":")[2]
+                table = element.first("InlineTable")
+                rows = () if table is None else tuple(table.all("row"))
+                keys = (cell.text for row in rows for cell in row.all(column))
+                found.setdefault(pair.need("field"), {}).update(dict.fromkeys(keys))
+        elif element.name == "NormDiscrete":
+            found.setdefault(element.need("field"), {})[element.need("value")] = None
+        elif element.name == "Apply":
+            refs = [child.need("field") for child in element.all("FieldRef")]
+            values = [child.text for child in element.all("Constant")]
+            for name in refs:
+                found.setdefault(name, {}).update(dict.fromkeys(values))
+    return found
+
+
+def words_of(array: Element) -> list[str]:
+    """The values of an array: words between blanks, or in quotes."""
+    found, text, at = [], array.text, 0
+    while at < len(text):
+        if text[at].isspace():
+            at += 1
+            continue
+        if text[at] == '"':
+            end, word = at + 1, []
+            while end < len(text) and text[end] != '"':
+                end += text[end] == "\\" and text[end + 1 : end + 2] == '"'
+                word.append(text[end])
+                end += 1
+            if end >= len(text):
+                array.refuse("Array", "a quote that ends", "none")
+            found.append("".join(word))
+        else:
+            end = at
+            while end < len(text) and not text[end].isspace():
+                end += 1
+            found.append(text[at:end].replace('\\"', '"'))
+        at = end + (text[end : end + 1] == '"')
+    n = array.get("n")
+    if n is not None and n.isdecimal() and len(n) < 9 and int(n) != len(found):
+        array.refuse("n", f"{len(found)}, as there are values")
+    return found
+
+
+# The fields of a model by name: columns, and what is derived from one of them.
+
+NUMBERS = ("double", "float", "integer")
+TYPES = (*NUMBERS, "string", "boolean")
+_DEEPEST = 30  # fields that are derived of each other
+
+
+@dataclass(eq=False)
+class Scope:
+    """Fields by name: those that a model has of its own, then those of the model around it.
+
+    ``found`` are expressions, ``kinds`` types of data, ``derived`` what is not computed yet, ``functions`` the
+    functions that the document defines; ``single`` is whether numbers are compared in single precision.
+    """
+
+    around: Scope | None = None
+    found: dict[str, Expr] = field(default_factory=dict)
+    kinds: dict[str, str] = field(default_factory=dict)
+    derived: dict[str, Element] = field(default_factory=dict)
+    functions: Mapping[str, Element] = field(default_factory=dict)
+    single: bool = False
+    _open: set[str] = field(default_factory=set)
+
+    def field(self, name: str, asking: Element, depth: int = 0) -> tuple[Expr, str]:
+        """The expression of a field, and its type of data."""
+        if name in self.found:
+            return self.found[name], self.kinds[name]
+        element = self.derived.get(name)
+        if element is None:
+            if self.around is None:
+                asking.refuse("field", "a field of the data dictionary, or one that is derived", shorten(name))
+            return self.around.field(name, asking, depth)
+        if name in self._open or depth >= _DEEPEST:
+            asking.refuse("field", f"fields that are derived of others, at most {_DEEPEST} in a row", shorten(name))
+        self._open.add(name)
+        kind = element.choice("dataType", TYPES, "double")
+        try:
+            made = Derived(lambda inner, at: self.field(inner, at, depth + 1)[0], self.functions).of(element)
+            self.found[name] = typed(made, kind)
+        except Unknown as error:
+            element.refuse("expression", str(error), shorten(name))
+        self.kinds[name] = kind
+        self._open.discard(name)
+        return self.found[name], kind
+
+    def within(self, model: Element) -> Scope:
+        """The fields of a model: its own transformations, and replacements that its mining schema names."""
+        inner = Scope(self, functions=self.functions, single=self.single)
+        schema = model.first("MiningSchema")
+        for mining in () if schema is None else schema.all("MiningField"):
+            if mining.get("missingValueReplacement") is not None and mining.get("usageType") in (None, "active"):
+                name = mining.need("name")
+                found, kind = self.field(name, mining)
+                inner.found[name], inner.kinds[name] = replaced(found, mining, kind), kind
+        inner.define(model.first("LocalTransformations"))
+        return inner
+
+    def define(self, transformations: Element | None) -> None:
+        """Take derived fields to the others."""
+        for element in () if transformations is None else transformations.all("DerivedField"):
+            self.derived[element.need("name")] = element
+
+
+def replaced(found: Expr, mining: Element, kind: str) -> Expr:
+    """Missing values as the number, or the category, that stands for them."""
+    if mining.get("missingValueTreatment") == "returnInvalid":
+        instead: Value = Special.INVALID
+    else:
+        text = mining.need("missingValueReplacement")
+        try:
+            instead = typed(constant(text), kind).values[0]
+        except Unknown as error:
+            mining.refuse("missingValueReplacement", str(error), shorten(text))
+    return combine([found], lambda v, low, high: [(high, instead if v[0] is None else v[0])])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,21 +4,58 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from os import PathLike
 
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.pmml.catboost import name_default_children
 from maxent.models.formats.pmml.ensembles import CATBOOST, MODELS, read_ensemble
 from maxent.models.formats.pmml.inputs import read_input
 from maxent.models.formats.pmml.release import Conversion, Model, with_target
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
-from maxent.models.formats.release_reader import Head, model_reader
-from maxent.models.formats.training_columns import read_training
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.tables.frame import shorten
+
+# Default children that CatBoost leaves out: it names them below one of the two outcomes of each test only.
+
+
+def name_default_children(root: Element) -> None:
+    """Give nodes without a default child the one that others have whose test is of the same field.
+
+    Missing values of a field go with the smallest numbers, or with the largest, in all trees of a model; where nothing
+    tells of a field, it is as of all others that do.
+    """
+    told: dict[str, set[int]] = {}
+    silent: list[tuple[str, Element, tuple[Element, ...]]] = []
+    for node, field, children in _tests(root):
+        name = node.get("defaultChild")
+        if name is None:
+            silent.append((field, node, children))
+            continue
+        told.setdefault(field, set()).update(i for i, child in enumerate(children) if child.get("id") == name)
+    everywhere = set().union(*told.values())
+    for field, node, children in silent:
+        places = told.get(field, everywhere)
+        if len(places) == 1:
+            name = children[next(iter(places))].get("id")
+            if name is not None:
+                node.pairs = (*node.pairs, "defaultChild", name)
+
+
+def _tests(root: Element) -> Iterator[tuple[Element, str, tuple[Element, ...]]]:
+    """Nodes with two children, the field that these ask for, and the two."""
+    stack = [root]
+    while stack:
+        element = stack.pop()
+        stack += element.children
+        children = tuple(element.all("Node")) if element.name == "Node" else ()
+        test = children[0].first("SimplePredicate") if len(children) == 2 else None
+        if test is not None and (field := test.get("field")) is not None:
+            yield element, field, children
+
 
 # Whose forests draw each record so many times as a Poisson variable says: each tree another number of draws
 _SPARK = "JPMML-SparkML"
@@ -29,7 +66,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
     source = shown_path(path)
     content = bytes_of(os.fspath(path))
-    from maxent.models.writers.pmml import own_release
+    from maxent.models.formats.writers.pmml import own_release
 
     own = own_release(content, source)
     as_it_is = wanted.classes is wanted.features is wanted.qi is None

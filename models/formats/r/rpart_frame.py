@@ -15,19 +15,17 @@ from math import isfinite
 from os import PathLike
 from pathlib import Path
 
+from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.files.text_files import read_text
-from maxent.models.formats.conversion import NUMERIC, UNNAMED, Converted, Wanted
-from maxent.models.formats.r.rpart_reading import Drawn, converted
-from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut
-from maxent.models.formats.release_reader import Head, model_reader
-from maxent.models.formats.training_columns import read_training
+from maxent.models.files.json_files import read_text
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut, Drawn, converted
+from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Node
-from maxent.models.tables.columns.numeric_classes import numeric_target
+from maxent.models.tables.classes import numeric_target
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT
 
 _FRAME = "frame.csv"
 _HEADER = re.compile(r'"?(?:node)?"?,"?var"?,"?n"?,"?wt"?,"?dev"?,"?yval"?,"?complexity"?,"?ncompete"?,"?nsurrogate"?')

@@ -13,13 +13,13 @@ from itertools import islice
 from os import PathLike
 from typing import NoReturn
 
+from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.files.text_files import read_text
+from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import assemble
-from maxent.models.formats.conversion import Converted, Wanted
 from maxent.models.formats.outline import levels_in
-from maxent.models.formats.proof import check_leaves, counts_in_leaves
+from maxent.models.formats.proof import TrainingColumns, check_leaves, counts_in_leaves, read_training
 from maxent.models.formats.r.rpart_tree import (
     ABSENT,
     ADVICE,
@@ -38,12 +38,10 @@ from maxent.models.formats.r.rpart_tree import (
     refuse_gaps,
     tree_of,
 )
-from maxent.models.formats.release_reader import model_reader
-from maxent.models.formats.training_columns import TrainingColumns, read_training
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Labels, Node, Release, Tree
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT
 
 _HEADER = re.compile(r"^node\), split, n, (loss, yval, \(yprob\)|deviance, yval)\s*$", re.MULTILINE)
 _NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?"

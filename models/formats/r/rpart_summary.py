@@ -11,18 +11,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 
+from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
-from maxent.models.files.text_files import read_text
-from maxent.models.formats.conversion import Converted, Wanted
-from maxent.models.formats.r.rpart_reading import Drawn, converted
-from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut, Labelled, are_exact, classes_of
-from maxent.models.formats.release_reader import model_reader
-from maxent.models.formats.training_columns import read_training
+from maxent.models.files.json_files import read_text
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.r.rpart_tree import (
+    LARGEST_NUMBER,
+    REGRESSION,
+    Coded,
+    Cut,
+    Drawn,
+    Labelled,
+    are_exact,
+    classes_of,
+    converted,
+)
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Node
 from maxent.models.tables.frame import shorten
-from maxent.models.text.arguments import LARGEST_COUNT
 
 _NODE = re.compile(r"^Node number ([0-9]{1,10}): ([0-9]{1,16}) observations", re.MULTILINE)
 _LABEL = re.compile(r"^  predicted class=(.*)  expected loss=", re.MULTILINE)

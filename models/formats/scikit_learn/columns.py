@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from maxent.models.errors import Problem
-from maxent.models.tables.columns.missing_values import MISSING, OTHER
+from maxent.models.tables.cells import MISSING, OTHER
 from maxent.models.tables.frame import shorten
 
 

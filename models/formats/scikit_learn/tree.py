@@ -2,23 +2,40 @@
 
 from __future__ import annotations
 
+import math
+import re
+import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from numbers import Integral
 from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 
-from maxent.models.arrays import BoolArray
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second
 from maxent.models.formats.scikit_learn.columns import Feature, attribute_problems, naming_problems, read_coding
-from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, trees_of
-from maxent.models.formats.scikit_learn.induction import induction_of, missing_seen, read_fit
-from maxent.models.formats.scikit_learn.models import searched
-from maxent.models.formats.scikit_learn.nodes.states import boosting_of, nodes_of
-from maxent.models.formats.scikit_learn.regression import check_covered, is_regression, numeric_nodes, regression_of
-from maxent.models.formats.scikit_learn.scores import boosted_of, histogram_coding, is_boosted
-from maxent.models.release import Attribute, Induction, Release, Target, Tree
-from maxent.models.tables.columns.numeric_classes import numeric_target
+from maxent.models.formats.scikit_learn.ensemble import (
+    Ensemble,
+    Member,
+    Splits,
+    drawn_rows,
+    exact,
+    exact_splits,
+    is_monotonic,
+    shares_of,
+    sizes_of,
+    splits_of,
+    trees_of,
+    weighed,
+)
+from maxent.models.formats.scikit_learn.models import check_model, searched
+from maxent.models.formats.scikit_learn.nodes import bare, boosting_of, nodes_of, stated
+from maxent.models.nodes import Nodes
+from maxent.models.release import Attribute, Boosting, Encoding, Impurity, Induction, Link, Release, Target, Tree
+from maxent.models.tables.classes import numeric_target
 from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 
@@ -33,6 +50,530 @@ if TYPE_CHECKING:
     )
     from sklearn.tree import DecisionTreeClassifier
 
+
+# Induction of a scikit-learn tree: the splits that competed, as far as the model or its caller proves it.
+#
+# A fitted tree does not keep how it was fitted. It shows sums of weights and numbers of rows by node, but neither the
+# weights themselves, nor the rows of weight 0, nor missing values in features that it does not test. Whatever is
+# not proved is left out of the induction: that is sound, only weaker.
+
+_IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "log_loss": "entropy"}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Fit:
+    """The data that a tree was fitted on, as far as they are known.
+
+    ``rows``: rows that ``fit`` was given, those of weight 0 too; None: unknown. ``weight`` of shape (rows,): how many
+    records each row stood for; None: every row that is in the tree stood for one. ``whole`` of shape (n_features,):
+    which features had no missing values; None: what the tree itself shows is all that is known.
+    """
+
+    rows: int | None = None
+    weight: FloatArray | None = None
+    whole: BoolArray | None = None
+
+
+def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
+    """Check the caller's statements about the data against the fitted tree.
+
+    ``source``: what errors call the call. ``model``: fitted. ``X`` of shape (n_rows, n_features): what ``fit`` was
+    given. ``sample_weight`` of shape (n_rows,): what ``fit`` was given.
+    """
+    weight = None if sample_weight is None else _weights(source, model, sample_weight)
+    if X is None:
+        return Fit(None if weight is None else len(weight), weight)
+    whole = _check_rows(source, model, X, weight)
+    return Fit(np.shape(X)[0], weight, whole)
+
+
+def _weights(source: str, model: DecisionTreeClassifier, given: Any) -> FloatArray:
+    """Weights that are whole and can be those of the tree."""
+    expected = "a whole number, at least 0, for each row, since a release counts records"
+    try:
+        weight = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise invalid(source, "argument", "sample_weight", expected, shorten(given)) from None
+    if weight.ndim != 1:
+        raise invalid(source, "argument", "sample_weight", expected, f"an array of shape {weight.shape}")
+    bad = np.flatnonzero(~(np.isfinite(weight) & (weight >= 0) & (weight == np.floor(weight))))
+    if len(bad):
+        raise invalid(source, "argument", "sample_weight", expected, f"{weight[bad[0]]:g} for row {bad[0]}")
+    rows, total = int(model.tree_.n_node_samples[0]), float(model.tree_.weighted_n_node_samples[0])
+    if np.count_nonzero(weight) != rows or weight.sum() != total:
+        expected = f"the weights that fit was given: {rows} rows above 0 that weigh {total:g}"
+        found = f"{np.count_nonzero(weight)} rows above 0 that weigh {weight.sum():g}"
+        raise invalid(source, "argument", "sample_weight", expected, found)
+    return weight
+
+
+def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: FloatArray | None) -> BoolArray:
+    """Check that the tree holds these rows; which features have no missing value in them, shape (n_features,)."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # names of columns that only one of model and X has
+            reached = model.decision_path(X)
+    except (TypeError, ValueError) as error:
+        expected = f"the rows that fit was given, {model.n_features_in_} features"
+        raise invalid(source, "argument", "X", expected, shorten(str(error), 200)) from None
+    if weight is not None and len(weight) != reached.shape[0]:
+        expected = f"as many rows as sample_weight, {len(weight)}"
+        raise invalid(source, "argument", "X", expected, str(reached.shape[0]))
+    weight = np.ones(reached.shape[0]) if weight is None else weight
+    for what, theirs, ours in (
+        ("rows", model.tree_.n_node_samples, reached.T @ (weight > 0).astype(np.float64)),
+        ("weight", model.tree_.weighted_n_node_samples, reached.T @ weight),
+    ):
+        for at in np.flatnonzero(theirs != ours)[:1].tolist():
+            expected = f"the rows that fit was given: {what} {theirs[at]:g} at node {at} of the tree"
+            raise invalid(source, "argument", "X", expected, f"{ours[at]:g}")
+    if hasattr(X, "tocsr"):  # sparse, which holds no missing values
+        return np.ones(model.n_features_in_, bool)
+    missing = np.isnan(np.asarray(X, dtype=np.float64)[weight > 0])
+    return np.asarray(~missing.any(axis=0), dtype=np.bool_)
+
+
+def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: Fit) -> Induction:
+    """The induction of a fitted tree; without impurity where the format cannot state all of it.
+
+    ``coding``: what each column of its input means. ``fit``: what is known of its data.
+    """
+    impurity = _IMPURITIES.get(model.criterion) if isinstance(model.criterion, str) else None
+    encoding = _encoding(coding)
+    if (
+        impurity is None
+        or encoding is None
+        or model.splitter != "best"
+        or model.max_features_ < model.n_features_in_
+        or (fit.whole is None and len(missing_seen(model.tree_)) > 0)
+    ):
+        return Induction("cart")
+    compared = tuple(_compared(model.tree_, coding, fit.whole))
+    if not compared:
+        return Induction("cart")
+    every = len(compared) == len({feature.attribute for feature in coding})
+    least = fewest_records(model, fit)
+    return Induction("cart", impurity, "thresholds", least, encoding=encoding, compared=None if every else compared)
+
+
+def _encoding(coding: Sequence[Feature]) -> Encoding | None:
+    """Encoding of attributes with three or more values; None when the format has no name for it.
+
+    With two values both encodings have the same single split.
+    """
+    encodings: set[Encoding] = set()
+    for attribute in {f.attribute for f in coding if f.values is not None}:
+        columns = [f for f in coding if f.attribute == attribute]
+        values = columns[0].values or ()
+        if len(values) > 2:
+            if columns[0].indicates is not None and len(columns) < len(values):
+                return None  # the value without an indicator did not stand against the rest
+            encodings.add("ordinal" if columns[0].indicates is None else "onehot")
+    if len(encodings) > 1:
+        return None
+    return encodings.pop() if encodings else "ordinal"
+
+
+def _compared(tree: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Iterator[str]:
+    """The attributes whose splits are known to have been judged by all records of each node.
+
+    scikit-learn lets missing values compete on either side of every cut, or alone. Where the data are unknown, only
+    a feature that is tested would have shown where missing values went.
+    """
+    known = np.isin(np.arange(len(coding)), tree.feature) if whole is None else whole
+    for attribute in dict.fromkeys(feature.attribute for feature in coding):
+        mine = np.array([known[i] for i, feature in enumerate(coding) if feature.attribute == attribute])
+        if mine.all() if whole is not None else mine.any():
+            yield attribute
+
+
+def fewest_records(model: DecisionTreeClassifier, fit: Fit) -> int:
+    """Records on each side of a split that are enough for it to have competed.
+
+    scikit-learn takes a fraction of all rows, those of weight 0 too, and compares it with rows, not with their weights.
+    """
+    tree = model.tree_
+    if isinstance(model.min_samples_leaf, Integral):
+        rows = int(model.min_samples_leaf)
+    elif fit.rows is not None:
+        rows = math.ceil(model.min_samples_leaf * fit.rows)
+    else:
+        rows = int(tree.n_node_samples.min())  # no node has fewer than were asked for, however many rows there were
+    records = rows
+    if fit.weight is not None:
+        # As many rows have to be there even if the heaviest ones are.
+        records = int(np.sort(fit.weight)[::-1][: rows - 1].sum()) + 1
+    lightest = math.ceil(model.min_weight_fraction_leaf * float(tree.weighted_n_node_samples[0]))
+    return max(records, int(lightest))
+
+
+def missing_seen(tree: Any) -> IntArray:
+    """The columns of a ``tree_`` with a test that sent missing values where it would not have without any.
+
+    Without any, they would go to the larger child; an infinite threshold sends them alone.
+    """
+    stored = getattr(tree, "missing_go_to_left", None)
+    if stored is None:
+        return np.zeros(0, np.int64)
+    inner = np.flatnonzero(tree.children_left >= 0)
+    rows = tree.n_node_samples
+    larger_left = rows[tree.children_left[inner]] > rows[tree.children_right[inner]]
+    odd = (stored[inner].astype(bool) != larger_left) | ~np.isfinite(tree.threshold[inner])
+    return np.unique(np.asarray(tree.feature[inner][odd], np.int64))
+
+
+# Fitted regression trees and forests of scikit-learn as releases: means and variances of a numeric target.
+
+# Criteria under which the value of a node is the mean of its records
+MEANS = ("squared_error", "friedman_mse", "poisson")
+
+VARIANCES = ("squared_error", "friedman_mse")  # those under which its impurity is their variance
+
+
+def is_regression(model: object) -> bool:
+    """Whether a model is a regression tree, or a forest or bag of regression trees."""
+    from sklearn import ensemble
+    from sklearn.tree import DecisionTreeRegressor
+
+    kinds = (ensemble.RandomForestRegressor, ensemble.ExtraTreesRegressor, ensemble.BaggingRegressor)
+    if isinstance(model, DecisionTreeRegressor):
+        return hasattr(model, "tree_")
+    trees = getattr(model, "estimators_", ()) if isinstance(model, kinds) else ()
+    return bool(len(trees)) and all(isinstance(tree, DecisionTreeRegressor) for tree in trees)
+
+
+def regression_of(source: str, model: Any) -> Ensemble:
+    """The trees of a regression."""
+    trees = [(model, None)] if hasattr(model, "tree_") else list(_members(model))
+    if model.n_outputs_ != 1 if hasattr(model, "n_outputs_") else False:
+        raise invalid(source, "model", "outputs", "one target", str(model.n_outputs_))
+    # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
+    forest = trees[0][0] is not model
+    given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
+    draws = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest and model.bootstrap else None
+    weighed = getattr(model, "_sample_weight", None) is not None
+    members = []
+    for tree, features in trees:
+        if tree.criterion not in MEANS:
+            expected = f"one of {', '.join(MEANS)}, whose leaves state means"
+            raise invalid(source, "model", "criterion", expected, tree.criterion)
+        if is_monotonic(tree):
+            expected = "no constraints, which clip means to those of the nodes above"
+            raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
+        grown = tree.tree_
+        rows, records = (np.asarray(n, np.float64) for n in (grown.n_node_samples, grown.weighted_n_node_samples))
+        whole = np.array_equal(records, np.rint(records)) if draws is not None else np.array_equal(rows, records)
+        if weighed or not whole or records[0] != (given if draws is None else draws):
+            raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
+        splits = splits_of(grown)
+        splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
+        known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
+        members.append(Member(splits, known, np.empty(0, np.int64), rows=rows.astype(np.int64), tree=tree))
+    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws)
+
+
+def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
+    """Refuse bins, or values, outside of which leaves have means: they are not those of the target."""
+    low, high = (ends for ends in zip(*(target.numbers or ()), strict=True))
+    trees = [member.tree.tree_ for member in ensemble.members if member.tree is not None]
+    means = np.concatenate([tree.value[tree.children_left < 0, 0, 0] for tree in trees])
+    slack = 1e-6 * float(np.abs(means).max())
+    if means.min() < min(low) - slack or means.max() > max(high) + slack:
+        of_values = all(least == most for least, most in target.numbers or ())
+        expected = f"numbers that cover the target: means of leaves are from {means.min():g} to {means.max():g}"
+        found = f"{min(low):g} to {max(high):g}"
+        raise invalid(source, "argument", "values" if of_values else "bins", expected, found)
+
+
+def _members(model: Any) -> Any:
+    """The trees of a forest or bag, and the columns of each."""
+    features = getattr(model, "estimators_features_", [None] * len(model.estimators_))
+    return zip(model.estimators_, features, strict=True)
+
+
+def numeric_nodes(
+    member: Member,
+    coding: Sequence[Feature],
+    attributes: Sequence[Attribute],
+    classes: Sequence[str],
+    publish: Publish,
+    *,
+    inner: bool,
+    draws: bool,
+) -> Nodes:
+    """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance.
+
+    ``draws``: they are of draws, and n counts these; ``distinct`` says of how many records.
+    """
+    tree = member.tree
+    assert tree is not None  # regression_of has it
+    assert member.rows is not None
+    nodes, order = bare("from_sklearn", member.splits, coding, attributes, classes)
+    shown = (nodes.attribute == NOTHING) | inner
+    full = shown & (publish != "labels")
+    mean = np.asarray(tree.tree_.value[:, 0, 0], np.float64)[order.order]
+    spread = np.maximum(np.asarray(tree.tree_.impurity, np.float64), 0.0)[order.order]
+    rows = member.rows[order.order]
+    drawn = np.asarray(tree.tree_.weighted_n_node_samples, np.float64)[order.order].astype(np.int64) if draws else rows
+    said = stated(len(nodes), n=np.where(full, drawn, NOTHING))
+    return Nodes(
+        replace(
+            nodes,
+            statements=replace(said, distinct=np.where(full, rows, NOTHING)) if draws else said,
+            mean=np.where(shown, mean, np.nan),
+            variance=np.where(full, spread, np.nan) if tree.criterion in VARIANCES else None,
+        )
+    )
+
+
+# Boosted models of scikit-learn: gradient boosting, histogram gradient boosting and AdaBoost of trees.
+#
+# Leaves of gradient boosting add to log-odds; rate and penalty are stated where the values are Newton steps of all
+# records alike, for then they tell how many of a class a leaf has. Trees of AdaBoost vote with weights.
+
+# By how much the records of a class may be off a whole number, as the scores before the first tree tell them
+_WHOLE = 1e-6
+
+
+def is_boosted(model: object) -> bool:
+    """Whether a model is a fitted classifier of one of these kinds."""
+    from sklearn import ensemble
+    from sklearn.tree import DecisionTreeClassifier
+
+    if isinstance(model, ensemble.AdaBoostClassifier):
+        trees = getattr(model, "estimators_", ())
+        return bool(len(trees)) and all(isinstance(tree, DecisionTreeClassifier) for tree in trees)
+    if isinstance(model, ensemble.HistGradientBoostingClassifier):
+        return hasattr(model, "_predictors")
+    return isinstance(model, ensemble.GradientBoostingClassifier) and hasattr(model, "estimators_")
+
+
+def boosted_of(source: str, model: Any, rows: int | None) -> Ensemble:
+    """The trees of a boosted model, see `maxent.models.formats.scikit_learn.ensemble.trees_of`."""
+    if hasattr(model, "_predictors"):
+        return _histograms(source, model, rows)
+    return _adaboost(source, model, rows) if hasattr(model, "estimator_weights_") else _gradients(source, model, rows)
+
+
+def _gradients(source: str, model: Any, rows: int | None) -> Ensemble:
+    """Gradient boosting: regression trees for each iteration and class."""
+    n_classes = len(model.classes_)
+    several = n_classes > 2
+    stumps = np.asarray(model.estimators_, object)
+    trees = [tree.tree_ for tree in stumps.ravel()]
+    exponential = model.loss == "exponential"
+    part = model.subsample < 1 or model.n_iter_no_change is not None
+    sizes = [None] * len(trees) if part else sizes_of(trees, rows)
+    every = np.arange(model.n_features_in_)
+    members = []
+    for number, (tree, n) in enumerate(zip(trees, sizes, strict=True)):
+        values = model.learning_rate * np.asarray(tree.value[:, 0, :1], np.float64)
+        of = np.array([number % n_classes if several else 1])
+        # Of the exponential loss the score is half the log-odds.
+        members.append(Member(exact_splits(tree), every, of, None, n, values, 2.0 if exponential else 1.0))
+    base = _first_scores(source, model) * (2.0 if exponential else 1.0)
+    whole = all(np.array_equal(tree.weighted_n_node_samples, tree.n_node_samples) for tree in trees)
+    rate = None
+    if not part and not exponential and whole:
+        rate = float(model.learning_rate) * ((n_classes - 1) / n_classes if several else 1.0)
+    return _gradient(members, base, rate, None if rate is None else 0.0)
+
+
+def _first_scores(source: str, model: Any) -> FloatArray:
+    """The scores before the first tree of gradient boosting, shape (1,) or (n_classes,)."""
+    n_classes = len(model.classes_)
+    if isinstance(model.init_, str):
+        return np.zeros(n_classes if n_classes > 2 else 1)
+    if type(model.init_).__name__ != "DummyClassifier" or model.init_.strategy != "prior":
+        expected = "None or 'zero': scores before the first tree that depend on the row cannot be stated; fit again"
+        raise invalid(source, "model", "init", expected, shorten(model.init_))
+    small = np.finfo(np.float64).eps
+    shares = np.clip(np.asarray(model.init_.class_prior_, np.float64), small, 1 - small)
+    if n_classes > 2:
+        return np.asarray(np.log(shares) - np.log(shares).mean())
+    odds = float(np.log(shares[1] / (1 - shares[1])))
+    return np.array([odds / 2 if model.loss == "exponential" else odds])
+
+
+def _gradient(members: Sequence[Member], base: FloatArray, rate: float | None, penalty: float | None) -> Ensemble:
+    """Trees that add to log-odds."""
+    link: Link = "logit" if len(base) == 1 else "softmax"
+    return Ensemble(tuple(members), "score", None, Boosting(link, rate, penalty), base)
+
+
+def _histograms(source: str, model: Any, rows: int | None) -> Ensemble:
+    """Histogram gradient boosting, whose trees compare doubles and test sets of categories."""
+    n_classes = len(model.classes_)
+    several = n_classes > 2
+    order = histogram_columns(model)
+    members = []
+    for iteration in model._predictors:
+        for number, predictor in enumerate(iteration):
+            nodes = predictor.nodes
+            inner = nodes["is_leaf"] == 0
+            codes = {
+                node: _codes(predictor.raw_left_cat_bitsets[int(nodes["bitset_idx"][node])])
+                for node in np.flatnonzero(inner & (nodes["is_categorical"] == 1)).tolist()
+            }
+            splits = Splits(
+                np.where(inner, nodes["left"].astype(np.int64), -1),
+                np.where(inner, nodes["right"].astype(np.int64), -1),
+                order[nodes["feature_idx"].astype(np.int64)],
+                np.asarray(nodes["num_threshold"], np.float64),
+                np.asarray(nodes["missing_go_to_left"], bool),
+                codes,
+            )
+            values = np.asarray(nodes["value"], np.float64)[:, None]
+            of = np.array([number if several else 1])
+            members.append(
+                Member(splits, np.arange(model.n_features_in_), of, None, nodes["count"].astype(np.int64), values)
+            )
+    base = np.asarray(model._baseline_prediction, np.float64).ravel()
+    part = bool(getattr(model, "do_early_stopping_", False)) and model.validation_fraction is not None
+    part = part or len({int(m.rows[0]) for m in members if m.rows is not None}) > 1
+    if part:
+        members = [replace(member, rows=None) for member in members]
+    weights = _weights_of(model, base, members)
+    # Weights of records multiply both sums: only a penalty would show them where all records have the same.
+    plain = not part and not getattr(model, "_fitted_with_sw", False) and not is_monotonic(model)
+    if not plain or weights is None or not _of_whole_records(base, members[0].rows, weights):
+        return _gradient(members, base, None, None)
+    found = _gradient(members, base, float(model.learning_rate), float(model.l2_regularization))
+    return found if getattr(model, "class_weight", None) is None else replace(found, weights=weights)
+
+
+def _weights_of(model: Any, base: FloatArray, members: Sequence[Member]) -> FloatArray | None:
+    """What records of each class weigh, shape (n_classes,); None where it is not known."""
+    asked, n_classes = getattr(model, "class_weight", None), len(model.classes_)
+    if asked is None and members:
+        return np.ones(n_classes)
+    if isinstance(asked, Mapping):  # the keys are the numbers of the classes, which may be their names, too
+        keys, numbers, names = set(asked), set(range(n_classes)), set(model.classes_.tolist())
+        if not keys <= numbers or (keys <= names and names != numbers):
+            return None
+        stated = np.array([float(asked.get(x, 1.0)) for x in range(n_classes)])
+        return stated if (stated > 0).all() else None
+    rows = members[0].rows if members else None
+    if asked != "balanced" or n_classes > 2 or rows is None or abs(float(base[0])) > _WHOLE:
+        return None
+    first, leaves = members[0], np.flatnonzero(members[0].splits.left < 0)
+    if first.values is None:
+        return None
+    penalty = np.full(len(leaves), float(model.l2_regularization))
+    tree = FirstTree(rows[leaves].astype(np.float64), first.values[leaves, 0], penalty, float(model.learning_rate))
+    found = number_of_second(tree, balanced, averaged=False)
+    if found is None:
+        return None
+    return np.concatenate(balanced(np.array([found[0]]), float(rows[0])))
+
+
+def _of_whole_records(base: FloatArray, rows: IntArray | None, weights: FloatArray) -> bool:
+    """Whether scores before the first tree are those of whole records of classes with these weights."""
+    if rows is None:
+        return False
+    odds = np.exp(np.append(0.0, base) if len(weights) == 2 else base) / weights
+    records = odds / odds.sum() * float(rows[0])
+    return bool(np.abs(records - np.rint(records)).max() <= _WHOLE * max(float(rows[0]), 1.0))
+
+
+def _codes(bits: Any) -> frozenset[int]:
+    """The numbers of the bits that are set in words of 32."""
+    found = np.unpackbits(np.asarray(bits, "<u4").view(np.uint8), bitorder="little")
+    return frozenset(np.flatnonzero(found).tolist())
+
+
+def histogram_columns(model: Any) -> IntArray:
+    """The column of the input that each column inside of histogram boosting is: categories come first there."""
+    every = np.arange(model.n_features_in_)
+    if getattr(model, "_preprocessor", None) is None:
+        return every
+    chosen = np.asarray(model.is_categorical_, bool)
+    return np.concatenate([every[chosen], every[~chosen]])
+
+
+def histogram_coding(source: str, model: Any, coding: Sequence[Feature]) -> list[Feature]:
+    """The columns of histogram boosting, which takes missing values and categories as they are."""
+    found = [feature if feature.values is not None else replace(feature, missing=True) for feature in coding]
+    if getattr(model, "is_categorical_", None) is None:
+        return found
+    where = np.flatnonzero(model.is_categorical_).tolist()
+    for i, values in zip(where, _categories(model, where), strict=True):
+        names = coding[i].values
+        if names is None:
+            names = tuple(_text(value) for value in values)
+        elif not all(isinstance(v, (float, int)) for v in values) or max(values) >= len(names):
+            expected = f"no description: the model has {len(values)} categories of its own"
+            raise invalid(source, f"categories {shorten(coding[i].name)}", "values", expected, shorten(list(names)))
+        elif getattr(model, "_preprocessor", None) is not None:
+            names = tuple(names[int(value)] for value in values)
+        if len(set(names)) < len(names) or {"(missing)", "(other)"} & set(names):
+            expected = "categories that read differently, and not as (missing) or (other)"
+            raise invalid(source, f"column {shorten(coding[i].name)}", "categories", expected, shorten(list(names)))
+        found[i] = replace(coding[i], values=names, missing=True, unseen=True)
+    return found
+
+
+def _categories(model: Any, where: Sequence[int]) -> list[list[Any]]:
+    """The categories of each categorical column, in the order of their codes, without missing ones."""
+    if getattr(model, "_preprocessor", None) is not None:
+        stored = model._preprocessor.named_transformers_["encoder"].categories_
+        return [[v for v in values.tolist() if v is not None and v == v] for values in stored]
+    known = [model._bin_mapper.bin_thresholds_[i] for i in where]
+    return [list(range(int(max(values)) + 1)) if len(values) else [] for values in known]
+
+
+def _text(value: object) -> str:
+    """A category as it stands in a table: codes, which are stored as doubles, are whole numbers."""
+    return (
+        repr(value)
+        if isinstance(value, float) and not value.is_integer()
+        else str(int(value) if isinstance(value, float) else value)
+    )
+
+
+def _adaboost(source: str, model: Any, rows: int | None) -> Ensemble:
+    """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R)."""
+    n_classes = len(model.classes_)
+    for tree in model.estimators_:
+        check_model(source, tree)
+    weights = np.asarray(model.estimator_weights_, np.float64)
+    trees = [tree.tree_ for tree in model.estimators_]
+    first = weighed(trees[0]) / max(float(trees[0].weighted_n_node_samples[0]), TINY)
+    first *= float(trees[0].n_node_samples[0])
+    alike = bool(np.abs(first - np.rint(first)).max() <= _WHOLE) and not is_monotonic(model.estimators_[0])
+    roots = {int(tree.n_node_samples[0]) for tree in trees}
+    sized = len(roots) == 1 and (alike or rows in roots)
+    every = np.arange(model.n_features_in_)
+    members = []
+    for number, (tree, weight) in enumerate(zip(model.estimators_, weights / weights.sum(), strict=False)):
+        n = np.asarray(tree.tree_.n_node_samples, np.int64) if sized else None
+        # The first tree is grown before any record has more weight than another.
+        counts = np.rint(first).astype(np.int64) if number == 0 and alike and sized else None
+        splits, classes = exact_splits(tree.tree_), np.arange(n_classes)
+        members.append(Member(splits, every, classes, counts, n, _votes(model, tree), float(weight), tree))
+    return Ensemble(tuple(members), "score", None, Boosting("softmax"))
+
+
+def _votes(model: Any, tree: Any) -> FloatArray:
+    """The terms of the scores of AdaBoost at each node of a tree, shape (n_nodes, n_classes)."""
+    shares = shares_of(tree)
+    others = shares.shape[1] - 1
+    if getattr(model, "algorithm", "SAMME") == "SAMME.R":
+        logs = np.log(np.clip(shares, np.finfo(np.float64).eps, None))
+        return np.asarray(logs - logs.mean(axis=1, keepdims=True))
+    won = shares.argmax(axis=1)[:, None] == np.arange(others + 1)
+    if not _votes_against(model):
+        return np.asarray(won - 0.5 if others == 1 else won / others)
+    return np.asarray(np.where(won, 1.0, -1 / others) / others)
+
+
+def _votes_against(model: Any) -> bool:
+    """Whether a tree votes against the classes that it does not predict: since scikit-learn 1.3."""
+    found = re.match(r"1\.[0-2]\b", str(vars(model).get("_sklearn_version", "")))
+    return found is None
+
+
+if TYPE_CHECKING:
     Forest: TypeAlias = "RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier"
     Boosted: TypeAlias = "AdaBoostClassifier | GradientBoostingClassifier | HistGradientBoostingClassifier"
 

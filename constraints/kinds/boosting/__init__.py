@@ -1,1 +1,0 @@
-"""Counts of classes that the scores of a boosted model state."""

@@ -1,0 +1,468 @@
+"""Bounds on true counts from bootstrap counts: certain ones, and ones that hold with a given confidence.
+
+Each tree counts n draws from all N records. Whoever was drawn is there: of d draws of a class, among D in a node of
+which u are of different records, ``d - (D - u)`` at least are of different records of the class, and one in any case.
+
+How many records of a class there are, m of the W in a node, is in an interval. Who is in the node is public, so that W
+is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
+Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
+those of Clopper and Pearson (1934) for whole m. All that there could be have shares of the error probability
+(`maxent.constraints.kinds.bootstrap`), since the tree was grown on these draws, and chose its nodes by them.
+
+A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
+comparisons of splits prove nothing.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise, repeat
+
+import numpy as np
+
+from maxent.constraints.kinds.context import Context, Kind
+from maxent.constraints.kinds.moments import COMPUTED
+from maxent.constraints.kinds.sampling import ROUNDING
+from maxent.constraints.program.cells import TreeCells
+from maxent.constraints.program.program import Likelihood, Linear, printed_moments
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
+from maxent.models.columns import NOTHING, check_size
+from maxent.models.nodes import statements_of
+from maxent.models.release import Attribute, Branch, Node, Release, Tree
+from maxent.models.tables.qi_table import QITable
+from maxent.models.trees.places import EVERYWHERE, Places, interval_of
+
+# Divides an error probability among all groups of people that a node of a tree could hold.
+#
+# A tree that is grown on the records that it counts chooses its nodes by what was drawn: among thousands of sets of
+# people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets
+# that a node could have held are right together. So every set has a share of the error probability, fixed before
+# anything
+# is drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
+# Haussler and Warmuth, "Occam's razor", 1987; Langford, "Tutorial on practical prediction theory for classification",
+# 2005).
+#
+# A set is what a node's path leaves of each attribute. Its share: how many of the p attributes are restricted,
+# ``1 / (p + 1)``, which ones, ``1 / binomial(p, c)``, and for each of these how. Of an attribute with L levels in order
+# there are ``2 (L - 1)`` one-sided and ``binomial(L - 1, 2)`` two-sided restrictions; of categories also single values
+# and all but one, ``2 L``, and any set, ``2^L - 2``. Kinds of restrictions have equal shares, and so have those of a
+# kind.
+
+# What is left of an attribute: a set of categories, as bits; or the levels ``low <= level < high`` of a number, and
+# whether records without one.
+_Left = int | tuple[float, float, bool]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Column:
+    """An attribute with its levels: those of the table, or, where it is private, what they can be at most."""
+
+    attribute: Attribute
+    levels: FloatArray | None  # numbers of the table, increasing; None for categories and what is private
+    n_levels: int
+
+    @property
+    def all(self) -> _Left:
+        if self.attribute.values is not None:
+            return (1 << self.n_levels) - 1
+        low, high = EVERYWHERE if self.levels is None else (0, self.n_levels)
+        return low, high, self.attribute.missing
+
+    def narrowed(self, left: _Left, branch: Branch) -> _Left:
+        """The box that a branch leaves."""
+        if isinstance(left, int):
+            number = {value: i for i, value in enumerate(self.attribute.values or ())}
+            return left & sum(1 << number[value] for value in branch.values or ())
+        low, high = interval_of(branch)
+        if self.levels is not None:
+            low, high = np.searchsorted(self.levels, (low, high), side="right").tolist()
+        return max(left[0], low), min(left[1], high), left[2] and bool(branch.missing)
+
+    def cost(self, left: _Left) -> float:
+        """Minus the logarithm of the share of a restriction among all of this attribute."""
+        n = self.n_levels
+        if isinstance(left, int):
+            if n <= 2:
+                return math.log(2)  # one value or the other
+            run = left >> ((left & -left).bit_length() - 1)
+            ends = (left & 1) + (left >> (n - 1))
+            options = [_log_subsets(n)]
+            if not run & (run + 1):
+                options.append(_log_cuts(n, 2 - ends))
+            if left.bit_count() in {1, n - 1}:
+                options.append(math.log(2 * n))
+            return math.log(4) + min(options)
+        first, last = EVERYWHERE if self.levels is None else (0, n)
+        cuts = (left[0] > first) + (left[1] < last)
+        if not self.attribute.missing:
+            return _log_cost(n, cuts)
+        # With or without those who have no number; all numbers or none, or some of them.
+        return math.log(4) + (0.0 if not cuts or not left[0] < left[1] else _log_cost(n, cuts))
+
+
+def _log_cuts(n_levels: int, cuts: int) -> float:
+    """Logarithm of the number of restrictions with one or two cuts of levels in order."""
+    return math.log(max(2 * (n_levels - 1) if cuts < 2 else math.comb(n_levels - 1, 2), 1))
+
+
+def _log_cost(n_levels: int, cuts: int) -> float:
+    """The cost of one or two cuts of levels in order."""
+    return math.log(2) if n_levels <= 2 else math.log(2) + _log_cuts(n_levels, cuts)
+
+
+def _log_subsets(n_levels: int) -> float:
+    return n_levels * math.log(2)
+
+
+def log_shares(release: Release, table: QITable, trees: tuple[TreeCells, ...]) -> Iterator[FloatArray]:
+    """Logarithms of the shares of all places of each tree, shape (n_places,); of a tree they add up to at most 1."""
+    columns = {column.attribute.name: column for column in _columns(release, table)}
+    p, cost = len(columns), cache(lambda name, left: columns[name].cost(left))
+    begin = [-math.log(p + 1) - math.log(math.comb(p, c)) for c in range(p + 1)]
+    for tree, held in zip(release.trees, trees, strict=True):
+        shares = np.full(len(held.start), -np.inf)
+        narrowed = cache(lambda name, left, place, i, t=tree: columns[name].narrowed(left, t.nodes[place].branches[i]))
+        stack: list[tuple[int, Mapping[str, _Left]]] = [(0, {})]
+        while stack:
+            place, path = stack.pop()
+            if held.stop[place] == held.start[place]:
+                continue
+            shares[place] = begin[len(path)] - sum(cost(name, left) for name, left in path.items())
+            below = held.places.children[place]
+            name = tree.nodes[place].attribute or "" if below else ""
+            for i, child in enumerate(below):
+                left = narrowed(name, path.get(name, columns[name].all), place, i)
+                stack.append((child, {**path, name: left} if left != columns[name].all else path))
+        yield shares
+
+
+def _columns(release: Release, table: QITable) -> Iterator[_Column]:
+    column = {attribute.name: j for j, attribute in enumerate(table.attributes)}
+    for attribute in release.attributes:
+        if attribute.values is not None:
+            yield _Column(attribute, None, len(attribute.values))
+        elif attribute.name in column:
+            levels = np.asarray(table.levels[column[attribute.name]], np.float64)
+            levels = levels[~np.isnan(levels)]
+            yield _Column(attribute, levels, len(levels))
+        else:  # each individual may have another number
+            yield _Column(attribute, None, table.individuals)
+
+
+# Draws of a place that neither states them nor has them follow from the places below.
+UNKNOWN = -1
+
+
+def resampled(context: Context) -> Iterator[Linear]:
+    """The mass of each class in a node lies in the interval from its draws; see the module's text."""
+    release, n_classes = context.release, context.n_classes
+    if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
+        return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap`
+    check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
+    each = np.eye(n_classes)
+    intervals = context.noise == "intervals"
+    shares: Iterable[FloatArray | None] = repeat(None)
+    if intervals:
+        shares = log_shares(release, context.table, context.cells.trees)
+    for t, (tree, share) in enumerate(zip(release.trees, shares, strict=False)):
+        held = context.cells.trees[t]
+        draws, distinct = draws_of(tree, held.places, release.target.classes)
+        places = np.flatnonzero((held.stop > held.start) & (draws[:, 0] != UNKNOWN))
+        places = places[places < len(tree.nodes)]
+        if context.noise == "likelihood":  # what is certain of an inner node follows from those below it
+            places = np.intersect1d(places, np.fromiter(finest(held.places, draws[:, 0] != UNKNOWN), np.int64))
+        size, drawn, different = context.sizes[t][places], draws[places], distinct[places]
+        alone = n_classes == 2 and not np.isnan(size).any()  # the other class is the rest: one interval is both
+        low, high = np.zeros_like(drawn), np.broadcast_to(context.table.individuals, drawn.shape)
+        if share is not None:
+            side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes)))
+            low, high = _mass_bounds(drawn, size, side + share[places], release.resampled, context.table.individuals)
+        whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
+        least, others = certain(drawn, different)
+        implied = least.sum(axis=1, keepdims=True) - least
+        low, high = np.maximum(low, least), np.minimum(high, whole - others)
+        if context.noise == "likelihood":
+            high = np.where(others > implied, high, whole)  # else it follows from the other classes
+        told = (low > 0) | (high < whole)
+        if alone and intervals:
+            told[:, 1] = False
+        for i in np.flatnonzero(told.any(axis=1)).tolist():
+            place, rows = int(places[i]), np.flatnonzero(told[i])
+            lower, upper = low[i, rows].astype(np.float64), high[i, rows].astype(np.float64)
+            says = "drawn " + ", ".join(
+                f"{release.target.classes[x]} {drawn[i, x]} of {drawn[i].sum()}: {low[i, x]:.0f} to {high[i, x]:.0f}"
+                for x in rows.tolist()
+            )
+            coef = each if len(rows) == n_classes else each[rows]
+            origin = context.origin(t, tree.nodes[place])
+            yield Linear("resampled", origin, context.region(t, place), coef, lower, upper, says)
+
+
+def counted(tree: Tree, release: Release) -> bool:
+    """Whether some node of a tree states counts."""
+    return bool(statements_of(tree.nodes, release.target.classes).counted.any())
+
+
+def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
+    """Draws of each class, shape (n_places, n_classes), and different records among them, (n_places,), else `UNKNOWN`.
+
+    What a node does not state follows from all that are below it.
+    """
+    stated = statements_of(tree.nodes, classes)
+    draws, distinct = np.full((len(places), len(classes)), UNKNOWN), np.full(len(places), UNKNOWN)
+    known = np.flatnonzero(stated.counted)
+    draws[known] = stated.table(len(classes))[known].astype(np.int64)
+    distinct[: len(stated)] = np.where(stated.distinct == NOTHING, UNKNOWN, stated.distinct)
+    for level, below in reversed(list(pairwise(places.levels))):
+        inner = level[places.n_branches[level] > 0]
+        first = run_ends(places.n_branches[inner])[:-1]
+        for values, told in ((draws, draws[:, 0] != UNKNOWN), (distinct, distinct != UNKNOWN)):
+            follow = np.logical_and.reduceat(told[below], first) & ~told[inner]
+            values[inner[follow]] = np.add.reduceat(values[below], first)[follow]
+    return draws, distinct
+
+
+def finest(places: Places, known: BoolArray) -> Iterator[int]:
+    """The lowest places with known draws that hold, each apart, what those above them hold."""
+    stack, told = [0], known.tolist()
+    while stack:
+        place = stack.pop()
+        below = places.children[place]
+        if below and (not told[place] or all(told[child] for child in below)):
+            stack.extend(below)
+        elif told[place]:
+            yield place
+
+
+def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
+    """Least records of each class in some places, and of all others together.
+
+    Parameters
+    ----------
+    drawn : shape (n_places, n_classes), draws
+    distinct : shape (n_places,), different records among the draws of each place, or `UNKNOWN`
+
+    Returns
+    -------
+    own, others : shapes (n_places, n_classes)
+    """
+    there = (drawn > 0).astype(np.int64)
+    own, others = there, there.sum(axis=1, keepdims=True) - there
+    known = (distinct != UNKNOWN)[:, None]
+    repeats = drawn.sum(axis=1, keepdims=True) - distinct[:, None]
+    own = np.where(known, np.maximum(own, drawn - repeats), own)
+    return own, np.where(known, np.maximum(others, distinct[:, None] - drawn), others)
+
+
+def _mass_bounds(
+    drawn: IntArray, size: FloatArray, side: FloatArray, draws: int, individuals: int
+) -> tuple[IntArray, IntArray]:
+    """Smallest and largest number of records of each class in some places, shapes (n_places, n_classes)."""
+    # Parameters ---------- drawn : shape (n_places, n_classes) size : shape (n_places,), individuals, NaN where private
+    # attributes decide who is there side : shape (n_places,), the logarithm of the probability that an interval may
+    # miss on one side draws, individuals : draws of the whole tree, and records that they are from
+    among = np.broadcast_to(np.where(np.isnan(size), draws, drawn.sum(axis=1))[:, None], drawn.shape).ravel()
+    whole = np.broadcast_to(np.where(np.isnan(size), individuals, size)[:, None], drawn.shape).ravel()
+    miss = np.exp(np.broadcast_to(side[:, None], drawn.shape)).ravel()
+    whole, among, d = whole.astype(np.int64), among.astype(np.int64), drawn.ravel()
+    low, rest = least_records(d, among, whole, miss), least_records(among - d, among, whole, miss)
+    return low.reshape(drawn.shape), (whole - rest).reshape(drawn.shape)
+
+
+def least_records(drawn: IntArray, among: IntArray, whole: IntArray, miss: FloatArray) -> IntArray:
+    """The smallest m with ``P(Binomial(among, m / whole) >= drawn) > miss``, shape (n,), at most ``whole``."""
+    from scipy.special import bdtrc
+
+    low, up = np.zeros(len(drawn), np.int64), whole.copy()
+    low[drawn > 0] = np.minimum(1, whole)[drawn > 0]
+    up[drawn <= 0] = 0
+    while (open_ := low < up).any():
+        middle = (low + up) // 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            tail = bdtrc(drawn - 1.0, among, middle / whole) * (1 + ROUNDING)
+        enough = tail > miss
+        up = np.where(open_ & enough, middle, up)
+        low = np.where(open_ & ~enough, middle + 1, low)
+    return up
+
+
+RESAMPLED = Kind(
+    "resampled",
+    "draws of a bootstrap: so many of a node's people have this class, as far as draws with replacement prove it",
+    r"\ell_{\Lambda,x} \le m_{\Lambda,x} \le u_{\Lambda,x}"
+    r" \quad \text{where } d_{\Lambda,x} \text{ of } d_\Lambda \text{ draws were of class } x",
+    resampled,
+    "counts",
+)
+
+
+# Bounds on the means of the records, from the leaf means of a regression tree grown on a bootstrap.
+#
+# A node states the mean M and the variance V of its d draws, which are of u different records. Nobody who was drawn is
+# further from M than ``sqrt((d - 1) V)`` (Samuelson 1968), which leaves numbers from L to H; so u records at least are
+# of these classes. Some record is not below M, and some is not above. The draws sum to d M; without the d - u repeated
+# ones, and with records that were not drawn, the sum of all records is between ``d M - (d - u) H`` plus the least, and
+# ``d M - (d - u) L`` plus the most that the others can add.
+#
+# All that is certain. Where the table says who is in the node, its draws are independent and alike, from its records.
+# So
+# their mean is within an interval of the records' mean, at the joint confidence: that of Hoeffding, "Probability
+# inequalities for sums of bounded random variables", 1963, theorem 1 (relative entropy). The error probability is
+# shared
+# by all sets that nodes could have held, see `maxent.constraints.kinds.bootstrap`.
+
+# Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
+ENOUGH = 5.0
+_Row = tuple[FloatArray, float, float]
+
+
+def drawn_moments(context: Context) -> Iterator[Linear]:
+    """The people of a node have numbers that can have given the mean, and the variance, of its draws."""
+    numbers, release = context.release.target.numbers, context.release
+    if numbers is None or release.resampled is None:
+        return
+    low, high = np.array(numbers, np.float64).T
+    finite = np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]
+    means, variances = printed_moments(node for _, _, node in context.nodes())
+    side = _log_side(context)
+    for t, tree in enumerate(release.trees):
+        held, share = context.cells.trees[t], None
+        for place in np.flatnonzero(held.stop[: len(tree.nodes)] > held.start[: len(tree.nodes)]).tolist():
+            node = tree.nodes[place]
+            if node.mean is None:
+                continue
+            scale = max(1.0, *np.abs(finite), abs(node.mean))
+            wide = COMPUTED * scale + means.off(node.mean)
+            spread = math.inf
+            if node.n is not None and (node.n == 1 or node.variance is not None):
+                variance = node.variance or 0.0
+                off = COMPUTED * scale**2 + wide**2 + variances.off(variance)
+                spread = math.sqrt((node.n - 1) * (variance + off))
+            rows = _certain(node, low, high, wide, spread)
+            if (
+                node.n is not None
+                and side is not None
+                and node.n > -side * ENOUGH
+                and context.size(t, place) is not None
+            ):
+                if share is None:
+                    (share,) = log_shares(replace(release, trees=(tree,)), context.table, (held,))
+                rows += _interval(node.mean, wide, node.n, side + float(share[place]), low, high)
+            told = [row for row in rows if not _follows(*row)]
+            if told:
+                coef, least, most = (np.array(part, np.float64) for part in zip(*told, strict=True))
+                origin, says = context.origin(t, node), f"mean {node.mean:.10g} of draws"
+                yield Linear("drawn", origin, context.region(t, place), coef, least, most, says)
+
+
+def _log_side(context: Context) -> float | None:
+    """Logarithm of the probability that means of a tree may miss on one side; None where nothing is left to chance."""
+    release = context.release
+    if context.noise != "intervals" or any(counted(tree, release) for tree in release.trees):
+        return None  # counts of draws have the whole error probability
+    low, high = zip(*(release.target.numbers or ()), strict=True)
+    if not -math.inf < min(low) < max(high) < math.inf:
+        return None
+    return math.log(context.counting.alpha / (2 * len(release.trees)))
+
+
+def _certain(node: Node, low: FloatArray, high: FloatArray, wide: float, spread: float) -> list[_Row]:
+    """Statements proved by the draws of a node; see the module's text."""
+    mean, least, most = node.mean or 0.0, float(low.min()), float(high.max())
+    under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
+    there, among = float(node.distinct or 1), (high >= under) & (low <= over)
+    rows: list[_Row] = [(among.astype(np.float64), there, math.inf)]
+    if among.sum() == 1:
+        return rows  # all else follows
+    rows.append(((high >= mean - wide).astype(np.float64), 1.0, math.inf))
+    rows.append(((low <= mean + wide).astype(np.float64), 1.0, math.inf))
+    if node.n is not None and node.distinct is not None and least < most < math.inf and least > -math.inf:
+        total, off, again, unit = node.n * mean, node.n * wide, node.n - node.distinct, most - least
+        rows.append(((low - most) / unit, -math.inf, (total + off - again * under - there * most) / unit))
+        rows.append(((high - least) / unit, (total - off - again * over - there * least) / unit, math.inf))
+    return rows
+
+
+def _interval(mean: float, wide: float, draws: int, log_miss: float, low: FloatArray, high: FloatArray) -> list[_Row]:
+    """The mean of the records, as far as that of draws proves it with an error probability on each side."""
+    least, most = float(low.min()), float(high.max())
+    unit = most - least
+    above = furthest(min((mean + wide - least) / unit, 1.0), draws, log_miss)
+    below = furthest(min((most - mean + wide) / unit, 1.0), draws, log_miss)
+    return [((low - least) / unit - above, -math.inf, 0.0), ((high - most) / unit + below, 0.0, math.inf)]
+
+
+def furthest(mean: float, draws: int, log_miss: float) -> float:
+    """The largest expectation of variables from 0 to 1 whose mean of so many is as low as this with that probability.
+
+    ``exp(-draws KL(mean || p)) <= miss`` beyond it; the end of the bisection that is sure not to be too low.
+    """
+    low, up = max(mean, 0.0), 1.0
+    for _ in range(60):
+        middle = (low + up) / 2
+        if draws * _divergence(mean, middle) < -log_miss:
+            low = middle
+        else:
+            up = middle
+    return up
+
+
+def _divergence(mean: float, p: float) -> float:
+    """Relative entropy of two coins, nats."""
+    if not 0 < p < 1:
+        return 0.0 if p == mean else math.inf
+    first = mean * math.log(mean / p) if mean > 0 else 0.0
+    second = (1 - mean) * math.log((1 - mean) / (1 - p)) if mean < 1 else 0.0
+    return first + second
+
+
+def _follows(coef: FloatArray, least: float, most: float) -> bool:
+    """Whether a row says nothing of classes, or holds for whatever masses there are."""
+    if (coef == coef[0]).all():
+        return True
+    return bool((least <= 0 <= coef.min() or least == -math.inf) and (coef.max() <= 0 <= most or most == math.inf))
+
+
+DRAWN_MOMENTS = Kind(
+    "drawn",
+    "means of draws: a node's people have numbers that can have given the mean of draws of them",
+    r"\sum_{x:\, b_x \ge L,\, a_x \le H} m_{\Lambda,x} \ge u_\Lambda, \quad"
+    r" \sum_x m_{\Lambda,x}\, (a_x - \mu_{\max}) \le 0 \le \sum_x m_{\Lambda,x}\, (b_x - \mu_{\min})",
+    drawn_moments,
+    "rate",
+)
+
+
+# Likelihood of bootstrap counts: the probability of the counts of the trees, given the classes of the people.
+#
+# Of the D draws of a tree in a leaf with W people, d_x are of class x with the probability of a multinomial
+# distribution,
+# whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that logarithms add
+# up. Where private attributes decide who is in a leaf it is ``sum d_x ln(m_x / N)`` over all leaves.
+
+
+def likelihood_of(context: Context) -> Likelihood | None:
+    """The likelihood of the finest draws that each tree states; None without any."""
+    release = context.release
+    if release.resampled is None or "counts" not in context.knowledge:
+        return None
+    found = []
+    for t, tree in enumerate(release.trees):
+        held = context.cells.trees[t]
+        draws, _ = draws_of(tree, held.places, release.target.classes)
+        for place in finest(held.places, draws[:, 0] != UNKNOWN):
+            if held.stop[place] > held.start[place] and draws[place].any():
+                size = context.size(t, place)
+                found.append((t, place, draws[place], context.table.individuals if size is None else size))
+    if not found:
+        return None
+    tree_of, place_of, counts, size_of = zip(*found, strict=True)
+    return Likelihood(
+        np.array(tree_of, np.int64),
+        np.array(place_of, np.int64),
+        np.array(counts, np.float64),
+        np.array(size_of, float),
+    )

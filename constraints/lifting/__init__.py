@@ -1,1 +1,0 @@
-"""Lifting: a part becomes a smooth program over few aggregate variables."""

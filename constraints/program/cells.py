@@ -1,0 +1,475 @@
+"""Cells, the unknowns: one for each quasi-identifier and each combination of leaves that it can reach.
+
+With public splits a quasi-identifier reaches one leaf per tree and is one cell. A split on a private attribute sends
+it down several branches: its cells are then its *span* (Friedman et al. 2006, Definition 5), one for every
+combination of leaves, over all trees, that some values of the private attributes lead to.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.errors import Check, invalid, unchecked
+from maxent.models.release import Attribute, Branch, Release, Tree
+from maxent.models.tables.qi_table import QITable
+from maxent.models.trees.places import (
+    EVERYWHERE,
+    NOWHERE,
+    Interval,
+    Places,
+    branch_of_code,
+    divided,
+    interval_of,
+    number_places,
+)
+
+Values = frozenset[str] | tuple[Interval, bool]  # of a private attribute; with numbers, whether they may be missing
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TreeCells:
+    """Cells of each place of a tree: ``order[start[i]:stop[i]]``; children's cells are consecutive."""
+
+    places: Places
+    order: IntArray
+    start: IntArray
+    stop: IntArray
+
+    def at(self, place: int) -> IntArray:
+        """Cells below a place, shape (n,), a view."""
+        return self.order[self.start[place] : self.stop[place]]
+
+    @property
+    def rank(self) -> IntArray:
+        """The rank of the leaf of each cell of ``order``, shape (n_cells,), increasing."""
+        leaves = self.places.leaves[np.argsort(self.places.first[self.places.leaves])]
+        return np.repeat(np.arange(len(leaves)), self.stop[leaves] - self.start[leaves])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cells:
+    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t.
+
+    Leaves may be integers of 32 bits: there are as many as cells times trees.
+    """
+
+    owner: IntArray
+    leaf: npt.NDArray[Any]
+    trees: tuple[TreeCells, ...]
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def at_first(self, tree: int, counts: IntArray) -> IntArray:
+        """Individuals of each quasi-identifier at the first of its cells in a tree, 0 at the others, shape (n_cells,).
+
+        They add up to the size of every place that holds either all cells of a quasi-identifier or none.
+        """
+        order = self.trees[tree].order
+        first = np.empty(len(counts), np.int64)
+        first[self.owner[order[::-1]]] = order[::-1]  # of several cells of an owner the last one written stays
+        weight = np.zeros(len(order), np.int64)
+        weight[first] = counts
+        return weight
+
+
+def narrow(codes: IntArray, size: int) -> IntArray:
+    """A copy of codes below ``size`` in the smallest integers that hold them: looking them up is much of the work."""
+    return codes.astype(np.min_scalar_type(max(size - 1, 0)))
+
+
+def _everything(attribute: Attribute) -> Values:
+    return frozenset(attribute.values or ()) if attribute.type == "categorical" else (EVERYWHERE, attribute.missing)
+
+
+def _narrow(possible: Values, branch: Branch) -> Values | None:
+    """The possible values of a private attribute that take a branch, None when none does."""
+    if isinstance(possible, frozenset):
+        return possible & frozenset(branch.values or ()) or None
+    (least, most), missing = possible
+    low, high = interval_of(branch)
+    low, high = max(low, least), min(high, most)
+    missing = missing and bool(branch.missing)
+    if not low < high:
+        return (NOWHERE, True) if missing else None
+    return (low, high), missing
+
+
+class _Boxes:
+    """Boxes of private values: for every private attribute the number of the values that are still possible.
+
+    Many boxes agree about an attribute. So its sets of values are numbered, and narrowed once for all of them.
+    """
+
+    def __init__(self, attributes: list[Attribute]) -> None:
+        self._column = {attribute.name: j for j, attribute in enumerate(attributes)}
+        self._values: list[list[Values]] = [[_everything(attribute)] for attribute in attributes]
+        self._number: list[dict[Values, int]] = [{values[0]: 0} for values in self._values]
+        self._of = np.zeros((1, len(attributes)), np.int32)  # with room for more boxes than there are
+        self._n = 1
+
+    def narrowed(self, boxes: IntArray, name: str, branch: Branch) -> IntArray:
+        """The part of each of some distinct boxes that takes a branch on an attribute, -1 when no value does."""
+        j = self._column[name]
+        values, number = self._values[j], self._number[j]
+        before, inverse = np.unique(self._of[boxes, j], return_inverse=True)
+        after = np.full(len(before), -1, np.int32)
+        for i, old in enumerate(before.tolist()):
+            part = _narrow(values[old], branch)
+            if part is not None:
+                after[i] = number.setdefault(part, len(values))
+                if after[i] == len(values):
+                    values.append(part)
+        changed = np.flatnonzero((after[inverse] >= 0) & (after != before)[inverse])
+        found = np.where(after[inverse] >= 0, boxes, -1)
+        found[changed] = self._add(boxes[changed], j, after[inverse[changed]])
+        return found
+
+    def _add(self, like: IntArray, column: int, values: npt.NDArray[np.int32]) -> IntArray:
+        """New boxes like others but for one attribute."""
+        first, self._n = self._n, self._n + len(like)
+        if self._n > len(self._of):
+            more = np.empty((2 * self._n, self._of.shape[1]), np.int32)
+            more[:first] = self._of[:first]
+            self._of = more
+        self._of[first : self._n] = self._of[like]
+        self._of[first : self._n, column] = values
+        return np.arange(first, self._n)
+
+
+class _Router:
+    """Sends rows (a quasi-identifier and a box of private values each) down a tree to its leaves."""
+
+    def __init__(self, release: Release, table: QITable, check: Check) -> None:
+        self.check = check
+        self.attributes = {a.name: a for a in release.attributes}
+        self.column = {a.name: j for j, a in enumerate(table.attributes)}
+        self.table = table
+        tested = {node.attribute for tree in release.trees for node in tree.nodes}
+        self.boxes = _Boxes([a for a in release.attributes if a.name in tested and a.name not in self.column])
+        self._codes: dict[int, IntArray] = {}
+
+    def route(self, tree: Tree, places: Places, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,).
+
+        They come in depth-first order of the leaves, then in the order of the rows.
+        """
+        found: list[tuple[IntArray, int, IntArray]] = []
+        stack = [(0, np.arange(len(owner)), box)]
+        while stack:
+            self.check()
+            place, rows, boxes = stack.pop()
+            below = places.children[place]
+            if not len(rows):
+                continue
+            if not below:
+                found.append((rows, place, boxes))
+                continue
+            node = tree.nodes[place]
+            parts = self._public if node.attribute in self.column else self._private
+            found_below = [
+                (below[i], part, part_boxes)
+                for i, part, part_boxes in parts(node.attribute or "", node.branches, owner, rows, boxes)
+            ]
+            stack.extend(reversed(found_below))
+        row = np.concatenate([rows for rows, _, _ in found])
+        leaf = np.repeat([place for _, place, _ in found], [len(rows) for rows, _, _ in found])
+        return row, leaf.astype(np.int64), np.concatenate([boxes for _, _, boxes in found])
+
+    def is_public(self, tree: Tree) -> bool:
+        """Whether a tree tests public attributes only."""
+        return all(node.attribute is None or node.attribute in self.column for node in tree.nodes)
+
+    def _public(
+        self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray]]:
+        column = self.column[name]
+        if column not in self._codes:
+            self._codes[column] = narrow(self.table.codes[:, column], len(self.table.levels[column]))
+        codes = self._codes[column][owner[rows]]
+        went = branch_of_code(self.attributes[name], branches, self.table.levels[column], codes)
+        if went.min() < 0:
+            lost = owner[rows[np.argmin(went)]]
+            raise invalid(
+                self.table.source,
+                f"line {self.table.lines[lost]}",
+                name,
+                "a value that some branch of every node it reaches takes",
+                f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
+            )
+        for i, here in enumerate(divided(went, len(branches))):
+            yield i, rows[here], boxes[here]
+
+    def _private(
+        self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
+    ) -> Iterator[tuple[int, IntArray, IntArray]]:
+        distinct, inverse = np.unique(boxes, return_inverse=True)
+        for i, branch in enumerate(branches):
+            narrowed = self.boxes.narrowed(distinct, name, branch)
+            new = narrowed[inverse]
+            yield i, rows[new >= 0], new[new >= 0]
+
+
+def build_cells(release: Release, table: QITable, check: Check = unchecked) -> Cells:
+    """Every unknown of a release and which cells each node holds.
+
+    Cells are in depth-first order of the first tree's leaves, then by quasi-identifier. ``check`` is told how far the
+    placing has come.
+    """
+    router = _Router(release, table, check)
+    owner = np.arange(len(table), dtype=np.int64)
+    box = np.zeros(len(table), np.int64)
+    leaves: list[npt.NDArray[np.int32]] = []
+    indexed = []
+    for tree in release.trees:
+        check()
+        indexed.append(number_places(tree))
+    for t, (tree, places) in enumerate(zip(release.trees, indexed, strict=True)):
+        check(f"people were placed in {t} of {len(indexed)} trees, which made {len(owner):,} cells")
+        row, place, boxes = router.route(tree, places, owner, box)
+        if t and router.is_public(tree):  # everybody is in one leaf, and boxes are what they were
+            leaves.append(np.empty(len(place), np.int32))
+            leaves[t][row] = place
+        else:
+            owner, box = owner[row], boxes
+            leaves = [*(held[row] for held in leaves), place.astype(np.int32)]
+    check(f"people were placed in all trees, which made {len(owner):,} cells, not in order yet")
+    if len(indexed) > 1:  # a single tree's cells are in this order already
+        several = len(owner) > len(table)  # else nobody has two cells to be told apart by their leaves
+        canonical = np.lexsort((*(leaves[::-1] if several else ()), owner, indexed[0].first[leaves[0]]))
+        owner, leaves = owner[canonical], [held[canonical] for held in leaves]
+    leaf = np.array(leaves).T  # whose columns, which are looked at one by one, are each together in memory
+    trees = []
+    for t, places in enumerate(indexed):
+        check()
+        rank = places.first[leaf[:, t]]
+        order = np.argsort(narrow(rank, len(places)), kind="stable")  # NumPy sorts short integers in linear time
+        start = np.searchsorted(rank[order], places.first, side="left")
+        stop = np.searchsorted(rank[order], places.last, side="left")
+        trees.append(TreeCells(places, order, start, stop))
+    return Cells(owner, leaf, tuple(trees))
+
+
+def place_sizes(cells: Cells, counts: IntArray, check: Check = unchecked) -> tuple[FloatArray, ...]:
+    """Individuals in each place, NaN where private attributes decide who is there; per tree, shape (n_places,).
+
+    ``counts`` are the individuals of each quasi-identifier, shape (n_distinct,); ``check`` is called for each tree.
+    """
+    sizes = []
+    for t, held in enumerate(cells.trees):
+        check()
+        up_to = np.concatenate([[0], np.cumsum(cells.at_first(t, counts)[held.order])])
+        size = (up_to[held.stop] - up_to[held.start]).astype(np.float64)
+        if len(cells) > len(counts):
+            size[_divided(cells.owner[held.order], held, len(counts))] = np.nan
+        sizes.append(size)
+    return tuple(sizes)
+
+
+def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.bool_]:
+    """Whether some quasi-identifier has cells both in a place and outside of it, shape (n_places,)."""
+    # ``owner`` are those of the tree's cells in depth-first order.
+    rank, places = held.rank, held.places
+    low, high = np.empty(n_owners, np.int64), np.empty(n_owners, np.int64)
+    low[owner[::-1]], high[owner] = rank[::-1], rank
+    n_ranks = int(places.last[0])
+    lowest, highest = np.full(n_ranks + 1, n_ranks), np.full(n_ranks + 1, -1)
+    np.minimum.at(lowest, rank, low[owner])
+    np.maximum.at(highest, rank, high[owner])
+    ranges = np.column_stack([places.first, places.last]).ravel()
+    outside = np.minimum.reduceat(lowest, ranges)[::2] < places.first
+    return np.asarray(outside | (np.maximum.reduceat(highest, ranges)[::2] >= places.last))
+
+
+# Sums over cells for all places of a tree together, also divided by the values of an attribute.
+#
+# Each cell is added once, to the deepest place asked for that holds it; what places below hold is then added to the
+# ones
+# above, level by level. So the cost is one pass over the cells and one over the sums, however many places there are.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Level:
+    """Blocks of one depth, sorted by the block above that they are part of."""
+
+    below: IntArray  # blocks
+    start: IntArray  # first of each run of blocks with one and the same block above
+    above: IntArray  # that block, one per run
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """Sums over the cells of each place and value: a *block*, for every value that cells of the place have.
+
+    Blocks are sorted by place (``places``, depth-first), then by value: those of place i have the numbers
+    ``start[i] <= block < start[i + 1]``, and ``key`` is ``i * n_values + value``.
+    """
+
+    places: IntArray  # (n_places,)
+    start: IntArray  # (n_places + 1,)
+    key: IntArray  # (n_blocks,), increasing
+    n_values: int
+    own: IntArray  # blocks with cells that belong to no place further down
+    cells: sparse.csr_matrix  # (n_own, n_cells), 0/1: these cells
+    levels: tuple[_Level, ...]  # deepest first
+
+    def __call__(self, values: FloatArray) -> FloatArray:
+        """Sums of ``values``, shape (n_cells,) or (n_cells, k), over the blocks: (n_blocks,) or (n_blocks, k)."""
+        out = np.zeros((len(self.key), *values.shape[1:]))
+        out[self.own] = self.cells @ values
+        for level in self.levels:
+            out[level.above] += np.add.reduceat(out[level.below], level.start, axis=0)
+        return out
+
+    @property
+    def value(self) -> IntArray:
+        """The value of each block, shape (n_blocks,)."""
+        return self.key % self.n_values
+
+    @property
+    def node(self) -> IntArray:
+        """The place of each block as an index into ``places``, shape (n_blocks,)."""
+        return np.repeat(np.arange(len(self.places)), np.diff(self.start))
+
+
+class CellSums:
+    """The sums of a program's cells, made when first asked for and kept.
+
+    ``codes`` are those of the quasi-identifiers, shape (n_distinct, n_attributes); ``sizes`` says how many codes each
+    attribute has. Trees are numbered from ``first`` on in what is ``kept``. With ``among`` sums are over some of the
+    places of each tree, and over its root, alone.
+    """
+
+    def __init__(
+        self,
+        cells: Cells,
+        codes: IntArray,
+        sizes: tuple[int, ...],
+        *,
+        first: int = 0,
+        kept: dict[tuple[int, int], Sums] | None = None,
+        among: Mapping[int, IntArray] | None = None,
+    ) -> None:
+        self._cells, self._codes, self._sizes = cells, codes, sizes
+        self._ones = np.ones(len(cells))  # the entries of all incidence matrices
+        self._first, self._kept, self._among = first, {} if kept is None else kept, among
+
+    def of_trees(self, cells: Cells, first: int) -> CellSums:
+        """The sums of some of the trees, which are those of ``cells``, from number ``first`` on: they are made once."""
+        return CellSums(cells, self._codes, self._sizes, first=self._first + first, kept=self._kept)
+
+    def over(self, among: Mapping[int, IntArray]) -> CellSums:
+        """The sums over some places of each tree alone, by the trees' numbers: for many evaluations of a few."""
+        return CellSums(self._cells, self._codes, self._sizes, among=among)
+
+    def _places(self, tree: int, which: BoolArray) -> IntArray:
+        """Those of the places of a tree that are summed over, and its root."""
+        if self._among is not None:
+            chosen = np.zeros(len(which), bool)
+            chosen[self._among[tree]] = True
+            which = which & chosen
+            which[0] = True
+        return np.flatnonzero(which)
+
+    def by_place(self, tree: int) -> Sums:
+        """Sums over every place that holds cells; a place is one block."""
+        key = self._first + tree, -1
+        if key not in self._kept:
+            held = self._cells.trees[tree]
+            places = self._places(tree, held.stop > held.start)
+            self._kept[key] = _sums(held, places, np.zeros(len(self._cells), np.int64), 1, self._ones)
+        return self._kept[key]
+
+    def by_value(self, tree: int, column: int) -> Sums:
+        """Sums over every inner node that holds cells, by the code of a public attribute."""
+        key = self._first + tree, column
+        if key not in self._kept:
+            held = self._cells.trees[tree]
+            places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
+            code = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
+            self._kept[key] = _sums(held, places, code, self._sizes[column], self._ones)
+        return self._kept[key]
+
+    def totals(self, tree: int, values: FloatArray) -> FloatArray:
+        """Sums of ``values``, shape (n_cells, k), over every place of a tree, shape (n_places, k)."""
+        sums = self.by_place(tree)
+        out = np.zeros((len(self._cells.trees[tree].start), *values.shape[1:]))
+        out[sums.places] = sums(values)
+        return out
+
+
+def _sums(held: TreeCells, places: IntArray, code: IntArray, n_values: int, ones: FloatArray) -> Sums:
+    """Sums over some places of a tree, the root among them, by the code of each cell, shape (n_cells,)."""
+    places = places[np.argsort(_preorder(held)[places])]
+    above, depth, deepest = _nesting(held, places)
+    key = deepest[held.rank] * n_values + code[held.order]
+    order = np.argsort(key, kind="stable")
+    start = np.flatnonzero(np.diff(key[order], prepend=-1))
+    own = key[order][start]
+    cells = sparse.csr_matrix(
+        (ones, held.order[order].astype(np.int32), np.append(start, len(order)).astype(np.int32)),
+        shape=(len(own), len(order)),
+    )
+    keys, moves = _closure(own, above, depth, n_values)
+    return Sums(
+        places,
+        np.searchsorted(keys, np.arange(len(places) + 1) * n_values),
+        keys,
+        n_values,
+        np.searchsorted(keys, own),
+        cells,
+        tuple(_level(keys, below, up) for below, up in moves),
+    )
+
+
+def _preorder(held: TreeCells) -> IntArray:
+    """The number of each place in depth-first order."""
+    number = np.empty(len(held.start), np.int64)
+    number[list(held.places.top_down)] = np.arange(len(number))
+    return number
+
+
+def _nesting(held: TreeCells, places: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Of places in depth-first order: the one around each, how many are around it; and the deepest around each leaf."""
+    first, last = held.places.first[places].tolist(), held.places.last[places].tolist()
+    deepest = np.full(int(held.places.last[0]), -1, np.int64)
+    above: list[int] = []
+    depth: list[int] = []
+    for i, (begin, end) in enumerate(zip(first, last, strict=True)):
+        around = int(deepest[begin])
+        above.append(around)
+        depth.append(0 if around < 0 else depth[around] + 1)
+        deepest[begin:end] = i
+    return np.array(above), np.array(depth), deepest
+
+
+def _closure(
+    own: IntArray, above: IntArray, depth: IntArray, n_values: int
+) -> tuple[IntArray, list[tuple[IntArray, IntArray]]]:
+    """All keys, increasing; and per depth, deepest first, the keys there beside the keys above that they add to."""
+    by_depth = np.argsort(depth[own // n_values], kind="stable")
+    bounds = np.searchsorted(depth[own // n_values][by_depth], np.arange(int(depth.max()) + 2))
+    found: list[IntArray] = []
+    moves: list[tuple[IntArray, IntArray]] = []
+    rising = own[:0]
+    for level in range(int(depth.max()), -1, -1):
+        here = np.union1d(own[by_depth[bounds[level] : bounds[level + 1]]], rising)
+        found.append(here)
+        if level:
+            rising = above[here // n_values] * n_values + here % n_values
+            moves.append((here, rising))
+    return np.sort(np.concatenate(found)), moves
+
+
+def _level(keys: IntArray, below: IntArray, above: IntArray) -> _Level:
+    """The blocks of keys ``below``, sorted and grouped by those of ``above``."""
+    order = np.argsort(above, kind="stable")
+    start = np.flatnonzero(np.diff(above[order], prepend=-1))
+    return _Level(np.searchsorted(keys, below[order]), start, np.searchsorted(keys, above[order][start]))

@@ -1,0 +1,324 @@
+"""The compiled program: frozen constraints over the masses of the cells, each with its origin.
+
+The unknowns are masses ``m[c, x]``, individuals of class x in cell c (`maxent.constraints.program.cells`), shape
+(n_cells, n_classes). They are non-negative, and the cells of a quasi-identifier q add up to its ``w_q`` individuals.
+The answer is the feasible point with the largest entropy ``-sum m ln(m / w_owner)`` (Zhu & Du 2010, Definition 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.program.cells import Cells, CellSums
+from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.models.display import leaves_in
+from maxent.models.errors import Origin
+from maxent.models.parameters import Ties as Ties
+from maxent.models.release import Node, Release
+from maxent.models.tables.qi_table import QITable
+
+TIES: tuple[Ties, ...] = get_args(Ties)
+# Cells that are looked at together, so that intermediate results stay small.
+CHUNK = 1 << 16
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Linear:
+    """``lower[r] <= sum over the region's cells and classes of coef[r, x] m[c, x] <= upper[r]``, individuals.
+
+    ``coef`` has shape (rows, n_classes); ``region`` indexes `Program.regions`; ``says`` is the statement in words.
+    ``weights``, shape (cells of the region, n_classes), are factors of the coefficients in each cell; None: 1.
+    """
+
+    kind: str
+    origin: Origin
+    region: int
+    coef: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    says: str
+    weights: FloatArray | None = None
+
+    @property
+    def rows(self) -> int:
+        return len(self.lower)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Internal:
+    """Splitting a node on the attribute chosen is at least as good as on a candidate: ``E_T <= E_U``.
+
+    ``form`` says how the candidate (public attribute number ``column`` of the table) would have split: ``values``
+    (one branch per value; one row), ``cuts`` (a row for each code in ``codes``: up to it against above it) or
+    ``each`` (a row for each code: that value against the rest). Source: Zhu & Du 2010, eq. 3.
+    """
+
+    origin: Origin
+    measure: str
+    tree: int
+    place: int
+    chosen: str
+    candidate: str
+    column: int
+    form: Literal["values", "cuts", "each"]
+    codes: IntArray
+
+    @property
+    def rows(self) -> int:
+        return len(self.codes)
+
+
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """A statement that the adversary's table, or another statement, contradicts, and by how much.
+
+    ``unit`` is ``individuals``, or ``impurity`` for the comparison of a chosen split with another.
+    """
+
+    origin: Origin
+    says: str
+    amount: float
+    unit: Literal["individuals", "impurity"] = "individuals"
+
+    def __str__(self) -> str:
+        whole = self.amount >= 1 and self.amount == round(self.amount)
+        amount = f"{self.amount:,.0f}" if whole else f"{self.amount:.6g}"
+        return f"{self.origin}: {self.says} (off by {amount} {self.unit})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regions:
+    """Sets of cells that linear constraints sum over: region r is ``indices[indptr[r]:indptr[r + 1]]``.
+
+    ``places[r]`` is the (tree, place) it is, None for the individuals of a fact.
+    """
+
+    indptr: IntArray
+    indices: IntArray
+    places: tuple[tuple[int, int] | None, ...]
+
+    def __getitem__(self, region: int) -> IntArray:
+        return self.indices[self.indptr[region] : self.indptr[region + 1]]
+
+    def __len__(self) -> int:
+        return len(self.indptr) - 1
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Likelihood:
+    """Draws of classes in places: ``sum draws ln(mass / size)`` is to be large beside the entropy, nats.
+
+    Place i is ``place[i]`` of tree ``tree[i]``, with ``draws[i, x]`` of class x and ``size[i]`` individuals that they
+    are from; shapes (n,) and (n, n_classes).
+    """
+
+    tree: IntArray
+    place: IntArray
+    draws: FloatArray
+    size: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.place)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """Counts of every leaf and class as the only constraints of a program: a problem of transportation.
+
+    Such are generalised records (`maxent.constraints.records`), but for facts. ``sizes``, shape (n_places,), are the
+    individuals of each place that make that possible: those stated, unless they contradict the table. ``possible``,
+    shape (n_cells,), are the cells that can then hold somebody.
+    """
+
+    sizes: IntArray
+    possible: npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Unread:
+    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
+
+    ``of`` has the number of each such tree, from 0, and how many leaves of it.
+    """
+
+    what: str
+    trees: int
+    leaves: int
+    of: tuple[tuple[int, int], ...] = ()
+
+    def in_words(self, worst: Mapping[str, Any]) -> str:
+        """``not read: scores of 35 leaves in 1 tree``, and how they are judged."""
+        why = worst.get("why")
+        if why is None:
+            judged = "judged as if they gave away the classes of all who are in the same leaves"
+        else:
+            judged = "no limit is known to be kept" + (f", as {why}" if why else "")
+        return f"not read: {self.what} of {leaves_in(self.leaves, self.trees)}: {judged}"
+
+    def as_dict(self, judged: str) -> dict[str, Any]:
+        """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""
+        return {"what": self.what, "trees": self.trees, "leaves": self.leaves, "judged": judged}
+
+
+@dataclass(frozen=True, eq=False)
+class Program:
+    """Everything a release and the adversary's table say, over the cells; see the module's text.
+
+    ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
+    only: with ``first`` a choice over an earlier attribute was strictly better. ``unread`` is what leaves state that is
+    in no constraint.
+    """
+
+    release: Release
+    table: QITable
+    cells: Cells
+    sums: CellSums
+    regions: Regions
+    linear: tuple[Linear, ...]
+    internal: tuple[Internal, ...]
+    contradictions: tuple[Contradiction, ...] = ()
+    notes: tuple[str, ...] = ()
+    scaling: Scaling | None = None
+    unfinished: bool = False
+    likelihood: Likelihood | None = None
+    ties: Ties = "any"
+    unread: tuple[Unread, ...] = ()
+
+    @property
+    def n_classes(self) -> int:
+        return len(self.release.target.classes)
+
+    @cached_property
+    def weight(self) -> FloatArray:
+        """Individuals of each cell's quasi-identifier, shape (n_cells,)."""
+        return self.table.counts[self.cells.owner].astype(np.float64)
+
+    @cached_property
+    def single(self) -> bool:
+        """Whether every quasi-identifier is one cell (no private attribute is tested), so that all sizes are known."""
+        return len(self.cells) == len(self.table)
+
+    @cached_property
+    def region_size(self) -> FloatArray:
+        """Individuals whose quasi-identifier can be in a region, shape (n_regions,): the scale of its residuals."""
+        if self.single:
+            sizes = np.add.reduceat(self.weight[self.regions.indices], self.regions.indptr[:-1])
+            return np.asarray(sizes, np.float64)
+        owners = (np.unique(self.cells.owner[self.regions[r]]) for r in range(len(self.regions)))
+        return np.array([self.table.counts[owner].sum() for owner in owners], np.float64)
+
+    def log_likelihood(self, masses: FloatArray) -> float:
+        """The logarithm of the likelihood of the draws but for a constant, nats; 0 where there are none."""
+        likely = self.likelihood
+        if likely is None:
+            return 0.0
+        totals = np.empty_like(likely.draws)
+        for t in np.unique(likely.tree).tolist():
+            mine = likely.tree == t
+            totals[mine] = self.sums.totals(t, masses)[likely.place[mine]]
+        share = np.maximum(totals, TINY) / likely.size[:, None]
+        return float((likely.draws * np.log(share)).sum())
+
+    def objective(self, masses: FloatArray) -> float:
+        """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""
+        return self.entropy(masses) + self.log_likelihood(masses) / self.table.individuals
+
+    def posterior(self, masses: FloatArray) -> FloatArray:
+        """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""
+        total = np.zeros((len(self.table), self.n_classes))
+        if self.single:
+            total[self.cells.owner] = masses
+        else:
+            np.add.at(total, self.cells.owner, masses)
+        np.maximum(total, 0.0, out=total)
+        total /= total.sum(axis=1, keepdims=True)
+        return total
+
+    def entropy(self, masses: FloatArray) -> float:
+        """The objective at a point, in nats per individual: the joint entropy of class and leaves given q."""
+        total = 0.0
+        for begin in range(0, len(masses), CHUNK):
+            m, weight = masses[begin : begin + CHUNK], self.weight[begin : begin + CHUNK]
+            total -= float((m * np.log(np.maximum(m, TINY) / weight[:, None])).sum())
+        return total / self.table.individuals
+
+
+# Rounding error of printed means and variances.
+
+# Significant digits of a number that was not rounded for print.
+FULL = 15
+
+
+@dataclass(frozen=True, slots=True)
+class Printed:
+    """How all numbers of one kind were printed: with this many significant digits at least, or decimals.
+
+    A program prints them alike, and leaves out zeros at the end. Where 151 and 310 stand side by side, 310 was not
+    rounded to tens.
+    """
+
+    whole: bool
+    digits: int
+    decimals: int
+
+    def off(self, number: float) -> float:
+        """Largest distance of a number from its printed form."""
+        if self.whole:
+            return 0.0
+        digits, last = _digits(number)
+        first = last + digits - 1
+        return float(0.5 * 10.0 ** min(last, max(first + 1 - self.digits, -self.decimals)))
+
+
+def printed_moments(nodes: Iterable[Node]) -> tuple[Printed, Printed]:
+    """How the means of nodes were printed, and how their variances.
+
+    If some number has so many digits that it was not rounded, none of them was.
+    """
+    means, variances = set(), set()
+    for node in nodes:
+        if node.mean is not None:
+            means.add(node.mean)
+        if node.variance is not None:
+            variances.add(node.variance)
+    shapes = [[_digits(number) for number in numbers if number] for numbers in (means, variances)]
+    whole = any(digits >= FULL for shape in shapes for digits, _ in shape)
+    first, second = (
+        Printed(whole, max((digits for digits, _ in shape), default=1), max((-last for _, last in shape), default=0))
+        for shape in shapes
+    )
+    return first, second
+
+
+def _digits(number: float) -> tuple[int, int]:
+    """Significant digits of a number as it is printed, and the power of ten of the last one."""
+    shown = Decimal(repr(float(number))).normalize().as_tuple()
+    return len(shown.digits), shown.exponent if isinstance(shown.exponent, int) else 0
+
+
+# Connected components of an undirected graph, without a matrix of it: importing SciPy's graphs takes 0.1 s.
+
+
+def components(n: int, one: IntArray, other: IntArray) -> IntArray:
+    """Component of each of n nodes, numbered by first node, shape (n,); edge i links ``one[i]`` and ``other[i]``.
+
+    Every component has a root, at first each node itself. Roots across an edge hang on the smaller of them, and nodes
+    on their root's root, until no edge links two roots (Shiloach and Vishkin 1982).
+    """
+    root = np.arange(n)
+    while True:
+        one, other = root[one], root[other]
+        apart = one != other
+        if not apart.any():
+            return np.unique(root, return_inverse=True)[1].astype(np.int64)
+        one, other = one[apart], other[apart]
+        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
+        while not np.array_equal(above := root[root], root):
+            root = above

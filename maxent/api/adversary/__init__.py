@@ -1,1 +1,0 @@
-"""What an adversary infers from a release, and from what."""

@@ -1,0 +1,323 @@
+"""The structural attacks on a case: on the leaves of each tree and, with the adversary's table, on its people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from maxent.api.by_target import case_of
+from maxent.api.case import Case, Tables
+from maxent.attacks.findings import Difference, TreeAudit, audit_tree, difference
+from maxent.attacks.linking import (
+    Bounds,
+    Links,
+    audit_risk,
+    known_records,
+    link,
+    narrowed,
+    stated_bounds,
+    within_moments,
+)
+from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
+from maxent.constraints.program.cells import place_sizes
+from maxent.constraints.records import row_contradictions
+from maxent.models.arguments import as_share, is_number, is_one_of, is_whole, up_to_largest
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.columns import Statements
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.formats.release_reader import Records
+from maxent.models.nodes import parts_in_words, statements_of
+from maxent.models.reading import Reading
+from maxent.models.release import Release
+from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import Fact
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
+from maxent.results.audit import Audit
+from maxent.results.records import RecordsAudit
+from maxent.results.solved import NOT_ABOUT_THEM, warn_unreliable
+
+# Auditing several releases about overlapping people: the nodes of each, and how it prints error rates.
+
+
+def published_nodes(case: Case) -> list[int]:
+    """The nodes of each tree that were published: the leaf of those who are not in its release is its last one."""
+    joined = case.joined
+    if joined is None:
+        return [len(tree.nodes) for tree in case.release.trees]
+    parts = enumerate(joined.parts)
+    return [len(tree.nodes) - joined.partial(i) for i, part in parts for tree in part.trees]
+
+
+def rates_of(case: Case, sizes: Sequence[FloatArray] | None, rounding: Rounding) -> list[RateReader]:
+    """How the error rates of each tree were printed: those of a release in one way, of several each in its own."""
+    if case.joined is None:
+        return [release_rates(case.release, sizes, rounding)] * len(case.release.trees)
+    found = []
+    for part, first in zip(case.joined.parts, case.joined.first, strict=True):
+        own = None if sizes is None else sizes[first : first + len(part.trees)]
+        found += [release_rates(part, own, rounding)] * len(part.trees)
+    return found
+
+
+# Auditing generalised records: the structural attacks, on their groups and on the people of the adversary's table.
+
+
+def audit_records(
+    records: Records,
+    qi: Source,
+    *,
+    min_size: int = 1,
+    background: int = 1,
+    count: str | None = None,
+    target: str | None = None,
+    reading: Reading | None = None,
+) -> RecordsAudit:
+    """The structural attacks on generalised records, as `maxent.audit` has them, with the tables that they work on.
+
+    Parameters
+    ----------
+    records : GeneralizedTable, DataFrame or path
+        As for `maxent.estimate`.
+    qi : DataFrame, path or pattern
+        The adversary's table.
+    min_size : int
+        Rows of the smallest group that counts as homogeneous.
+    background : int
+        How many members of a group the adversary knows the classes of.
+    count : str, optional
+        The column of ``qi`` with the number of individuals a row stands for.
+    target : str, optional
+        The column of the class; by default the only one that ``qi`` lacks.
+    reading : Reading, optional
+        How all tables are read, see `maxent.models.reading.Reading`.
+
+    Returns
+    -------
+    RecordsAudit
+        Frozen; ``.summary`` is what `maxent.audit` returns, ``.individuals`` and ``.table`` are DataFrames.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    if problems := list(number_problems(min_size=min_size, background=background)):
+        raise InvalidInput("options", problems)
+    case = Tables(qi, count=count, reading=reading).case(records, target)
+    return audit_covering(case, min_size, background)
+
+
+def number_problems(*, min_size: object, background: object) -> Iterator[Problem]:
+    """Mistakes in the numbers that the attacks go by."""
+    for name, value, least in (("min_size", min_size, 1), ("background", background, 0)):
+        if not is_whole(value, least):
+            expected = up_to_largest(f"a whole number of at least {least}", value)
+            yield Problem(ARGUMENT, name, expected, shorten(value))
+
+
+def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:
+    """The structural attacks on the generalised records of a case."""
+    records, people, covering = case.records, case.people, case.covering()
+    assert records is not None
+    contradictions = tuple(row_contradictions(records, people, covering.assignment.shortages))
+    if contradictions:
+        warn_unreliable(NOT_ABOUT_THEM)
+    pairs = (covering.owner, covering.group, covering.assignment)
+    return RecordsAudit(records, people, *pairs, int(min_size), int(background), contradictions, case.noticed)
+
+
+def audit_case(
+    case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
+) -> Audit | RecordsAudit:
+    """The structural attacks on a case; the parameters, and a warning, are those of `audit`.
+
+    Raises
+    ------
+    InvalidInput
+        For options that are wrong.
+    """
+    check_options(case.table, rounding, min_size=min_size, background=background)
+    if case.records is not None:
+        return audit_covering(case, min_size, background)
+    options = {"min_size": min_size, "background": background}
+    found = _audit_trees(case, rounding=rounding, risk=risk, **options)
+    parts = [case_of(case, i) for i in range(len(case.release.target.of))]
+    alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
+    found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
+    if not found.reliable:
+        warn_unreliable(NOT_ABOUT_THEM)
+    return found
+
+
+def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) -> Audit:
+    """The attacks on all trees of a release."""
+    release, people = case.release, case.table
+    links, sizes = None, None
+    if people is not None:
+        links = link(case.cells(), people.counts, published_nodes(case))
+        if not release.sampled:  # otherwise the table does not show who is in the sample
+            sizes = place_sizes(case.cells(), people.counts)
+    risks = audit_risk(release, people) if risk else None
+    places = [number_places(tree) for tree in release.trees]
+    said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
+    rates = rates_of(case, sizes, rounding)
+    differences = difference(release, places, said, rates, sizes)
+    scored = _scored(case)
+    trees = tuple(
+        _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
+        for number, (p, n, s, r, d) in enumerate(
+            zip(places, published_nodes(case), said, rates, differences, strict=True)
+        )
+    )
+    notes = tuple(_notes(release, trees, rates, people, scored))
+    wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
+    given = (int(options["min_size"]), int(options["background"]))
+    return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
+
+
+def _audited(
+    release: Release,
+    number: int,
+    places: Places,
+    n_nodes: int,
+    said: Statements,
+    rates: RateReader,
+    sizes: Sequence[FloatArray] | None,
+    links: Links | None,
+    facts: Sequence[Fact] | None,
+    found: Difference | None,
+    scored: LeafCounts,
+    **options: int,
+) -> TreeAudit:
+    """The attacks on one tree, on the leaves among its first ``n_nodes`` places."""
+    leaves = np.unique(places.whole[places.published[places.published < n_nodes]])
+    shown = None if sizes is None else _together(places, sizes[number])[leaves]
+    bounds = stated_bounds(release, said.take(leaves), rates, shown)
+    bounds = within_moments(bounds, release, number, leaves)
+    bounds = _with_scores(bounds, leaves, scored, number)
+    known = None
+    if links is not None and facts is not None:
+        possible = np.ones((len(places), len(release.target.classes)), bool)
+        possible[leaves] = bounds.possible
+        known = known_records(facts, links, number, possible)[leaves]
+    return audit_tree(places, leaves, bounds, found, known, **options)
+
+
+def _together(places: Places, sizes: FloatArray) -> FloatArray:
+    """Individuals of each place, of a leaf of the tool those of all of its parts; shape (n_places,)."""
+    found = np.zeros(len(places))
+    np.add.at(found, places.whole, sizes)
+    return found
+
+
+def _scored(case: Case) -> LeafCounts:
+    """The counts that the scores of a release prove of the people of a table."""
+    release, people = case.release, case.table
+    if people is not None:
+        return leaf_counts(release, case.cells(), people.counts, weighed=case.weighed)
+    if release.boosting is None:
+        return none()
+    return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
+
+
+def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: int) -> Bounds:
+    """Bounds of leaves of a tree, narrowed by what their values prove."""
+    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
+    if not len(mine):
+        return bounds
+    at = np.searchsorted(leaves, scored.place[mine])
+    return narrowed(bounds, at, scored.klass[mine], scored.low[mine], scored.high[mine])
+
+
+def _notes(
+    release: Release,
+    trees: Sequence[TreeAudit],
+    rates: Sequence[RateReader],
+    people: QITable | None,
+    scored: LeafCounts,
+) -> Iterator[str]:
+    """Notes on how the release was read."""
+    if release.sampling_rate < 1:
+        yield (
+            f"the numbers are those of a sample of {release.sampling_rate:.4g} of the records: what they show of the "
+            "sample is no proof for the people it was drawn from, but where as many were counted as there are in the "
+            "table (maxent estimate takes that in)"
+        )
+    if release.resampled is not None:
+        yield (
+            f"the numbers are those of {release.resampled:,} draws with replacement for each tree: a class that was "
+            "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
+            "prove nothing of the people (maxent estimate takes in what the draws do prove)"
+        )
+    yield from parts_in_words(release.trees)
+    if release.suppressed_below > 1:
+        yield f"counts below {release.suppressed_below} are published as 0: a 0 proves nothing, unless n does"
+    if release.rounded is not None:
+        yield release.rounded.in_words
+    yield from dict.fromkeys(each.note for each in rates if each.note)
+    yield from scored.notes
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        if tree.difference is not None and tree.difference.contradicted:
+            yield (
+                f"{which}the numbers of inner nodes and leaves do not add up, so nothing is recovered from them; inner "
+                "nodes may have been counted after leaves were removed" + (", or the table be of others" * bool(people))
+            )
+        elif len(tree.recovered) and not tree.recovered_records:
+            yield (
+                f"{which}the recovered leaves have no records; or inner nodes were counted after leaves were removed, "
+                "and tell nothing of them"
+            )
+
+
+def _contradictions(trees: Sequence[TreeAudit], people: QITable, sizes: Sequence[FloatArray]) -> Iterator[str]:
+    """Contradictions between a release and the people of the table."""
+    for number, tree in enumerate(trees, 1):
+        which = f"tree {number}: " if len(trees) > 1 else ""
+        stated = tree.bounds.low[:, -1]
+        shown = _together(tree.places, sizes[number - 1])[tree.leaves]
+        different = tree.bounds.sized & (shown != stated) & ~np.isnan(shown)
+        if different.any():
+            first = tree.places.tree.nodes[int(tree.leaves[np.argmax(different)])].id
+            yield (
+                f"{which}{different.sum()} leaves (the first is {first}) do not have as many records as individuals "
+                f"of {people.source} reach them"
+            )
+        elif stated.sum() > people.individuals:
+            total = int(stated.sum())
+            yield f"{which}the leaves have {total} records, {people.source} has {people.individuals} individuals"
+
+
+def check_options(
+    qi: object,
+    rounding: object,
+    *,
+    facts: object = None,
+    count: object = None,
+    control: object = None,
+    confidence: Any = 0.99,
+    **numbers: object,
+) -> None:
+    """Refuse options of `audit` that are wrong, or that need a table where there is none.
+
+    Raises
+    ------
+    InvalidInput
+        Naming each of them.
+    """
+    problems = list(number_problems(**numbers))
+    if not is_one_of(rounding, ROUNDINGS):
+        problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))
+    if not (is_number(confidence) and 0 < confidence < 1):
+        found = shorten(confidence) + as_share(confidence)
+        problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
+    for name, value in (("facts", facts), ("count", count), ("control", control)):
+        if qi is None and value is not None:
+            problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))
+    if problems:
+        raise InvalidInput("options", problems)

@@ -1,0 +1,203 @@
+"""Audit of a release: structural attacks on its leaves and, with the adversary's table, on its people."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from maxent.api import options
+from maxent.api.attack import audit_case, check_options
+from maxent.api.calling import takes
+from maxent.api.case import Case, Tables, read_case
+from maxent.api.compile import Knowledge
+from maxent.api.estimate import Progress, Solving, estimate_case, mending
+from maxent.attacks.findings import attacked_controls
+from maxent.disclosure.sensitive import sensitive_codes
+from maxent.models.arguments import check_flags
+from maxent.models.errors import check_unused
+from maxent.results.audit import Audit, Audited
+from maxent.results.estimate import Estimate
+from maxent.results.records import RecordsAudit
+from maxent.results.solved import assessed_numbers
+
+
+@takes(options.Auditing)
+def audit(call: options.Auditing) -> Audited:
+    """Structural attacks on a release: the summary; `audit_release` has the tables, too.
+
+    A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
+    section 3). A leaf counts where what is published proves the attack: by counts, or by labels, error rates and ``n``.
+    Numbers of a sampled release are those of the sample.
+
+    Returns
+    -------
+    Audited
+        A dict, with ``.verdict()``, ``.report(path)``, ``.to_dict()``: numbers, strings, lists and dictionaries:
+
+        - ``leaves`` that are published, of all trees; ``individuals`` of the table, otherwise those that the release
+          accounts for (None: it does not say);
+        - ``uniqueness``: ``leaves`` with one record;
+        - ``homogeneity``: ``leaves`` with records of one class only, and the ``individuals`` in them;
+        - ``background``: ``leaves`` where the classes of at most ``known`` members settle those of the others, and
+          these ``individuals``; those of ``beyond_homogeneity`` are not homogeneous already;
+        - ``unknown_size``: ``leaves`` of which neither the release nor the table says how many records they have;
+          ``homogeneous`` of them have one class, if any: they are in none of the numbers above;
+        - ``facts``, given these: individuals ``known``, and ``leaves`` that are homogeneous without them, with the
+          ``individuals`` that are left. Facts count where it is certain which leaf they are about;
+        - ``spans``, given ``qi``: ``count`` of groups that the release cannot tell apart (Friedman et al. 2006,
+          Definition 5), ``min_population`` and so ``k_anonymous``, the largest k for which the release is k-anonymous
+          (Definition 7), None when nobody is in a published leaf; and individuals ``exposed``, whose span has one
+          class (section 4.2), of whatever size. Those in removed leaves, ``unlinked``, are in no span;
+        - ``exposed_classes``, given ``qi``: individuals whose span has one class, of each class;
+        - ``exposed``, given ``qi``: individuals of the table by the first attack they are open to. Nobody, if sampled;
+        - ``control``, given these: how many of the people an attack shows the class of, and of how many control people
+          the same attack would say the right class, see `maxent.attacks.findings`; ``sensitive``, given
+          these: individuals ``exposed`` whose span has one class, which is among ``classes``, and their ``control``;
+        - ``differencing``: leaves ``removed``, and leaves (removed or not) ``recovered`` from numbers on inner nodes;
+          what that adds to ``uniqueness``, ``homogeneity`` and ``background``, whose numbers above are without it; and
+          ``groups`` of leaves of one class that are recovered only together;
+        - ``recovered`` and ``groups``: each of those, by ``tree``, ``node`` above, ``branch`` (all from 1), its
+          ``test`` and the id of the ``leaf`` (None: removed), with ``n``, ``counts`` and ``class``, None if not known;
+        - ``risk``, when asked for: every node, by ``tree`` (from 1) and ``node``, with ``n`` and, in bits, ``BIG``,
+          ``ICR``, ``R`` and ``R_branch`` (the smallest of the leaves below), infinite where nobody is; ``E`` and
+          ``E_branch``, its and their errors, None if not known; and ``omega``, bits per error, infinite where pruning
+          makes none, None for leaves and where errors are not known. JSON has null for infinite;
+        - ``worst`` leaves, ``trees`` (each on its own, where there are several), ``notes`` on how the release was read.
+
+        With several trees ``individuals`` are those exposed by one tree at least, which needs ``qi``; without it, and
+        for ``background`` and ``facts``, those of the tree that exposes most: there may be more.
+
+        Of records the groups of rows that are alike stand for leaves; ``spans`` are people whom the same groups cover,
+        and ``k_anonymous`` is how many rows are alike at the least. Besides
+
+        - ``rows``, and ``gcp``, the global certainty penalty of the table;
+        - ``covering``: the fewest ``rows_per_person`` that cover somebody, and ``people_per_row`` that a row covers;
+          ``kk_anonymous`` is the smaller of the two;
+        - ``assignment``, as every row is one person's: whether it can be ``complete``; how many pairs of a distinct
+          quasi-identifier and a group that has ``ruled_out``; the fewest rows that are left for somebody, and people
+          for a row; individuals for whom that has ``narrowed`` the rows, those left with fewer than ``kk_anonymous``
+          (``below_k``), and those ``exposed``, all of whose rows have one class;
+        - ``exposed``, by the first attack, are those ``unique`` (one row covers them), then by their ``span`` (all rows
+          that cover them have one class), then by ``assignment``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    return Audited(_audited(call))
+
+
+@takes(options.Auditing)
+def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
+    """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
+
+    Returns
+    -------
+    Audit or, of generalised records, RecordsAudit
+        Frozen; ``.summary`` is what `audit` returns; ``.individuals`` and ``.table``, the release as an anonymised
+        table, are DataFrames, and so are ``.leaves`` of trees.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    return _audited(call)
+
+
+def _audited(call: options.Auditing) -> Audit | RecordsAudit:
+    attacks = options.of(Attacking, call)
+    attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
+    tables = options.of(Tables, call, sensitive=None, proved=True)
+    return audit_read(read_case(call.release, tables, call.target, **attacks.of_trees(tables)), attacks)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Attacking(options.Sensitive, options.Confident, options.Risk, options.Printed, options.Attacks):
+    """Parameters of `audit` for the attacks, whatever the tables."""
+
+    def check(self, qi: object, **of_tables: object) -> None:
+        """Refuse what is wrong, and options ``of_tables`` without a table.
+
+        Raises
+        ------
+        InvalidInput
+            Naming each of them.
+        """
+        numbers: dict[str, Any] = {"min_size": self.min_size, "background": self.background}
+        check_options(qi, self.rounding, **of_tables, confidence=self.confidence, **numbers)
+        check_flags(risk=self.risk)
+
+    def of_trees(self, tables: Tables) -> dict[str, Any]:
+        """The options that only trees have, for `maxent.api.case.read_case`."""
+        return {"facts": tables.facts, "risk": self.risk or None, "control": tables.control}
+
+
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What attacks and the estimate find of a case, each when it is first asked for."""
+
+    case: Case
+    known: Knowledge
+    how: Solving
+    min_size: int = 1
+    background: int = 1
+    progress: Progress | None = None
+
+    @cached_property
+    def audit(self) -> Audit | RecordsAudit:
+        """The attacks on it."""
+        return audit_case(self.case, min_size=self.min_size, background=self.background, rounding=self.known.rounding)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """The estimate of it."""
+        return estimate_case(self.case, self.known, self.how, progress=self.progress)
+
+    @property
+    def row(self) -> dict[str, Any]:
+        """The numbers of both, by the keys of `maxent.disclosure.registry`."""
+        return assessed_numbers(self.estimate, self.audit.summary)
+
+
+def assess(case: Case, known: Knowledge, how: Solving, **attacking: Any) -> Assessment:
+    """The assessment of a case: attacks with ``min_size`` and ``background``, the estimate, and their row."""
+    return Assessment(case, known, how, **attacking)
+
+
+def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
+    """The audit of a case; the parameters and errors are those of `audit`.
+
+    Raises
+    ------
+    InvalidInput
+        As there.
+    """
+    if case.joined is not None:
+        check_unused("one release", risk=attacks.risk or None)
+    codes = sensitive_codes(attacks.sensitive, case.release.target)
+    numbers = {"min_size": attacks.min_size, "background": attacks.background}
+    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk)
+    if not isinstance(found, Audit):
+        return found
+    judged = replace(case, sensitive=codes, controls=None)
+    search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
+    return replace(found, beside=_beside(found, case, codes, attacks.confidence), mended=search)
+
+
+def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:
+    """The findings on control people, and those about sensitive classes alone, by the keys of the summary."""
+    controls = case.controls
+    alone: dict[str, Any] = {}
+    beside = {} if controls is None else {"control": attacked_controls(found, controls, confidence)}
+    if not codes:
+        return beside
+    if found.people is not None:
+        alone["exposed"] = found.people_in(np.isin(found.span_classes, codes))
+    if controls is not None:
+        alone["control"] = attacked_controls(found, controls, confidence, codes)
+    return {**beside, "sensitive": {"classes": [case.release.target.classes[code] for code in codes], **alone}}

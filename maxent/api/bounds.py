@@ -1,0 +1,93 @@
+"""Proved bounds on what an adversary can infer: over all data that are consistent with a release."""
+
+from __future__ import annotations
+
+import time
+from contextlib import nullcontext
+from dataclasses import replace
+from typing import Any
+
+from maxent.api import options
+from maxent.api.calling import takes
+from maxent.api.case import Case
+from maxent.api.compile import Knowledge, compile_in_time
+from maxent.api.estimate import Solving, case_of, estimate_case
+from maxent.api.proving import Proving
+from maxent.constraints.program.program import Program
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.results.bounds import ProvedBounds
+from maxent.results.solved import not_reliable, warn_unreliable
+from maxent.solvers.certainty.levels import Proved, prove
+from maxent.solvers.control import Clock
+
+
+@takes(options.Bounding)
+def bounds(call: options.Bounding) -> ProvedBounds:
+    """The smallest and the largest P(class | quasi-identifier) over all data consistent with a release, proved.
+
+    Returns
+    -------
+    ProvedBounds
+        Frozen; ``.frame()`` is a DataFrame, ``.summary`` the JSON summary.
+
+    Warns
+    -----
+    UnreliableResult
+        When the statements contradict each other or the table: no data are consistent with them.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    MissingExtra
+        For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
+    """
+    how, known = options.of(Proving, call), options.of(Knowledge, call)
+    return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
+
+
+def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> ProvedBounds:
+    """The bounds of a case; the parameters, the result and a warning are those of `bounds`.
+
+    Raises
+    ------
+    InvalidInput
+        For knowledge that the release does not give.
+    """
+    if how.ties == "first" and case.joined is not None and case.joined.reordered:
+        expected = "any, as the releases do not have their attributes in one order"
+        raise invalid("options", ARGUMENT, "ties", expected, how.ties)
+    begin, clock = time.perf_counter(), Clock(how.time_limit)
+    with clock.listening() if interruptible else nullcontext():
+        program = replace(compile_in_time(case, known, clock), ties=how.ties)
+        compiled = time.perf_counter()
+        proved = prove(program, how.last, clock)
+        more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
+    seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
+    result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed, **more)
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
+    return result
+
+
+def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: Proved, clock: Clock) -> dict[str, Any]:
+    """Worlds and witnesses, where they are asked for."""
+    from maxent.results.bounds import Worlds
+    from maxent.solvers.certainty.weighing import weigh
+    from maxent.solvers.certainty.witness import NoWitness, witness
+    from maxent.solvers.worlds.settle import Patience
+
+    low, high = proved.bounds.low, proved.bounds.high
+    found: dict[str, Any] = {}
+    if how.witness:
+        try:
+            found["witness"] = witness(program, low, high, Patience.of(clock))
+        except NoWitness as error:
+            found["unwitnessed"] = str(error)
+    if how.worlds:
+        weighed = weigh(program, low, high, Patience.of(clock))
+        left = clock.left()
+        how_long = Solving(time_limit=None if left is None else max(left, 0.01))
+        estimate = estimate_case(case, known, how_long).probabilities
+        found["worlds"] = Worlds(weighed, estimate, program.table.counts)
+    return found

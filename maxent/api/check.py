@@ -1,0 +1,232 @@
+"""A release against a written policy: review it, and judge every check of the policy."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+from maxent.api import options
+from maxent.api.calling import takes_limits
+from maxent.api.case import Tables, taken
+from maxent.api.compile import Knowledge
+from maxent.api.convert import converted, wanted_of
+from maxent.api.estimate import Progress, Solving
+from maxent.api.review import noise_of, review_subject
+from maxent.api.review_input import Subject
+from maxent.disclosure.limits import Limits
+from maxent.models.arguments import close_to
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
+from maxent.models.formats.registry import open_published
+from maxent.models.formats.release_reader import Converted
+from maxent.models.reading import Reading, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.frame import shorten
+from maxent.policy.checked import Checked
+from maxent.policy.checks.context import Matter
+from maxent.policy.checks.registry import BY_KEY
+from maxent.policy.policy import Policy, presets, read_policy
+from maxent.policy.record import Asked, Hashed, Row, hashed
+from maxent.results import review as results
+
+SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
+"""Options of solving that a record keeps."""
+
+SAID = (
+    *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
+    *("title", "purpose", "no_marginal", "policy"),
+)
+"""Options of a call that `check_release` is told."""
+
+
+@takes_limits(options.Checking)
+def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
+    """Check a release against a written policy.
+
+    **limits
+        Limits by the keys of checks, in the place of those of the policy.
+
+    Returns
+    -------
+    Checked
+        ``.status``, ``.exit_status``, ``.rows``, ``.record(path)``, ``.save(path)``, ``.review``.
+
+    Warns
+    -----
+    UnreliableResult
+        When the estimate or the audit is not to be relied on.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the policy, the release or a table, naming the file and the place.
+    """
+    _check_texts(
+        {name: getattr(call, name) for name in ("classes", "features", "private", "sensitive")},
+        {"title": call.title, "purpose": call.purpose},
+    )
+    solving = options.of(Solving, call)
+    said = {name: getattr(call, name) for name in SAID} | {"limits": limits}
+    chosen = read_policy(call.policy).with_limits(checked_limits(limits))
+    words = results.Asked(f"maxent.check({_named(call.release)}, qi, policy={chosen.name!r})")
+    told = call.progress
+    return check_release(
+        call.release, chosen, said, solving, call.reading, words, interruptible=call.interruptible, progress=told
+    )
+
+
+def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
+    """Refuse lists of names that are none, and texts that are none, naming each of them."""
+    problems = []
+    for name, value in lists.items():
+        fits = isinstance(value, Iterable) and all(isinstance(each, str) for each in value)
+        if value is not None and not (fits and (name == "sensitive" or not isinstance(value, str))):
+            problems.append(Problem(ARGUMENT, name, "a list of names", shorten(value)))
+    problems += [
+        Problem(ARGUMENT, name, "a text", shorten(value)) for name, value in texts.items() if not isinstance(value, str)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits of a call by the keys of checks.
+
+    Raises
+    ------
+    InvalidInput
+        For a key that no check has, or a limit that it does not take.
+    """
+    for key, limit in limits.items():
+        if key not in BY_KEY:
+            expected = f"the key of a check ({', '.join(BY_KEY)})"
+            raise invalid("limits", ARGUMENT, key, expected, f"{shorten(limit)}{close_to(key, BY_KEY)}")
+        if not BY_KEY[key].limit.fits(limit):
+            raise invalid("limits", ARGUMENT, key, BY_KEY[key].limit.expected, shorten(limit))
+    return dict(limits)
+
+
+def check_release(
+    release: Any,
+    policy: Policy,
+    said: Mapping[str, Any],
+    solving: Solving,
+    reading: Reading | None,
+    words: results.Asked,
+    *,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> Checked:
+    """The check of a release; ``said`` has the arguments of `check` by their names, which has the errors."""
+    if not policy.limited:
+        keys = ", ".join(list(BY_KEY)[:3])
+        raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
+    paths, inputs = read_by(release, policy, said)
+    found = _converted(release, said, policy, reading)
+    tables = Tables(
+        said["qi"],
+        said["truth"],
+        paths["facts"],
+        paths["marginal"],
+        said["count"],
+        reading,
+        said["control"],
+        said["sensitive"] or policy.sensitive,
+    )
+    adversary = policy.adversary
+    left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
+    noise = adversary.get("noise") or noise_of(found.release)
+    known = replace(taken(Knowledge, adversary), noise=noise, no_marginal=left_out)
+    name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
+    active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
+    limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
+    how = replace(solving, bounds=policy.proof)
+    review = review_subject(Subject(name, found, tables), known, how, limits, words, interruptible, progress)
+    names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
+    matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
+    rows = tuple(
+        Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
+        for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
+    )
+    asked = Asked(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
+    return Checked(policy, rows, review, asked, inputs)
+
+
+def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Hashed, ...]]:
+    """What a check reads: paths by their role, and the files that they stand for with their hashes."""
+    paths = {
+        "release": release,
+        "table": said["qi"],
+        **{name: said[name] for name in ("truth", "control")},
+        **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
+    }
+    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for file in policy.files for found in hashed("policy", file.path)]
+    return paths | {"policy": _policy_file(said)}, tuple(inputs)
+
+
+def _policy_file(said: Mapping[str, Any]) -> str | None:
+    """The path of the policy of a call; None for one that is shipped, or that is no file."""
+    given = said.get("policy")
+    return os.fspath(given) if isinstance(given, (str, os.PathLike)) and os.fspath(given) not in presets() else None
+
+
+def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading | None) -> dict[str, Any]:
+    """The options of a call that change numbers, as a record has them."""
+    sensitive, parameters, given = said["sensitive"], said["parameters"], said.get("policy")
+    lists = {name: said[name] for name in ("classes", "features", "private")}
+    found = {
+        **{name: said[name] for name in ("target", "count")},
+        **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
+        "no_marginal": said.get("no_marginal") or None,
+        "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},
+        "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
+        **{name: getattr(solving, name) for name in SOLVING},
+        "reading": None if reading is None else reading.stated(),
+        "policy": None if _policy_file(said) else os.fspath(given) if isinstance(given, os.PathLike) else given,
+        "limits": said.get("limits") or None,
+    }
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: Reading | None) -> Converted:
+    """What is checked, as a release whose attributes have the roles of the policy and of the call."""
+    given = {name: said[name] for name in ("target", "classes", "features", "parameters")}
+    if isinstance(release, (str, os.PathLike)):
+        train = said["qi"] if said["truth"] is None else said["truth"]
+        wanted = wanted_of(given["target"], given["classes"], given["features"], None, train, given["parameters"])
+        try:
+            found = converted(release, wanted, reading)
+        except InvalidInput as error:
+            if said["truth"] is not None:
+                raise
+            raise InvalidInput(error.source, [_of_truth(each, given["target"]) for each in error.problems]) from None
+    else:
+        check_unused("files, and this is a release", **given)
+        opened = open_published(release, reader_of(reading))
+        if not isinstance(opened, Release):
+            expected = "a release of trees: a file, a folder, or a Release"
+            raise invalid("options", ARGUMENT, "release", expected, shorten(release))
+        found = Converted(opened, "maxent", format="maxent/1")
+    roles: dict[str, Any] = {**policy.roles, **dict.fromkeys(said["private"] or (), "private")}
+    names = [attribute.name for attribute in found.release.attributes]
+    for name in said["private"] or ():
+        if name not in names:
+            expected = f"attributes of the model ({shorten(', '.join(names))})"
+            raise invalid("options", ARGUMENT, "private", expected, f"{name}{close_to(name, names)}")
+    attributes = tuple(replace(each, role=roles.get(each.name, each.role)) for each in found.release.attributes)
+    return replace(found, release=replace(found.release, attributes=attributes))
+
+
+def _of_truth(problem: Problem, target: str | None) -> Problem:
+    """The problem of a table of the adversary that lacks the classes, which it need not have: another one has them."""
+    if target is None or problem.field != target or not problem.expected.startswith("a column of this name"):
+        return problem
+    expected = "a column of this name, or the confidential table, which has the classes, by truth="
+    return replace(problem, expected=expected)
+
+
+def _named(release: Any) -> str:
+    return repr(os.fspath(release)) if isinstance(release, (str, os.PathLike)) else "release"

@@ -1,1 +1,0 @@
-"""Releases and solver back ends side by side."""

@@ -1,0 +1,363 @@
+"""The whole flow: read, compile, solve, certify, measure."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from maxent.api import options
+from maxent.api.by_target import inferences
+from maxent.api.calling import takes
+from maxent.api.case import Case, Tables, read_case
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
+from maxent.api.remediation import mended
+from maxent.constraints.program.program import Program
+from maxent.constraints.symmetry import Mixture
+from maxent.disclosure.baseline import baseline_of
+from maxent.disclosure.inference import measure, shares
+from maxent.disclosure.limits import Limits, Mend, Verdict
+from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.truth import channel_of, leakage, min_capacity
+from maxent.models.arguments import check_flags
+from maxent.models.arrays import FloatArray
+from maxent.models.errors import InvalidInput
+from maxent.models.parameters import Rounding, out_of_range
+from maxent.models.release import Release
+from maxent.results.estimate import Estimate
+from maxent.results.solved import Once, not_reliable, unwarned, warn_unreliable
+from maxent.solvers.backend import Backend, Options
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.control import Clock, OutOfTime, in_time
+from maxent.solvers.solve.attempt import PRESOLVE
+from maxent.solvers.solve.driver import Outcome, solve_program
+from maxent.solvers.solve.symmetrised import averaged
+
+if TYPE_CHECKING:
+    from maxent.disclosure.worst_case import WorstCase
+
+
+# Everything that is measured of an answer: what it discloses, and the evidence on what that is worth.
+
+
+def measured(
+    case: Case,
+    program: Program,
+    masses: FloatArray,
+    posterior: FloatArray,
+    confidence: float,
+    *,
+    top: int,
+    error: float,
+    no_marginal: bool = False,
+) -> dict[str, Any]:
+    """The disclosure and the evidence of an answer, by their names in `maxent.results.solved.Solved`.
+
+    Parameters
+    ----------
+    case : Case
+    program : Program
+    masses, posterior : float64, shapes (n_cells, n_classes) and (n_qi, n_classes)
+        The answer to it, individuals and probabilities.
+    confidence : float
+        Probability of intervals.
+    top : int
+        How many of the largest divergences are named.
+    error : float
+        By how much probabilities may be off.
+    no_marginal : bool
+        Whether the adversary does not know the base rate.
+    """
+    counts, truth = program.table.counts, case.truth
+    shared = shares(program, masses, posterior, error)
+    baseline = baseline_of(
+        program.n_classes,
+        program.table.individuals,
+        marginal=case.marginal,
+        low=shared.class_low,
+        high=shared.class_high,
+        truth=truth,
+    )
+    held, control, frequent = None, None, None if no_marginal else baseline.code
+    if truth is not None:
+        from maxent.disclosure.truth import in_truth
+
+        held = in_truth(program, masses, posterior, truth, frequent)
+        if case.controls is not None:
+            from maxent.disclosure.truth import compared
+
+            control = compared(program, masses, posterior, truth, case.controls, confidence, held, frequent)
+    disclosure = measure(
+        posterior,
+        counts,
+        truth,
+        top=top,
+        surest=shared.surest,
+        possible=shared.possible,
+        tolerance=error,
+        right=None if held is None else held.right,
+        pure=None if held is None else held.pure,
+        baseline=baseline,
+        control=control,
+    )
+    found: dict[str, Any] = {"disclosure": disclosure, "baseline": baseline, "held": held, "control": control}
+    if truth is not None and held is not None:
+        from maxent.attacks.wp216 import risks
+
+        right = float(held.right.sum() / truth.sum())
+        found["wp216"] = risks(program, right, case.controls, control, confidence)
+    found["min_capacity"] = min_capacity(channel_of(posterior, counts)[1])
+    if case.gain is not None:
+        found["leakage"] = leakage(case.gain, posterior, counts, truth)
+    if case.sensitive:
+        from maxent.disclosure.sensitive import sensitive_of
+
+        compare_with = (case.controls, confidence, baseline.shares)
+        alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
+        found["sensitive"] = alone
+    return found
+
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is being done, how many pieces of it are done, and how many there are."""
+
+TREES_ONLY = ("knowledge", "impurity", "marginal", "control")
+"""Options of `estimate` that cannot be given for records."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solving(options.Whole, options.Top, options.Solver, options.ByBackend):
+    """Parameters of `estimate` for solving and measuring; ``solver`` is the back end.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every number that is out of its range, the back end that there is not, or what is no address of a
+        cluster.
+    MissingExtra
+        For a cluster where distributed is not installed.
+    """
+
+    solver: Backend = field(init=False)
+
+    def __post_init__(self) -> None:
+        if problems := out_of_range(self):
+            raise InvalidInput("options", problems)
+        check_flags(presolve=self.presolve, single_optimum=self.single_optimum)
+        if self.bounds is not None:
+            check_level("bounds", self.bounds)
+        if self.dask is not None:
+            from maxent.solvers.solve.dask_cluster import check_address
+
+            check_address(self.dask)
+        object.__setattr__(self, "solver", load_backend(self.backend))
+
+
+@takes(options.Problem)
+def compile_release(call: options.Problem) -> Program:
+    """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`, which `estimate` solves.
+
+    Returns
+    -------
+    Program
+        Frozen.
+    """
+    case = case_of(call)
+    program = compile_case(case, options.of(Knowledge, call))
+    return replace(program, notes=(*case.noticed.notes, *program.notes))
+
+
+@takes(options.Estimating)
+def estimate(call: options.Estimating) -> Estimate:
+    """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
+
+    The maximum-entropy estimate of Zhu & Du (2010, Definition 1): of all distributions that agree with everything
+    the release says, the one that claims least beyond it.
+
+    Returns
+    -------
+    Estimate
+        Frozen; ``.posterior`` is a DataFrame, ``.summary`` the JSON summary.
+
+    Warns
+    -----
+    UnreliableResult
+        When the status of the result is not ``optimal``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place.
+    """
+    solving = options.of(Solving, call)
+    case, known = case_of(call), options.of(Knowledge, call)
+    return estimate_case(case, known, solving, interruptible=call.interruptible, progress=call.progress)
+
+
+def case_of(call: Any, releases: Any = None) -> Case:
+    """The case of a call with ``release`` (or ``releases``) and tables; of records, options of trees are refused."""
+    of_trees = {name: getattr(call, name, None) for name in TREES_ONLY}
+    published = call.release if releases is None else releases
+    return read_case(published, options.of(Tables, call), getattr(call, "target", None), **of_trees)
+
+
+def estimate_case(
+    case: Case,
+    known: Knowledge,
+    how: Solving,
+    *,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    before: Callable[[Program, Clock], object] = lambda program, clock: None,
+) -> Estimate:
+    """The estimate of a case; the parameters, the result and a warning are those of `estimate`.
+
+    What is done ``before`` it is solved with its program, and the clock that it is solved by, is done when Ctrl-C is
+    heard.
+
+    Raises
+    ------
+    InvalidInput
+        For knowledge that the release does not give.
+    """
+    begin, clock = time.perf_counter(), Clock(how.time_limit)
+    listening = clock.listening if interruptible else nullcontext
+    with listening():
+        program = compile_in_time(case, known, clock)
+        before(program, clock)
+    compiled = time.perf_counter()
+    if how.dask is not None:
+        from maxent.solvers.solve.dask_cluster import connected
+    with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
+        settings = Options(
+            tolerance=how.tolerance,
+            starts=how.starts,
+            seed=how.seed,
+            presolve=how.presolve,
+            floor=how.floor,
+            jobs=how.jobs,
+            cluster=cluster,
+            clock=clock,
+        )
+        with listening():
+            means: list[Mixture | None] = []
+
+            def average(found: Outcome) -> None:
+                if not (means or how.single_optimum):
+                    means.append(in_time(clock, lambda: averaged(program, found, settings)))
+
+            told = progress or (lambda text, done, total: None)
+            outcome = solve_in_time(program, how.solver, settings, told, average)
+            average(outcome)
+            mean = means[0] if means else None
+            solved = time.perf_counter()
+            proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
+            # An answer that is there is not lost to Ctrl-C while it is measured.
+            masses = outcome.masses if mean is None else mean.masses
+            posterior = program.posterior(masses)
+            error = max(how.tolerance, TOLERANCE)
+            found = measured(
+                case,
+                program,
+                masses,
+                posterior,
+                known.confidence,
+                top=how.top,
+                error=error,
+                no_marginal=known.no_marginal,
+            )
+            disclosure = found.pop("disclosure")
+            if mean is not None:
+                disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
+            worst = _worst_case(case, program, how, settings) if program.unread else None
+            result = Estimate(
+                program=program,
+                worst=worst,
+                outcome=outcome,
+                probabilities=posterior,
+                disclosure=disclosure,
+                backend=_used(outcome) if how.backend == "auto" else how.solver.name,
+                tolerance=how.tolerance,
+                seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
+                noticed=case.noticed,
+                optima=1 if mean is None else mean.optima,
+                targets=inferences(case, program, masses, posterior, top=how.top, error=error),
+                proof=proof,
+                attacks=partial(_attacks, case, known.rounding),
+                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
+                mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
+                no_marginal=known.no_marginal,
+                informed=_informed(case, known, how),
+                **found,
+            )
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
+    return result
+
+
+def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
+    """What a release would tell if all that is not read of it gave classes away, in the time that is left."""
+    from maxent.disclosure.worst_case import worst_case
+
+    def solved(given: Program) -> FloatArray | None:
+        with suppress(OutOfTime):
+            found = solve_program(given, how.solver, options)
+            mean = None if how.single_optimum else averaged(given, found, options)
+            if found.status == "optimal":
+                return found.masses if mean is None else mean.masses
+        return None
+
+    parts = (case.release,) if case.joined is None else case.joined.parts
+    return worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
+
+
+def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
+    """Makes the estimate that a verdict needs beside, where there is another one: of who knows the base rate."""
+    more = known.of_verdict(case)
+    if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
+        return None
+    return Once(partial(_unwarned, more, known, how))
+
+
+def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
+    """An estimate that a status tells the worth of."""
+    with unwarned():
+        return estimate_case(case, known, how)
+
+
+def _seconds(clock: Clock) -> float:
+    """What a call leaves for proofs."""
+    left = clock.left()
+    return LONGEST if left is None else min(LONGEST, left)
+
+
+def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
+    """The search for what of a case would pass limits; everything that the release then states is known."""
+    again = partial(_judged, replace(case), replace(known, knowledge=None), how)
+    return partial(mended, replace(case), again, base_rate)
+
+
+def _judged(case: Case, known: Knowledge, how: Solving, release: Release, limits: Limits) -> Verdict:
+    """The verdict on another release about the same people."""
+    return _unwarned(replace(case, release=release), known, how).judged(limits)
+
+
+def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
+    """The summary of the attacks on a case, for the verdict on its estimate."""
+    from maxent.api.attack import audit_case
+
+    with unwarned():
+        return audit_case(case, rounding=rounding).summary
+
+
+def _used(outcome: Outcome) -> str:
+    """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
+    return (
+        "closed_form"
+        if outcome.closed_form
+        else "+".join(name for name in outcome.backends if name != PRESOLVE) or "auto"
+    )

@@ -1,0 +1,637 @@
+"""Estimates of more people than memory holds: leaf by leaf, in files, by several workers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from maxent.api import options
+from maxent.api.calling import takes
+from maxent.api.case import Case, Published, Tables, open_published
+from maxent.api.compile import Knowledge
+from maxent.api.estimate import Solving, estimate_case
+from maxent.api.out_of_core.folder import (
+    POSTERIORS,
+    InParts,
+    check_fits,
+    links_of,
+    made,
+    moved,
+    needed,
+    rows_at_a_time,
+    splits_compared,
+)
+from maxent.api.out_of_core.posteriors import (
+    Evaluated,
+    Evaluation,
+    Single,
+    differences,
+    evaluate_group,
+    farthest,
+    first_of,
+    pickled,
+    unpickled,
+)
+from maxent.api.out_of_core.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
+from maxent.api.out_of_core.workers import Told, workers_of
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.columns import NOTHING, Statements
+from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.files.json_files import uncollected
+from maxent.models.files.output import scratch, write_atomically
+from maxent.models.nodes import statements_of
+from maxent.models.out_of_core.runs import Group, Rows, groups_of, positions, read_group, sizes_of
+from maxent.models.reading import Reader, reader_of, size_text
+from maxent.models.release import Release
+from maxent.models.tables.cells import own_names
+from maxent.models.tables.qi_table import QITable, row_keys
+from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
+from maxent.results.estimate import Estimate
+from maxent.results.solved import not_reliable, unwarned, warn_unreliable
+from maxent.solvers.workers import nothing
+
+if TYPE_CHECKING:
+    from maxent.api.estimate import Progress
+    from maxent.api.out_of_core.result import FarFrom
+
+
+# Posteriors of leaves as they will be where leaves alone say something: known before everything else is compiled.
+#
+# What a release states is compiled, checked and measured as a whole, by one process. Others need only the posterior of
+# each leaf to go on. Where no more than counts, or labels and error rates, of leaves is known, it has a closed form.
+
+
+def look_ahead(release: Release) -> None:
+    """Find the decimals of printed rates, which are remembered, while others read the people."""
+    for tree in release.trees:
+        rates = statements_of(tree.nodes, release.target.classes).rate
+        for rate in rates[~np.isnan(rates)][:REMEMBERED].tolist():
+            decimals(rate)
+
+
+def foreseen(
+    release: Release, tables: Tables, known: Knowledge, how: Solving, people: IntArray, rank: IntArray
+) -> FloatArray | None:
+    """P(class | leaf), shape (n_leaves, n_classes), NaN for leaves without people; None where more is known of leaves.
+
+    ``people``, shape (n_leaves,), are those of each leaf, numbered depth-first; ``rank``, shape (n_places,), is the
+    number of each leaf, -1 of other places. Whoever uses it compares it with the answer, which it need not be.
+    """
+    from maxent.constraints.presolve.parts import water_fill
+
+    if len(release.trees) > 1 or tables.marginal is not None or release.sampled or release.blurred:
+        return None
+    if not how.presolve or how.backend != "auto":
+        return None
+    kinds = set(known.kinds) if known.kinds is not None else {"label", "rate", "counts"}
+    tree, classes = release.trees[0], release.target.classes
+    said, leaves = statements_of(tree.nodes, classes), np.flatnonzero(people > 0)
+    node = np.argsort(rank)[np.count_nonzero(rank < 0) :][leaves]
+    if (node >= len(said)).any():  # of removed leaves nothing is stated
+        return None
+    weight = people[leaves].astype(np.float64)
+    if said.counted[node].all() and "counts" in kinds:
+        lower = upper = said.take(node).table(len(classes))
+        label = np.full(len(leaves), NOTHING)
+    elif _more_said(release, said, kinds, rank[: len(said)] < 0, node):
+        return None
+    else:
+        sizes = np.full(len(said), np.nan)
+        sizes[node] = weight
+        label = said.label[node]
+        lower, upper = _hits(release, said, known, sizes, node, weight)
+    masses = water_fill(weight, lower, upper, label)
+    found = np.full((len(people), len(classes)), np.nan)
+    found[leaves] = masses / masses.sum(axis=1, keepdims=True)
+    return found
+
+
+def _more_said(release: Release, said: Statements, kinds: set[str], inner: BoolArray, leaves: IntArray) -> bool:
+    """Whether more, or less, is known than the labels of some leaves, and error rates."""
+    unlike = release.labels != "majority" or not {"label", "rate"} <= kinds or bool(said.shares)
+    some = said.counted.any() or (said.label[inner] != NOTHING).any() or not np.isnan(said.rate[inner]).all()
+    return bool(unlike or some or (said.label[leaves] == NOTHING).any())
+
+
+def _hits(
+    release: Release, said: Statements, known: Knowledge, sizes: FloatArray, node: IntArray, weight: FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Fewest and most people of each class in leaves with labels, some of which have an error rate."""
+    lower = np.zeros((len(node), len(release.target.classes)))
+    upper = np.repeat(weight[:, None], lower.shape[1], axis=1)
+    rate, label = said.rate[node], said.label[node]
+    rated = np.flatnonzero(~np.isnan(rate))
+    hits = release_rates(release, (sizes,), known.rounding).hits
+    bounds = [hits(*each) for each in zip(rate[rated].tolist(), weight[rated].tolist(), strict=True)]
+    lower[rated, label[rated]], upper[rated, label[rated]] = np.array(bounds).reshape(-1, 2).T
+    return lower, upper
+
+
+def evaluated_ahead(
+    release: Release,
+    tables: Tables,
+    known: Knowledge,
+    how: Solving,
+    scanned: Scanned,
+    job: Evaluation,
+    groups: Sequence[Group],
+    with_: Resources,
+    told: Told,
+    solved: Callable[[], Leaves],
+) -> list[Evaluated] | None:
+    """All groups, evaluated by others while this process finds the answer; None where that is not the foreseen one."""
+    if not with_.workers.others or splits_compared(release, known.kinds):
+        return None
+    with uncollected():
+        rank = scanned.descent.rank.astype(np.int64)
+        expected = foreseen(release, tables, known, how, scanned.people, rank)
+    if expected is None:
+        return None
+    posterior = with_.folder / "foreseen.npy"
+    np.save(posterior, expected)
+    results = evaluated(replace(job, posterior=posterior), "ahead", groups, with_, told, solved)
+    same = solved().single is None and np.array_equal(expected, solved().posterior, equal_nan=True)
+    return results if same else None
+
+
+def evaluated(
+    job: Evaluation,
+    name: str,
+    groups: Sequence[Group],
+    with_: Resources,
+    told: Told,
+    first: Callable[[], object] = nothing,
+) -> list[Evaluated]:
+    """Evaluate all groups, while this process does something ``first``; the ``name`` is that of a new file."""
+    path = pickled(job, with_.folder / name)
+    return with_.workers.map(evaluate_group, [(group, path) for group in groups], told, first)
+
+
+Settings = Callable[[], "tuple[Knowledge, Solving]"]
+"""Makes the parameters of what follows when the people are being read, as what solves takes time to load."""
+
+GROUP = 1 << 17
+"""Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
+
+
+@takes(options.EstimatingInParts)
+def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
+    """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
+
+    The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
+    and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
+    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`. Of
+    several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
+
+    Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
+    others. Where something else links people of different leaves (`maxent.api.out_of_core.folder`), all of them are estimated
+    together in one process, as `maxent.estimate` does, if they fit into memory.
+
+    Returns
+    -------
+    Estimate
+        An `EstimateInParts`, or where people are linked a plain one.
+
+    Warns
+    -----
+    UnreliableResult
+        When the status of the result is not ``optimal``.
+
+    Raises
+    ------
+    InvalidInput
+        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
+        for memory, saying what links them.
+    """
+    where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
+
+    def settings() -> tuple[Knowledge, Solving]:
+        from maxent.api.compile import Knowledge
+        from maxent.api.estimate import Solving
+
+        known = options.of(Knowledge, call)
+        known.check()
+        return known, options.of(Solving, call)
+
+    return estimate_tables(
+        call.release,
+        tables,
+        settings,
+        call.jobs,
+        call.dask,
+        where,
+        target=call.target,
+        progress=call.progress,
+        limit=call.time_limit,
+    )
+
+
+def estimate_tables(
+    published: Published,
+    tables: Tables,
+    settings: Settings,
+    jobs: int | None,
+    dask: str | None,
+    where: InParts,
+    *,
+    target: str | None = None,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    surest: bool = False,
+    limit: float | None = None,
+) -> Estimate:
+    """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
+
+    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too; ``limit`` is the time
+    limit, which connecting to a cluster keeps, too.
+
+    Raises
+    ------
+    InvalidInput
+        As there, and as ``settings``.
+    """
+    settings = cache(settings)
+    reader, tables = reader_of(tables.reading), tables.located()
+    several = isinstance(published, (list, tuple)) and len(published) != 1
+    opened = published if several else open_published(only(published), reader)
+    if isinstance(opened, Release):
+        linked = list(links_of(opened, truth=tables.truth is not None))
+    else:
+        linked = ["several releases about overlapping people" if several else "generalised records"]
+    linked += ["known classes of some people"] * (tables.facts is not None)
+    linked += ["control people"] * (tables.control is not None)
+    tell = progress or (lambda text, done, total: None)
+    if linked:
+        return _together(opened, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
+    check_unused("records, and this is a tree", target=target)
+    check_unused("several releases, each with a table of its own", who=tables.who)
+    others = workers_of(jobs, dask, limit, copied=not tables.at_addresses)
+    with made(where.folder) as folder, scratch(folder) as kept, others as workers:
+        with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
+        return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell, surest=surest)
+
+
+def _in_parts(
+    release: Release,
+    tables: Tables,
+    reader: Reader,
+    settings: Settings,
+    where: InParts,
+    with_: Resources,
+    tell: Progress,
+    *,
+    surest: bool,
+) -> Estimate:
+    """The estimate of a release of one tree by its leaves, of several by their cells."""
+
+    def told(what: str) -> Told:
+        return lambda done, total: tell(what, done, total)
+
+    people = only(tables.qi)
+    files, reading = files_given("qi", people), told("reading the table")
+
+    def ready() -> None:
+        settings()
+        if with_.workers.others:
+            look_ahead(release)
+
+    scanned = scan_table(files, str(people), release, tables.count, reader, with_, reading, ready)
+    known, how = settings()
+    from maxent.api.out_of_core.result import EstimateInParts
+
+    truth_runs, truth = None, None
+    if tables.truth is not None:
+        truth_files, name = files_given("truth", tables.truth), str(tables.truth)
+        truth_runs, truth = scan_truth(
+            truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
+        )
+    groups = _groups(scanned, with_)
+    if len(release.trees) > 1:
+        from maxent.api.out_of_core.forests import by_cell
+
+        name = str(tables.truth)
+        scanned, truth_runs, truth = by_cell(release, scanned, truth_runs, groups, name, where.memory, with_, told)
+        groups = _groups(scanned, with_)
+    columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
+    posterior, out = with_.folder / "posterior.npy", None if where.folder is None else with_.folder
+    packing, levels = scanned.packing, scanned.coded.levels
+    np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
+    job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
+    job = replace(job, surest=surest * how.top)
+
+    @cache
+    def solved() -> Leaves:
+        return solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
+
+    evaluating = told("evaluating leaves")
+    results = evaluated_ahead(release, tables, known, how, scanned, job, groups, with_, evaluating, solved)
+    found = solved().found
+    if results is None:
+        np.save(posterior, solved().posterior)
+        single = solved().single
+        job = replace(job, single=None if single is None else pickled(single, with_.folder / "single"))
+        results = evaluated(job, "evaluation", groups, with_, evaluating)
+    check_same(scanned.coded, str(tables.truth), results)
+    written = moved([each.path for each in results if each.path is not None], where.folder)
+    distinct = sum(each.rows for each in results)
+    far = None if truth is None else _far(scanned, results, how.top)
+    leaves = int((scanned.people > 0).sum())
+    result = EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
+    if not surest:
+        return result
+    first = first_of([one for each in results for one in each.surest], job.surest)
+    named = tuple(each.entry(scanned.coded, release.target.classes) for each in first)
+    table, leaf = scanned.table()
+    return replace(result, most_disclosed=named, table=table, truth=None if truth is None else truth[leaf])
+
+
+def _groups(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:
+    return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
+
+
+def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:
+    """The names of the columns of posteriors, as `maxent.disclosure.inference.Inference.columns` has them."""
+    names = [attribute.name for attribute in attributes]
+    ours = ["count", *(f"P({name})" for name in release.target.classes), *["divergence"] * divergence]
+    return (*names, *own_names(ours, names))
+
+
+def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> FarFrom:
+    """The divergences of all groups together: sums over leaves, in their order, whatever the groups were."""
+    from maxent.api.out_of_core.result import FarFrom
+
+    total: FloatArray = np.zeros(len(scanned.people))
+    found = [each.divergences for each in results if each.divergences is not None]
+    for each in found:
+        total[each.leaves] += each.total
+    infinite = sum(each.infinite for each in found)
+    worst = farthest([far for each in found for far in each.top], top)
+    table = scanned.coded
+    named = []
+    for far in worst:
+        values = [level[code] for level, code in zip(table.levels, far.codes, strict=True)]
+        plain = [value if isinstance(value, str) else float(value) for value in values]
+        names = (attribute.name for attribute in table.attributes)
+        named.append((dict(zip(names, plain, strict=True)), _finite(far.divergence)))
+    return FarFrom(
+        overall=None if infinite else float(total.sum() / scanned.people.sum()),
+        max=_finite(worst[0].divergence),
+        min=min(each.least for each in found),
+        top=tuple(named),
+        top_k_average=_finite(float(np.mean([far.divergence for far in worst]))),
+        infinite=infinite,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if isfinite(value) else None
+
+
+def _together(
+    published: Published,
+    tables: Tables,
+    known: Knowledge,
+    how: Solving,
+    where: InParts,
+    linked: list[str],
+    target: str | None,
+    tell: Progress,
+    *,
+    interruptible: bool,
+) -> Estimate:
+    """The estimate of all people together, where they fit into memory."""
+    from maxent.api.case import read_case
+    from maxent.api.estimate import TREES_ONLY, estimate_case
+
+    given = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
+    case = read_case(published, tables, target, **{name: given.get(name) for name in TREES_ONLY})
+    check_fits(case, linked, where.memory)
+    found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
+    if where.folder is not None:
+        with made(where.folder) as folder:
+            assert folder is not None
+            write_atomically(folder / POSTERIORS.format(0), lambda name: found.posterior.to_parquet(name, index=False))
+    return found
+
+
+# Stand-ins for the people of leaves, with as many people of each value of each attribute, and far fewer of them.
+#
+# Choices of splits compare sums over a node by the value of an attribute at a time. So where the people of a leaf have
+# one posterior, any people with the same numbers of each value will do. They are made as one fills a table of
+# transportation from its north-west corner: the people of the leaf stand in a row for each attribute, sorted by its
+# value, and wherever any of these rows comes to another value, the next stand-in begins.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StandIns:
+    """Stand-ins of a group: ``leaf`` (n,), ``codes`` (n, n_attributes) and ``count`` (n,) people of each.
+
+    ``real`` are the leaves whose own people these are. ``classes``, shape (n, n_classes), are people of each class,
+    with a truth; of a leaf that has stand-ins only their sum is that of its people.
+    """
+
+    leaf: IntArray
+    codes: IntArray
+    count: IntArray
+    real: IntArray
+    classes: IntArray | None
+
+
+def stand_ins(group: Group, path: Path, wanted: Path) -> StandIns | Evaluated | None:
+    """Stand-ins of a group; in leaves that are ``wanted``, or have no more people that differ, these themselves.
+
+    ``path`` is that of an `Evaluation`, ``wanted`` of booleans, shape (n_leaves,). None for a group without people;
+    where people are not those of the truth, how they differ.
+    """
+    how: Evaluation = unpickled(path)
+    rows = read_group(how.runs, group)
+    if rows is None or not len(rows):
+        return None
+    n_classes = np.load(how.posterior, mmap_mode="r").shape[1]
+    truth = None if how.truth is None else read_group(how.truth, group, how.packing.room)
+    codes = how.packing.unpack(rows.words)
+    if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
+        return wrong
+    made = _made(rows, codes, truth, n_classes)
+    leaves = len(np.load(wanted, mmap_mode="r"))
+    own, theirs = (np.bincount(leaf, minlength=leaves) for leaf in (rows.leaf, made.leaf))
+    real = np.load(wanted) | ((own <= theirs) & (group.parts == 1))
+    kept, stands = real[rows.leaf], ~real[made.leaf]
+    classes = None
+    if truth is not None and made.classes is not None:
+        classes = np.concatenate([made.classes[stands], _classes(rows, truth, how.packing.room, n_classes)[kept]])
+    return StandIns(
+        np.concatenate([made.leaf[stands], rows.leaf[kept]]).astype(np.int64),
+        np.concatenate([made.codes[stands], codes[kept]]),
+        np.concatenate([made.count[stands], rows.count[kept]]),
+        np.flatnonzero(real & (own > 0)),
+        classes,
+    )
+
+
+def _made(rows: Rows, codes: IntArray, truth: Rows | None, n_classes: int) -> StandIns:
+    """Stand-ins for sorted rows of several leaves."""
+    standing = [_runs(rows.leaf, column, rows.count) for column in codes.T]
+    if truth is not None:
+        standing.append(_runs(truth.leaf, truth.words[-1] % n_classes, truth.count))
+    leaf_ends, leaves = _runs(rows.leaf, rows.leaf, rows.count)
+    ends = np.unique(np.concatenate([leaf_ends, *(end for end, _ in standing)]))
+    values = [value[np.searchsorted(end, ends)] for end, value in standing]
+    count = np.diff(ends, prepend=0)
+    classes = None
+    if truth is not None:
+        classes = np.zeros((len(ends), n_classes), np.int64)
+        classes[np.arange(len(ends)), values.pop()] = count
+    found = np.column_stack([np.zeros((len(ends), 0), np.int64), *values])
+    leaf = leaves[np.searchsorted(leaf_ends, ends)].astype(np.int64)
+    return StandIns(leaf, found, count, leaf[:0], classes)
+
+
+def _runs(leaf: IntArray, value: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """The people of leaves in a row, by value: where each run of one value ends, counted in people, and its value."""
+    order = np.lexsort((value, leaf))
+    leaf, value, end = leaf[order], value[order], np.cumsum(count[order])
+    last = np.ones(len(order), bool)
+    last[:-1] = (leaf[1:] != leaf[:-1]) | (value[1:] != value[:-1])
+    return end[last], value[last]
+
+
+def _classes(rows: Rows, truth: Rows, room: int, n_classes: int) -> IntArray:
+    """People of each class of each quasi-identifier, shape (n_rows, n_classes)."""
+    found = np.zeros((len(rows), n_classes), np.int64)
+    words = truth.words.copy()
+    words[-1] //= room
+    at, _ = positions(rows, Rows(truth.leaf, words, truth.count))
+    found[at, truth.words[-1] % n_classes] = truth.count
+    return found
+
+
+# Posteriors of leaves, whose people are represented by a few; of nodes whose splits matter by all of them.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """The estimate of people who represent all, and the ``posterior`` of each leaf, shape (n_leaves, n_classes).
+
+    ``single`` are people whose posteriors are their own, because choices of splits above their leaves matter.
+    """
+
+    found: Estimate
+    posterior: FloatArray
+    single: Single | None
+
+
+def solve_leaves(
+    release: Release,
+    tables: Tables,
+    reader: Reader,
+    known: Knowledge,
+    how: Solving,
+    memory: int,
+    scanned: Scanned,
+    truth: IntArray | None,
+    job: Evaluation,
+    groups: Sequence[Group],
+    with_: Resources,
+    told: Callable[[str], Told],
+) -> Leaves:
+    """The posteriors of all leaves.
+
+    Without choices of splits a quasi-identifier stands for all people of its leaf. With them, stand-ins do where none
+    of these choices matters; where one does, below its node, everybody is estimated, and all this again until there is
+    no other.
+
+    Raises
+    ------
+    InvalidInput
+        Where people that have to be estimated together are too many for the ``memory``.
+    """
+
+    def estimated(table: QITable, classes: IntArray | None) -> Estimate:
+        case = replace(tables, truth=None).with_companions(Case(release, table), reader)
+        with unwarned():
+            return estimate_case(replace(case, truth=classes), known, replace(how, dask=None))
+
+    if not splits_compared(release, known.kinds):
+        table, leaf = scanned.table()
+        found = estimated(table, None if truth is None else truth[leaf])
+        return _warned(found, scanned, leaf, None)
+    path = pickled(job, with_.folder / "standing")
+    wanted = np.zeros(len(scanned.people), bool)
+    while True:
+        marks = with_.folder / f"wanted-{int(wanted.sum())}.npy"
+        np.save(marks, wanted)
+        made = with_.workers.map(stand_ins, [(group, path, marks) for group in groups], told("standing in for people"))
+        check_same(scanned.coded, str(tables.truth), [each for each in made if isinstance(each, Evaluated)])
+        standing = [each for each in made if isinstance(each, StandIns)]
+        table, leaf, classes, real = _table(scanned, standing, len(release.trees), memory)
+        found = estimated(table, classes)
+        active = _below_active(found, leaf, len(wanted))
+        if not (active & ~real).any():
+            return _warned(found, scanned, leaf, active)
+        wanted = wanted | active | real
+
+
+def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, active: BoolArray | None) -> Leaves:
+    """The posteriors, with a warning where they are not to be relied on; ``leaf`` is that of each row of the table."""
+    if not found.reliable:
+        warn_unreliable(f"{not_reliable(found.outcome.status)}; see notes and contradictions of the result")
+    posterior = np.full((len(scanned.people), found.program.n_classes), np.nan)
+    posterior[leaf] = found.probabilities
+    if active is None or not active.any():
+        return Leaves(found, posterior, None)
+    table = found.program.table
+    own = np.flatnonzero(active[leaf])
+    words = scanned.packing.pack(table.codes[own])
+    order = np.lexsort((*words[::-1], leaf[own]))
+    rows = Rows(leaf[own][order].astype(np.int32), words[:, order], table.counts[own][order])
+    return Leaves(found, posterior, Single(rows, found.probabilities[own][order]))
+
+
+def _table(
+    scanned: Scanned, made: Sequence[StandIns], trees: int, memory: int
+) -> tuple[QITable, IntArray, IntArray | None, BoolArray]:
+    """The table of all stand-ins, the leaf of each row, its people of each class; and the leaves that have none."""
+    codes, leaf = np.concatenate([each.codes for each in made]), np.concatenate([each.leaf for each in made])
+    count = np.concatenate([each.count for each in made])
+    if (need := needed(len(leaf), trees)) > memory:
+        linked = f"{len(leaf):,} of them, estimated together as choices of splits (internal constraints) link them"
+        linked += "; knowledge label,rate,counts does without"
+        raise invalid("options", ARGUMENT, "memory", f"about {size_text(need)} for {linked}", size_text(memory))
+    keys = row_keys(codes, scanned.packing.sizes)
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    classes = None
+    if all(each.classes is not None for each in made):
+        parts = np.concatenate([each.classes for each in made if each.classes is not None])
+        classes = np.zeros((len(first), parts.shape[1]), np.int64)
+        np.add.at(classes, inverse, parts)
+    own = scanned.coded
+    starts = np.flatnonzero(scanned.people > 0)
+    lines = np.zeros(len(scanned.people), np.int64)
+    lines[starts] = scanned.lines(starts)
+    people = np.bincount(inverse, count).astype(np.int64)
+    table = QITable(own.attributes, codes[first], own.levels, people, lines[leaf[first]], own.source, scanned.unit)
+    real = np.zeros(len(scanned.people), bool)
+    real[np.concatenate([each.real for each in made])] = True
+    return table, leaf[first], classes, real
+
+
+def _below_active(found: Estimate, leaf: IntArray, leaves: int) -> BoolArray:
+    """The leaves with people below nodes whose choices of splits matter, shape (n_leaves,).
+
+    ``leaf`` is that of each row of the table that the estimate is of.
+    """
+    program, below = found.program, np.zeros(leaves, bool)
+    if len(found.outcome.active):
+        cells = program.cells
+        for i in np.unique(Evaluator(program).internal.constraint_of(found.outcome.active)).tolist():
+            compared = program.internal[i]
+            below[leaf[cells.owner[cells.trees[compared.tree].at(compared.place)]]] = True
+    return below

@@ -1,0 +1,245 @@
+"""What calls in parts share: a release, what links its people, their leaves, and the files of what is found."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case
+from maxent.api.estimate import Progress, Solving
+from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
+from maxent.api.out_of_core.forests import by_cell
+from maxent.api.out_of_core.posteriors import ROWS, pickled, unpickled
+from maxent.api.out_of_core.scan import Resources, Scanned, files_given, only, scan_table
+from maxent.api.out_of_core.workers import Told, workers_of
+from maxent.models.arrays import IntArray
+from maxent.models.errors import check_unused
+from maxent.models.files.output import scratch, write_atomically
+from maxent.models.out_of_core.runs import Group, Packing, Rows, groups_of, read_group, sizes_of, smallest_of
+from maxent.models.reading import Reader, reader_of
+from maxent.models.release import Release
+from maxent.models.tables.qi_table import QITable
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+# Rows about people that follow from their leaves: written group by group.
+
+
+class Found(Protocol):
+    """What is found of people, as columns after those of their attributes; pickled, for workers."""
+
+    @property
+    def each(self) -> int:
+        """Rows of a quasi-identifier."""
+
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+
+    def columns(self, rows: Rows) -> list[Any]:
+        """The columns of some quasi-identifiers, ``each`` rows of one after the other: arrays of numpy or pyarrow."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OfLeaves:
+    """The ``count`` of a quasi-identifier, and row ``at[leaf]`` of a pyarrow Table, which is about its leaf."""
+
+    table: Any
+    at: IntArray
+
+    @property
+    def each(self) -> int:
+        """One row."""
+        return 1
+
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+        import pyarrow as pa
+
+        return [pa.int64(), *self.table.schema.types]
+
+    def columns(self, rows: Rows) -> list[Any]:
+        """The columns of some quasi-identifiers."""
+        import pyarrow as pa
+
+        return [rows.count, *self.table.take(pa.array(self.at[rows.leaf])).columns]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Writing:
+    """What is written of every group.
+
+    ``names`` are those of all columns: attributes, and what was ``found``. ``levels`` are what the codes of attributes
+    mean; files go to the ``folder``.
+    """
+
+    runs: tuple[str, ...]
+    packing: Packing
+    levels: tuple[npt.NDArray[Any], ...]
+    names: tuple[str, ...]
+    found: Found
+    folder: Path
+
+
+def write_group(group: Group, path: Path) -> str | None:
+    """Write a group as the `Writing` in a file says: the path of the file, None for a group without people."""
+    how: Writing = unpickled(path)
+    rows = read_group(how.runs, group)
+    if rows is None or not len(rows):
+        return None
+    each = how.found.each
+    file = PartFile(how.folder, how.names, how.levels, how.found.kinds())
+    for block in _blocks(rows, max(ROWS // each, 1)):
+        file.add(np.repeat(how.packing.unpack(block.words), each, axis=0), how.found.columns(block))
+    return file.closed()
+
+
+def _blocks(rows: Rows, most: int) -> Iterator[Rows]:
+    """Rows in blocks, each of which becomes a row group of a file."""
+    for begin in range(0, len(rows), most):
+        here = slice(begin, begin + most)
+        yield Rows(rows.leaf[here], rows.words[:, here], rows.count[here])
+
+
+def table_of(columns: Iterable[tuple[Iterable[Any], str]]) -> Any:
+    """A pyarrow Table of some columns, each with the name of its type; None is missing."""
+    import pyarrow as pa
+
+    arrays = [pa.array(list(values), pa.type_for_alias(kind), from_pandas=True) for values, kind in columns]
+    return pa.table(arrays, names=[str(i) for i in range(len(arrays))])
+
+
+def row_of_leaf(leaf: IntArray, leaves: int) -> IntArray:
+    """The row of each of so many leaves, given the leaf of each row; 0 of leaves without a row."""
+    at = np.zeros(leaves, np.int64)
+    at[leaf] = np.arange(len(leaf))
+    return at
+
+
+GROUP = 1 << 18
+"""Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Opened:
+    """What was published, and its people, before they are read.
+
+    ``linked`` says what links these, so that their leaves alone will not do; nothing where they will. Results go
+    ``where`` the call says, and it is told of progress.
+    """
+
+    release: Any
+    tables: Tables
+    reader: Reader
+    linked: tuple[str, ...]
+    target: str | None
+    where: InParts
+    tell: Progress
+
+    @classmethod
+    def of(
+        cls,
+        published: Published,
+        tables: Tables,
+        links: Callable[[Release], Iterable[str]],
+        target: str | None,
+        where: InParts,
+        progress: Progress | None,
+    ) -> Opened:
+        """Read what was published.
+
+        Raises
+        ------
+        InvalidInput
+            For a release that cannot be read, without a table, and for options that it does not have.
+        """
+        reader, tables = reader_of(tables.reading), tables.located()
+        if tables.qi is None:
+            raise no_table()
+        several = isinstance(published, (list, tuple)) and len(published) != 1
+        opened = published if several else open_published(only(published), reader)
+        if isinstance(opened, Release):
+            linked = list(links(opened))
+            check_unused("records, and this is a tree", target=target)
+            check_unused("several releases, each with a table of its own", who=tables.who)
+        else:
+            linked = ["several releases about overlapping people" if several else "generalised records"]
+        linked += ["known classes of some people"] * (tables.facts is not None)
+        return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
+
+    def together(self, **options: Any) -> Case:
+        """All people as one case, because something links them; ``options`` are those of trees alone.
+
+        Raises
+        ------
+        InvalidInput
+            As `maxent.api.case.read_case`, and where they do not fit into memory.
+        """
+        case = read_case(self.release, self.tables, self.target, **options)
+        check_fits(case, self.linked, self.where.memory)
+        return case
+
+    def case(self, table: QITable) -> Case:
+        """A case of quasi-identifiers that stand for all people."""
+        return self.tables.with_companions(Case(self.release, table), self.reader)
+
+    @contextmanager
+    def resources(self, how: Solving) -> Iterator[Resources]:
+        """Workers, rows at a time, and a folder for what does not fit into memory, which is gone at the end."""
+        others = workers_of(how.jobs, how.dask, how.time_limit, copied=not self.tables.at_addresses)
+        with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
+            yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
+
+    def scanned(self, with_: Resources) -> Scanned:
+        """The people of the adversary's table by leaf; the example of each leaf is its first quasi-identifier by codes.
+
+        Of several trees by cell, the leaves of all.
+
+        So whatever is numbered in the order of quasi-identifiers has the numbers that it has in one piece.
+
+        Raises
+        ------
+        InvalidInput
+            As `maxent.api.out_of_core.scan.scan_table` and `maxent.api.out_of_core.forests.by_cell`.
+        """
+        people, told = only(self.tables.qi), self.told("reading the table")
+        files, count = files_given("qi", people), self.tables.count
+        found = scan_table(files, str(people), self.release, count, self.reader, with_, told)
+        if len(self.release.trees) > 1:
+            groups = groups_for(found, with_)
+            return by_cell(self.release, found, None, groups, "", self.where.memory, with_, self.told)[0]
+        return replace(found, example=smallest_of(found.runs, *found.example.shape))
+
+    def written(
+        self, what: str, names: Sequence[str], found: Found, scanned: Scanned, groups: Iterable[Group], with_: Resources
+    ) -> tuple[Path, ...]:
+        """Write what was found of everybody, group by group; ``names`` are those of all columns."""
+        job = Writing(scanned.runs, scanned.packing, scanned.coded.levels, tuple(names), found, with_.folder)
+        path = pickled(job, with_.folder / "found")
+        paths = with_.workers.map(write_group, [(group, path) for group in groups], self.told(f"writing {what}"))
+        return moved([path for path in paths if path is not None], self.where.folder)
+
+    def write_whole(self, frame: DataFrame) -> None:
+        """Write rows about people who were taken together as the only file of the folder, if there is to be one."""
+        if self.where.folder is None:
+            return
+        with made(self.where.folder) as folder:
+            assert folder is not None
+            write_atomically(folder / POSTERIORS.format(0), lambda name: frame.to_parquet(name, index=False))
+
+    def told(self, what: str) -> Told:
+        """Progress of one step."""
+        return partial(self.tell, what)
+
+
+def groups_for(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:
+    """Groups of leaves that are written one at a time."""
+    return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))

@@ -1,0 +1,291 @@
+"""Posteriors of one group of leaves: written as a file, and measured against the truth, in sums that add up."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.out_of_core.folder import PartFile
+from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.out_of_core.coding import Coded
+from maxent.models.out_of_core.runs import Group, Packing, Rows, positions, read_group
+
+# The quasi-identifiers that an adversary is surest of and, with a truth, right about: the first ones of all groups.
+
+
+@dataclass(frozen=True, slots=True)
+class Surest:
+    """A quasi-identifier, as codes, with its people and the likeliest class.
+
+    ``hidden`` are nats of doubt, and with a truth of error, too: those with the fewest come first, of equal ones that
+    with the most people, as in `maxent.results.comparison.exposure_order`.
+    """
+
+    hidden: float
+    count: int
+    codes: tuple[int, ...]
+    klass: int
+    probability: float
+    divergence: float | None
+
+    def entry(self, table: Coded, classes: tuple[str, ...]) -> dict[str, Any]:
+        """An item of ``most_disclosed`` of a comparison."""
+        values = [level[code] for level, code in zip(table.levels, self.codes, strict=True)]
+        plain = [value if isinstance(value, str) else float(value) for value in values]
+        found: dict[str, Any] = {
+            "qi": dict(zip((attribute.name for attribute in table.attributes), plain, strict=True)),
+            "count": self.count,
+            "class": classes[self.klass],
+            "probability": self.probability,
+        }
+        return found if self.divergence is None else {**found, "divergence": self.divergence}
+
+
+def surest_of(
+    codes: IntArray, count: IntArray, p: FloatArray, divergence: FloatArray | None, most: int
+) -> list[Surest]:
+    """The first of some quasi-identifiers, up to ``most``; shapes (n, n_attributes), (n,), (n, n_classes) and (n,)."""
+    if not most or not len(p):
+        return []
+    largest = p.max(axis=1)
+    hidden = -np.log(largest) if divergence is None else divergence - np.log(largest)
+    last = min(most, len(hidden)) - 1
+    here = np.flatnonzero(hidden <= np.partition(hidden, last)[last])
+    order = here[np.lexsort((*codes[here].T[::-1], -count[here], hidden[here]))][:most]
+    return [
+        Surest(
+            float(hidden[i]),
+            int(count[i]),
+            tuple(codes[i].tolist()),
+            int(p[i].argmax()),
+            float(largest[i]),
+            None if divergence is None else float(divergence[i]),
+        )
+        for i in order.tolist()
+    ]
+
+
+def first_of(found: Iterable[Surest], most: int) -> list[Surest]:
+    """The first of those of several blocks or groups."""
+    return sorted(found, key=lambda each: (each.hidden, -each.count, each.codes))[:most]
+
+
+ROWS = 1 << 16
+"""Quasi-identifiers whose probabilities are in memory at the same time, and of a row group."""
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """What is to be made of every group.
+
+    ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
+    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` that of the `Single`
+    people whose posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
+    the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean. Of ``top``
+    quasi-identifiers divergences are named; ``surest`` is how many are that an adversary is surest of.
+    """
+
+    runs: tuple[str, ...]
+    truth: tuple[str, ...] | None
+    packing: Packing
+    levels: tuple[npt.NDArray[Any], ...]
+    posterior: Path
+    single: Path | None
+    columns: tuple[str, ...]
+    folder: Path | None
+    top: int
+    surest: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Single:
+    """People whose posteriors are their own, sorted as ``rows``, and these, shape (n_rows, n_classes)."""
+
+    rows: Rows
+    posterior: FloatArray
+
+
+@dataclass(frozen=True, slots=True)
+class Far:
+    """A quasi-identifier, as codes, with its divergence, nats."""
+
+    divergence: float
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Divergences:
+    """Divergences of the quasi-identifiers of a group from the truth.
+
+    ``total`` is the sum over people in each of the ``leaves``, nats, of the finite ones; ``infinite`` are the
+    quasi-identifiers whose divergence is not finite. ``top`` are the largest, infinite ones first.
+    """
+
+    leaves: IntArray
+    total: FloatArray
+    infinite: int
+    least: float
+    top: tuple[Far, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A group that was evaluated.
+
+    ``rows`` are its quasi-identifiers, and ``path`` the file with their posteriors. ``different`` are some of those
+    whose number of people is another in the truth, ``(codes, people, people in the truth)``, of ``n_different``.
+    """
+
+    rows: int = 0
+    path: str | None = None
+    divergences: Divergences | None = None
+    different: tuple[tuple[tuple[int, ...], int, int], ...] = ()
+    n_different: int = 0
+    surest: tuple[Surest, ...] = ()
+
+
+def evaluate_group(group: Group, path: Path) -> Evaluated:
+    """Evaluate a group as the `Evaluation` in a file says."""
+    how: Evaluation = unpickled(path)
+    rows = read_group(how.runs, group)
+    if rows is None or not len(rows):
+        return Evaluated()
+    posterior = np.load(how.posterior, mmap_mode="r")
+    truth = None
+    if how.truth is not None:
+        truth = read_group(how.truth, group, how.packing.room)
+        if (found := differences(rows, truth, how.packing)) is not None:
+            return found
+    sums = _Sums(rows, how.top)
+    written, surest = None, list[Surest]()
+    for begin, codes, p, people in _blocks(rows, truth, how, posterior):
+        divergence = None if people is None else _divergence(people, p)
+        if divergence is not None:
+            sums.add(begin, codes, divergence)
+        here = rows.count[begin : begin + len(p)]
+        surest = first_of([*surest, *surest_of(codes, here, p, divergence, how.surest)], how.surest)
+        if how.folder is not None:
+            written = written or PartFile(how.folder, how.columns, how.levels, _kinds(how))
+            numbers = [here, *p.T, *([] if divergence is None else [divergence])]
+            written.add(codes, numbers)
+    path_of = None if written is None else written.closed()
+    far = None if truth is None else sums.found()
+    return Evaluated(len(rows), path_of, far, surest=tuple(surest))
+
+
+def _divergence(people: FloatArray, posterior: FloatArray) -> FloatArray:
+    from maxent.disclosure.measures import individual_divergence  # with a truth only
+
+    return individual_divergence(people, posterior)
+
+
+def _kinds(how: Evaluation) -> list[Any]:
+    """The types of the columns after those of attributes."""
+    import pyarrow as pa
+
+    return [pa.int64(), *[pa.float64()] * (len(how.columns) - len(how.levels) - 1)]
+
+
+def _blocks(
+    rows: Rows, truth: Rows | None, how: Evaluation, posterior: FloatArray
+) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
+    """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
+    ends = None if truth is None else owner(truth, how.packing.room)
+    own: Single | None = None if how.single is None else unpickled(how.single)
+    for begin in range(0, len(rows), ROWS):
+        here = slice(begin, begin + ROWS)
+        leaf = rows.leaf[here]
+        people = None
+        if truth is not None and ends is not None:
+            people = np.zeros((len(leaf), posterior.shape[1]))
+            mine = slice(*np.searchsorted(ends, [begin, begin + len(leaf)]).tolist())
+            klass = truth.words[-1, mine] % how.packing.room
+            people[ends[mine] - begin, klass] = truth.count[mine]
+        p = np.array(posterior[leaf])
+        if own is not None:
+            at, known = positions(own.rows, Rows(leaf, rows.words[:, here], rows.count[here]))
+            p[known] = own.posterior[at[known]]
+        yield begin, how.packing.unpack(rows.words[:, here]), p, people
+
+
+def owner(truth: Rows, room: int) -> IntArray:
+    """The number of the quasi-identifier of each row of a truth, increasing from 0."""
+    new = np.ones(len(truth), bool)
+    own = truth.words[-1] // room
+    new[1:] = own[1:] != own[:-1]
+    new[1:] |= truth.leaf[1:] != truth.leaf[:-1]
+    for word in truth.words[:-1]:
+        new[1:] |= word[1:] != word[:-1]
+    return np.cumsum(new) - 1
+
+
+def differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated | None:
+    """The quasi-identifiers whose people are not as many in the truth, None where all are."""
+    known: dict[tuple[int, ...], int] = {}
+    if truth is not None and len(truth):
+        of = owner(truth, packing.room)
+        first = np.flatnonzero(np.diff(of, prepend=-1))
+        words = truth.words[:, first].copy()
+        words[-1] //= packing.room
+        count = np.bincount(of, truth.count).astype(np.int64)
+        if words.shape == rows.words.shape and (words == rows.words).all() and (count == rows.count).all():
+            return None
+        known = dict(zip(map(tuple, words.T.tolist()), count.tolist(), strict=True))
+    own = dict(zip(map(tuple, rows.words.T.tolist()), rows.count.tolist(), strict=True))
+    wrong = [key for key in sorted(own.keys() | known.keys()) if own.get(key, 0) != known.get(key, 0)]
+    shown = packing.unpack(np.array(wrong[:11], np.int64).reshape(-1, len(rows.words)).T)
+    different = tuple(
+        (tuple(codes), own.get(key, 0), known.get(key, 0)) for codes, key in zip(shown.tolist(), wrong, strict=False)
+    )
+    return Evaluated(len(rows), different=different, n_different=len(wrong))
+
+
+@dataclass(slots=True)
+class _Sums:
+    """Divergences of a group as they come."""
+
+    rows: Rows
+    most: int
+    values: list[FloatArray] = field(default_factory=list)
+    top: list[Far] = field(default_factory=list)
+
+    def add(self, begin: int, codes: IntArray, divergence: FloatArray) -> None:
+        self.values.append(divergence)
+        order = np.argsort(-divergence, kind="stable")
+        if len(order) > self.most:
+            least = divergence[order[self.most - 1]]
+            order = np.flatnonzero(divergence >= least)
+        found = (Far(float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
+        self.top = farthest([*self.top, *found], self.most)
+
+    def found(self) -> Divergences:
+        value = np.concatenate(self.values)
+        finite = np.isfinite(value)
+        start = np.flatnonzero(np.diff(self.rows.leaf, prepend=-1))
+        total = np.add.reduceat(np.where(finite, value, 0.0) * self.rows.count, start)
+        infinite = int((~finite).sum())
+        return Divergences(self.rows.leaf[start].astype(np.int64), total, infinite, float(value.min()), tuple(self.top))
+
+
+def farthest(found: list[Far], most: int) -> list[Far]:
+    """The largest divergences, those that are equal in the order of their codes."""
+    return sorted(found, key=lambda far: (-far.divergence, far.codes))[:most]
+
+
+def pickled(value: object, path: Path) -> Path:
+    """Write what many calls need to a file, so that each process reads it once; the path."""
+    path.write_bytes(pickle.dumps(value))
+    return path
+
+
+@lru_cache(maxsize=2)
+def unpickled(path: Path) -> Any:
+    """What `pickled` wrote to a file of this run."""
+    return pickle.loads(path.read_bytes())

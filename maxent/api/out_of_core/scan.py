@@ -1,0 +1,295 @@
+"""A table of people as the leaves that they reach: read in pieces, by several workers, and kept in sorted runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
+from maxent.api.out_of_core.workers import Told, Workers
+from maxent.models.arrays import IntArray
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.files.input_files import FilePath, is_standard_input
+from maxent.models.out_of_core.coding import Coded, Codes, KeptRows, coded, distinct_cells, open_table, together
+from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
+from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows
+from maxent.models.reading import Reader
+from maxent.models.release import Release
+from maxent.models.tables.frame import listed, shorten
+from maxent.models.tables.out_of_core import pieces_of, rows_for
+from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
+from maxent.models.tables.table_files import files_of
+from maxent.models.tables.truth_and_facts import level_index
+from maxent.models.trees.places import number_places
+from maxent.solvers.workers import nothing
+
+
+@dataclass(frozen=True, slots=True)
+class Resources:
+    """What the work is done with: workers, a folder for what does not fit into memory, and rows that do, at a time."""
+
+    workers: Workers
+    folder: Path
+    rows: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Scanned:
+    """People of a table by leaf.
+
+    ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` and ``example`` are
+    the first row in it and its words, as in `Routed`. ``runs`` are all rows. With ``cells`` leaves are cells of several
+    trees (`maxent.api.parts.forests`), of which the smallest quasi-identifier is known, and no row.
+    """
+
+    coded: Coded
+    descent: Descent
+    packing: Packing
+    runs: tuple[str, ...]
+    people: IntArray
+    first: IntArray
+    example: IntArray
+    cells: bool = False
+
+    @property
+    def unit(self) -> Any:
+        """What `lines` are."""
+        return "cell" if self.cells else self.coded.unit
+
+    def lines(self, leaves: IntArray) -> IntArray:
+        """Where some different leaves begin in the table, as `QITable.lines` has it; the numbers of cells, from 1."""
+        if self.cells:
+            return leaves + 1
+        by_place = np.argsort(self.first[leaves], kind="stable")
+        lines = np.empty(len(leaves), np.int64)
+        lines[by_place] = self.coded.lines(self.first[leaves][by_place])
+        return lines
+
+    def table(self) -> tuple[QITable, IntArray]:
+        """One quasi-identifier of each leaf, standing for all people in it, as a table; and the leaf of each row."""
+        found = self.coded
+        leaves = np.flatnonzero(self.people > 0)
+        codes = self.packing.unpack(self.example[:, leaves])
+        order = np.argsort(row_keys(codes, self.packing.sizes), kind="stable")
+        people, lines = self.people[leaves][order], self.lines(leaves)[order]
+        table = QITable(found.attributes, codes[order], found.levels, people, lines, found.source, self.unit)
+        return table, leaves[order]
+
+
+def scan_table(
+    files: Sequence[FilePath],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    with_: Resources,
+    told: Told,
+    first: Callable[[], object] = nothing,
+) -> Scanned:
+    """Read the adversary's table, and route its people to the leaves of a release of one tree.
+
+    What is to be done ``first`` this process does while others begin.
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.program.cells.build_cells`.
+    """
+
+    @cache
+    def tree() -> Numbered:
+        return numbered(release.trees[0], number_places(release.trees[0]))
+
+    def begin() -> None:
+        first()
+        tree()
+
+    found, rows = _coded(files, source, release, count, reader, with_, told, begin, target=False)
+    descent = descent_of(tree(), found.attributes, found.levels)
+    packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
+    routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
+    _check_lost(found, release, starts, routed)
+    reached, example = _first(starts, routed)
+    people = np.sum([each.people for each in routed], axis=0)
+    return Scanned(found, descent, packing, _runs(routed), people, reached, example)
+
+
+def scan_truth(
+    files: Sequence[FilePath],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    of: Scanned,
+    with_: Resources,
+    told: Told,
+) -> tuple[tuple[str, ...], IntArray]:
+    """Read the true classes of the people of a table: runs, and people by leaf and class, (n_leaves, n_classes).
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.models.tables.truth_and_facts.read_truth`, as far as leaves show it.
+    """
+    found, rows = _coded(files, source, release, count, reader, with_, told, nothing, target=True)
+    own = of.coded
+    indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
+    codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
+    routed, _ = _routed(rows, (*codes, found.codes[-1]), of.descent, of.packing, with_, told)
+    strangers = sum(each.unknown[0] for each in routed if each.unknown is not None)
+    strangers += sum(each.lost is not None for each in routed)
+    if strangers:
+        expected = f"quasi-identifiers of {own.source} only"
+        what = "individual has" if strangers == 1 else "individuals have"
+        raise InvalidInput(found.source, [Problem("rows", "quasi-identifier", expected, f"{strangers} {what} others")])
+    people = np.sum([each.people for each in routed], axis=0)
+    different = np.flatnonzero(people.sum(axis=1) != of.people).tolist()
+    if different:
+        described = _described(own, of.packing.unpack(of.example[:, different[:11]]))
+        problems = (
+            Problem(
+                "rows of a leaf" + (f" (such as {text})" if of.people[leaf] else ""),
+                "individuals",
+                f"{of.people[leaf]}, as in {own.source}",
+                str(people[leaf].sum()),
+            )
+            for leaf, text in zip(different, described, strict=False)
+        )
+        raise InvalidInput(found.source, listed(problems, len(different), "leaves"))
+    return _runs(routed), people
+
+
+def files_given(name: str, source: object) -> tuple[FilePath, ...]:
+    """The files of the table of an argument, which is read in parts.
+
+    Raises
+    ------
+    InvalidInput
+        For what is no path, and for standard input.
+    """
+    if not isinstance(source, (str, PathLike)) or is_standard_input(Path(source)):
+        expected = "the path of a file, or a pattern: it is read more than once"
+        raise invalid("options", ARGUMENT, name, expected, shorten(source))
+    return files_of(source)
+
+
+def only(given: Any) -> Any:
+    """What is given alone, or as a list of one."""
+    return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
+
+
+def check_same(own: Coded, source: str, found: Sequence[Evaluated]) -> None:
+    """Refuse a truth that has other numbers of people of some quasi-identifiers than the table.
+
+    Raises
+    ------
+    InvalidInput
+        Naming the first of them.
+    """
+    some = [one for each in found for one in each.different][:11]
+    if not some:
+        return
+    texts = _described(own, np.array([codes for codes, _, _ in some], np.int64))
+    problems = (
+        Problem(f"rows with {text}", "individuals", f"{here}, as in {own.source}", str(there))
+        for text, (_, here, there) in zip(texts, some, strict=True)
+    )
+    total = sum(each.n_different for each in found)
+    raise InvalidInput(source, listed(problems, total, "quasi-identifiers"))
+
+
+def _described(own: Coded, codes: IntArray) -> list[str]:
+    return [describe_codes(own.attributes, own.levels, row) for row in codes]
+
+
+def _coded(
+    files: Sequence[FilePath],
+    source: str,
+    release: Release,
+    count: str | None,
+    reader: Reader,
+    with_: Resources,
+    told: Told,
+    first: Callable[[], object],
+    *,
+    target: bool,
+) -> tuple[Coded, list[KeptRows]]:
+    """The meaning of the cells of a table, and its rows as they are kept."""
+    opened = open_table(files, source, release, count, reader, target=target)
+    pieces = pieces_of(opened.tables, files, len(opened.wanted.names), with_.workers.number)
+    calls = [(piece, opened.wanted, with_.folder) for shares in pieces for piece in shares]
+    made = iter(with_.workers.map(distinct_cells, calls, told, first))
+    found = [together([next(made) for _ in shares]) for shares in pieces]
+    whole = coded(opened, [shares[0] for shares in pieces], found, release, reader, target=target)
+    starts = whole.starts([shares[0] for shares in pieces])
+    return whole, [each.rows_at(start) for each, start in zip(found, starts, strict=True)]
+
+
+def _routed(
+    rows: Sequence[KeptRows],
+    codes: Sequence[Codes],
+    descent: Descent,
+    packing: Packing,
+    with_: Resources,
+    told: Told,
+) -> tuple[list[Routed], list[int]]:
+    """What became of all rows, some at a time, and the number of the first of these; nothing is kept of them."""
+    plan = Plan(tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
+    path = pickled(plan, with_.folder / f"plan-{len(codes)}")
+    workers = with_.workers.number
+    # In smaller shares than pieces: where two processes have five shares, one of them waits.
+    most = rows_for(sum(each.stop - each.start for each in rows), workers if workers == 1 else 2 * workers)
+    shares = [share for each in rows for share in each.shares(most)]
+    found = with_.workers.map(_route, [(share, path) for share in shares], told)
+    for each in rows:
+        each.remove()
+    return found, [share.first for share in shares]
+
+
+def _route(rows: KeptRows, path: Path) -> Routed:
+    return route_rows(rows, unpickled(path))
+
+
+def _runs(routed: Sequence[Routed]) -> tuple[str, ...]:
+    return tuple(run for each in routed for run in each.runs)
+
+
+def _recoded(codes: Codes, index: IntArray) -> Codes:
+    """Codes of the same cells by the levels of another table, -1 for what it has not."""
+    moved = np.append(index, -1)
+    return Codes(codes.cells, moved[codes.codes], int(moved[codes.missing]))
+
+
+def _check_lost(found: Coded, release: Release, starts: Sequence[int], routed: Sequence[Routed]) -> None:
+    """Refuse the first quasi-identifier that reaches no leaf."""
+    gone = [(start + each.lost[0], *each.lost[1:]) for start, each in zip(starts, routed, strict=True) if each.lost]
+    if not gone:
+        return
+    row, place, codes = min(gone)
+    name = release.trees[0].nodes[place].attribute or ""
+    j = [attribute.name for attribute in found.attributes].index(name)
+    value: npt.NDArray[Any] = found.levels[j][codes[j]]
+    raise invalid(
+        found.source,
+        f"line {int(found.lines(np.array([row]))[0])}",
+        name,
+        "a value that some branch of every node it reaches takes",
+        f"{value!r}, which reaches no leaf",
+    )
+
+
+def _first(starts: Sequence[int], routed: Sequence[Routed]) -> tuple[IntArray, IntArray]:
+    """The first row of each leaf in the whole table, and its words."""
+    first, example = np.full(len(routed[0].first), -1), np.zeros_like(routed[0].example)
+    for start, each in zip(starts, routed, strict=True):
+        at = np.where(each.first < 0, -1, each.first + start)
+        new = (at >= 0) & ((first < 0) | (at < first))
+        first[new], example[:, new] = at[new], each.example[:, new]
+    return first, example

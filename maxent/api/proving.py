@@ -1,0 +1,218 @@
+"""Parameters of proofs, and the proof of a program."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.api import options
+from maxent.constraints.program.program import Program
+from maxent.disclosure.limits import Limits, judge_rows
+from maxent.models.arguments import is_one_of
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.parameters import out_of_range
+from maxent.models.tables.classes import part_codes
+from maxent.models.tables.frame import shorten
+from maxent.solvers.control import Clock, in_time
+
+if TYPE_CHECKING:
+    from maxent.results.proof import Proof
+
+AUTO = "auto"
+"""All levels that can be asked here."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proving(options.Proof):
+    """Parameters of `bounds` for proving.
+
+    Raises
+    ------
+    InvalidInput
+        Naming every parameter that is out of its range.
+    """
+
+    def __post_init__(self) -> None:
+        if problems := [*_wrong_level("level", self.level), *out_of_range(self)]:
+            raise InvalidInput("options", problems)
+
+    @property
+    def last(self) -> str:
+        """The last level to ask."""
+        return _last(self.level)
+
+
+def check_level(name: str, level: object) -> None:
+    """Refuse what is no level of proof, with an InvalidInput that calls the parameter by its name."""
+    if problems := _wrong_level(name, level):
+        raise InvalidInput("options", problems)
+
+
+def _wrong_level(name: str, level: object) -> list[Problem]:
+    from maxent.solvers.certainty.levels import level_names
+
+    levels = (*level_names(), AUTO)
+    if is_one_of(level, levels):
+        return []
+    return [Problem(ARGUMENT, name, "one of " + ", ".join(levels), shorten(level))]
+
+
+def _last(level: str) -> str:
+    from maxent.solvers.certainty.levels import last_level
+
+    return last_level() if level == AUTO else level
+
+
+def proof_of(program: Program, level: str, clock: Clock) -> Proof:
+    """What is proved of a program, in the time that is left."""
+    from maxent.results.proof import Proof
+    from maxent.solvers.certainty.levels import prove
+
+    begin = time.perf_counter()
+    proved = prove(program, _last(level), clock)
+    return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
+
+
+LONGEST = 30.0
+"""Seconds that proofs for a limit may take, at most."""
+
+TRYING = 10.0
+"""Seconds for letting people of the truth change places, at most."""
+
+
+@dataclass(eq=False)
+class Certainty:
+    """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
+
+    Attributes
+    ----------
+    program : Program
+    truth : shape (n_qi, n_classes), optional
+        Individuals of each class.
+    sensitive : tuple of int
+        Codes of the classes that are judged alone, too.
+    seconds : float
+        What proofs may take.
+    """
+
+    program: Program
+    truth: IntArray | None = None
+    sensitive: tuple[int, ...] = ()
+    seconds: float = LONGEST
+    _perhaps: list[tuple[BoolArray, ...]] = field(default_factory=list, init=False, repr=False)
+    _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """A row of numbers with those that judge limits by proof: ``proved_least``, ``proved_most``; or as it is.
+
+        First by the truth. Where it leaves more people than the limit, by all levels of proof, in the time that there
+        is; not where the row is beyond the limit anyway.
+        """
+        most = most_proved(limits)
+        if most is None or "certain_proved" in row:
+            return row
+        found = self._told(row)
+        if judge_rows(Limits(max_certain=most), [row]).status == "fail" or all(n <= most for n in self._judged(found)):
+            return found
+        return self._told(row, self._by_proof())
+
+    def early(self, clock: Clock) -> dict[str, Any]:
+        """The key ``proved_least`` of a row, by the totals of single leaves: what takes no time, before a solution."""
+        proof = in_time(clock, lambda: proof_of(self.program, "closed", clock))
+        if proof is None or not proof.reliable:
+            return {}
+        counts, (surely, _) = self.program.table.counts, _of_view(proof, self._views()[0])
+        alone = surely & self._sensitive(proof)
+        found = {"proved_least": int(counts[surely].sum())}
+        return found | ({"sensitive": {"proved_least": int(counts[alone].sum())}} if self.sensitive else {})
+
+    def _judged(self, row: Mapping[str, Any]) -> list[int]:
+        """The most people who may be certain, of each thing that the limit is about."""
+        alone = [row["sensitive"]] if "sensitive" in row else [row]
+        return [each["proved_most"] for each in (*alone, *row.get("targets", ()))]
+
+    def _views(self) -> list[IntArray]:
+        """The values that classes stand for: themselves, then those of each of several columns."""
+        target = self.program.release.target
+        return [np.arange(self.program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
+
+    def _sensitive(self, proof: Proof) -> BoolArray:
+        """Who can have a sensitive class alone, shape (n_qi,)."""
+        counts, codes = self.program.table.counts, list(self.sensitive)
+        return np.asarray((proof.bounds.high[:, codes] >= counts[:, None]).any(axis=1))
+
+    def _told(self, row: Mapping[str, Any], proof: Proof | None = None) -> dict[str, Any]:
+        counts = self.program.table.counts
+        views, perhaps = self._views(), self._by_truth()
+        surely = [np.zeros(len(counts), bool) for _ in views]
+        some: BoolArray = np.ones(len(counts), bool)  # who can have a sensitive class alone
+        if self.truth is not None:
+            some = np.asarray(self.truth[:, list(self.sensitive)].any(axis=1))
+        if proof is not None:
+            both = [_of_view(proof, view) for view in views]
+            surely = [certain for certain, _ in both]
+            perhaps = tuple(before & after for before, (_, after) in zip(perhaps, both, strict=True))
+            some = some & self._sensitive(proof)
+
+        def numbers(i: int, some: BoolArray | bool = True) -> dict[str, int]:
+            least = int(counts[surely[i] & some].sum())
+            return {"proved_least": least, "proved_most": int(counts[(perhaps[i] | surely[i]) & some].sum())}
+
+        found = {**row, **numbers(0)}
+        if "targets" in row:
+            found["targets"] = [{**each, **numbers(i)} for i, each in enumerate(row["targets"], 1)]
+        if "sensitive" in row:
+            found["sensitive"] = {**row["sensitive"], **numbers(0, some)}
+        return found
+
+    def _by_truth(self) -> tuple[BoolArray, ...]:
+        """Who may be certain, in each view, by the truth alone."""
+        if not self._perhaps:
+            from maxent.solvers.certainty.exchange import perhaps_certain
+
+            views, found = self._views(), None
+            if self.truth is not None and not self.program.contradictions:
+                found = perhaps_certain(self.program, self.truth, views, Clock(min(TRYING, self.seconds)))
+            self._perhaps.append(found or tuple(np.ones(len(self.program.table), bool) for _ in views))
+        return self._perhaps[0]
+
+    def _by_proof(self) -> Proof | None:
+        """What all levels prove in the time that there is; None where they say nothing."""
+        if not self._proof:
+            from maxent.solvers.workers import WorkerLost
+
+            try:
+                found = proof_of(self.program, AUTO, Clock(self.seconds))
+                self._proof.append(found if found.reliable else None)
+            except WorkerLost:
+                self._proof.append(None)
+        return self._proof[0]
+
+
+def most_proved(limits: Limits) -> int | None:
+    """The most people who may be certain by proof, for limits to be kept; None where no limit is about that."""
+    if limits.max_certain is not None:
+        return limits.max_certain
+    return 0 if limits.max_posterior is not None and limits.max_posterior < 1 else None
+
+
+def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
+    """Whose value is proved to be one and the same, and whose may be: by what was not asked for, too; shapes (n_qi,).
+
+    Where every level was asked there are data for each class that is not ruled out.
+    """
+    bounds, n_values = proof.bounds, int(view.max()) + 1
+    low = np.zeros((len(bounds.low), n_values))
+    can = np.zeros(low.shape, bool)
+    for code, value in enumerate(view.tolist()):
+        low[:, value] += bounds.low[:, code]
+        can[:, value] |= bounds.high[:, code] > 0
+    certain = (can.sum(axis=1) == 1) | (low >= proof.program.table.counts[:, None]).any(axis=1)
+    asked = proof.complete & ~bounds.unasked.any(axis=1)
+    mixed = (low > 0).sum(axis=1) > 1
+    return certain, certain | ~(asked | mixed)

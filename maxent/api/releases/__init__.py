@@ -1,1 +1,0 @@
-"""Releases made, read and used."""

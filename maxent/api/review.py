@@ -1,0 +1,447 @@
+"""A model, its training table and quasi-identifiers -> audit, estimate, verdict and report, in one call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from math import prod
+from os import PathLike
+from typing import Any, overload
+
+import numpy as np
+
+from maxent.api import options
+from maxent.api.attack import audit_case
+from maxent.api.calling import takes_limits
+from maxent.api.case import Case
+from maxent.api.compile import Knowledge
+from maxent.api.estimate import Progress, Solving, estimate_case
+from maxent.api.proving import Certainty
+from maxent.api.review_input import Subject, subject_of, subjects_of, with_column
+from maxent.constraints.kinds.context import Noise
+from maxent.constraints.program.program import Program
+from maxent.disclosure.baseline import baseline_of
+from maxent.disclosure.inference import Inference, measure
+from maxent.disclosure.limits import Limits, Verdict, limits_of
+from maxent.disclosure.truth import predicted_classes, pure_people, right_by
+from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
+from maxent.models.columns import NOTHING, Columns, Statements
+from maxent.models.errors import InvalidInput, NoAnswerInTime
+from maxent.models.files.json_files import uncollected
+from maxent.models.formats.assemble import packed
+from maxent.models.nodes import Nodes
+from maxent.models.reading import reader_of
+from maxent.models.release import Induction, Release, Tree
+from maxent.models.tables.classes import MOST_CLASSES, named_targets, product_target
+from maxent.models.tables.qi_table import QITable
+from maxent.models.tables.truth_and_facts import read_truth
+from maxent.models.trees.places import Places, number_places
+from maxent.results.audit import Audit
+from maxent.results.estimate import Estimate
+from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
+from maxent.results.solved import exposed_people, warn_unreliable
+from maxent.results.text.estimate import target_line
+from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
+
+# A release without its private splits: less than it says, of which an estimate takes much less time.
+
+
+@uncollected()
+def without_private_splits(release: Release) -> Release:
+    """The statements of a release that remain true where private splits are left out.
+
+    A node that tests a private attribute becomes a leaf that states the sums of the leaves below it. All statements
+    follow from those of the release, so that its estimate has at least as much entropy. A person reaches one leaf of
+    each tree, where private splits let them be in many.
+
+    Notes
+    -----
+    Suppressed and rounded counts have no sums; scores, and comparisons of splits, are left out.
+    """
+    classes = release.target.classes
+    arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
+    trees = tuple(
+        Tree(_kept(nodes, release), Induction(tree.induction.algorithm), tree.weight)
+        for tree, nodes in zip(release.trees, arrays, strict=True)
+    )
+    predicts = None if release.predicts == "score" else release.predicts
+    return replace(release, trees=trees, attributes=release.public, predicts=predicts, boosting=None)
+
+
+def _kept(nodes: Columns, release: Release) -> Nodes:
+    """The nodes that only public splits lead to; those among them with a private split are leaves."""
+    places = number_places(Tree(Nodes(nodes)))
+    index = {attribute.name: j for j, attribute in enumerate(release.public)}
+    public = np.array([*(index.get(attribute.name, NOTHING) for attribute in nodes.attributes), NOTHING], np.int64)
+    attribute = np.full(len(places), NOTHING)
+    attribute[: len(nodes)] = public[nodes.attribute]
+    is_cut = np.zeros(len(places), bool)
+    is_cut[: len(nodes)] = (nodes.attribute != NOTHING) & (attribute[: len(nodes)] == NOTHING)
+    cut = np.full(len(places), NOTHING)  # the first private split on the way to a place
+    for level in places.levels:
+        above = np.where(level == 0, NOTHING, cut[places.parent[level]])
+        cut[level] = np.where(above != NOTHING, above, np.where(is_cut[level], level, NOTHING))
+    rows = np.flatnonzero((cut == NOTHING) | (cut == np.arange(len(places))))
+    rows = rows[rows < len(nodes)]
+    start, end = nodes.branch_ends[rows], nodes.branch_ends[rows + 1]
+    end = np.where(attribute[rows] == NOTHING, start, end)
+    below = ranges(start, end)
+    low, high = nodes.value_ends[below], nodes.value_ends[below + 1]
+    position = np.full(len(places) + 1, NOTHING)
+    position[rows] = np.arange(len(rows))
+    mean, variance = (
+        None if x is None else np.where(is_cut[rows], np.nan, x[rows]) for x in (nodes.mean, nodes.variance)
+    )
+    return Nodes(
+        Columns(
+            release.public,
+            nodes.classes,
+            [nodes.ids[i] for i in rows.tolist()],
+            attribute[rows],
+            run_ends(end - start),
+            position[nodes.child[below]],
+            nodes.le[below],
+            nodes.gt[below],
+            nodes.missing[below],
+            run_ends(high - low),
+            nodes.values[ranges(low, high)],
+            np.full(len(rows), np.nan),
+            _summed(nodes.statements, places, cut, rows, known=not release.blurred),
+            mean=mean,
+            variance=variance,
+            parts=[nodes.parts[i] for i in rows.tolist()] if nodes.parts else (),
+        )
+    )
+
+
+def _summed(said: Statements, places: Places, cut: IntArray, rows: IntArray, *, known: bool) -> Statements:
+    """What the nodes of some rows state; private splits sums of leaves, if ``known`` and all state them."""
+    size = len(said)
+    private = cut[rows] == rows
+    leaves = np.flatnonzero((places.n_branches == 0) & (cut != NOTHING))
+    here = leaves[leaves < size]
+    n = np.full(len(places), NOTHING)
+    n[:size] = np.where(said.counted, said.total, said.n)
+    distinct = np.full(len(places), NOTHING)
+    distinct[:size] = said.distinct
+    counted = np.zeros(len(places), bool)
+    counted[:size] = said.counted
+
+    def together(numbers: IntArray, own: IntArray) -> IntArray:
+        """Sums below private splits, and what the others state themselves."""
+        sums, unknown = np.zeros(len(places), np.int64), np.zeros(len(places), bool)
+        np.add.at(sums, cut[leaves], numbers[leaves])
+        unknown[cut[leaves[numbers[leaves] == NOTHING]]] = True
+        sums[unknown | (not known)] = NOTHING
+        return np.where(private, sums[rows], own[rows])
+
+    whole = together(np.where(counted, 0, NOTHING), np.where(said.counted, 0, NOTHING)) != NOTHING
+    position, to = np.full(len(places), NOTHING), np.full(len(places), NOTHING)
+    position[rows] = np.arange(len(rows))
+    to[rows[~private]] = position[rows[~private]]
+    to[here] = position[cut[here]]
+    owner = to[said.owner]
+    owner = np.where((owner != NOTHING) & whole[owner], owner, NOTHING)
+    at, which, count = owner[owner != NOTHING], said.count_class[owner != NOTHING], said.count[owner != NOTHING]
+    order = np.lexsort((which, at))
+    at, which, count = at[order], which[order], count[order]
+    first = np.flatnonzero(np.concatenate([[True], (at[1:] != at[:-1]) | (which[1:] != which[:-1])])[: len(at)])
+    return Statements(
+        np.where(private, NOTHING, said.label[rows]),
+        np.where(private, np.nan, said.rate[rows]),
+        together(n, said.n),
+        together(distinct, said.distinct),
+        whole,
+        run_ends(np.bincount(at[first], minlength=len(rows))),
+        which[first],
+        np.add.reduceat(count, first) if len(first) else count,
+        [None if gone else said.shares[i] for i, gone in zip(rows.tolist(), private.tolist(), strict=True)]
+        if said.shares
+        else (),
+    )
+
+
+# The work of a review: attacks and an estimate of what was read, in the time that there is.
+
+
+def noise_of(release: Release) -> Noise:
+    """How a review reads counts unless the call says it: draws by their likelihood."""
+    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
+
+
+def review_subject(
+    subject: Subject,
+    known: Knowledge,
+    solving: Solving,
+    limits: Limits,
+    asked: Asked,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    ahead: Callable[[Verdict], object] = lambda verdict: None,
+) -> Review:
+    """The review of what was read; parameters, result and warnings are those of `maxent.review`.
+
+    What settles a verdict without an estimate comes first; ``ahead`` is told of a limit that is broken, where there are
+    so many cells that solving takes a while.
+    """
+    case = known.of_verdict(_case_of(subject))
+    begin, limit = time.monotonic(), solving.time_limit
+    private = bool(case.release.private)
+    if limit is not None and private and progress is not None:
+        progress("placing people in leaves", 0, 1)
+    placed = _placed(case, None if limit is None else limit * (PLACING if private else 1 - LEAST))
+    weaker = private and not placed
+    # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
+    audit = audit_case(case if placed else replace(case, table=None, truth=None), rounding=known.rounding)
+    assert isinstance(audit, Audit)  # of trees
+    found = Review(
+        subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed
+    )
+    if case.sensitive:
+        names = [case.release.target.classes[code] for code in case.sensitive]
+        exposed = exposed_people(audit.summary.get("exposed_classes"), names)
+        found = replace(found, early={"sensitive": {"exposed": exposed}})
+    failed = found.verdict().status == "fail"
+    told = ahead if placed and len(case.cells()) >= MANY else lambda verdict: None
+    if failed:
+        told(found.verdict())
+
+    def before(program: Program, clock: Clock) -> None:
+        nonlocal found
+        found = replace(found, early=_early(case, program, clock, found))
+        if not failed and found.verdict().status == "fail":
+            told(found.verdict())
+
+    judged, left = case, solving
+    if weaker:
+        judged = replace(case, release=without_private_splits(case.release))
+    if limit is not None:
+        left = replace(solving, time_limit=max(limit - (time.monotonic() - begin), limit * LEAST))
+    estimate, why = None, ""
+    try:
+        how: Any = {"interruptible": interruptible, "progress": progress, "before": before}
+        estimate = estimate_case(judged, known, left, **how)
+    except NoAnswerInTime as error:
+        why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
+        warn_unreliable(why)
+    except KeyboardInterrupt:
+        if not interruptible:
+            raise
+        why = INTERRUPTED
+        warn_unreliable(why)
+    if weaker and estimate is not None:
+        warn_unreliable(WITHOUT_PRIVATE)
+    return replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
+
+
+def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[str, Any]:
+    """What limits that are not known to be broken can be judged by before a program is solved, as keys of a row.
+
+    Whose class is proved by the totals of single leaves, whose leaf is pure in truth, and how many people the release
+    itself guesses right, where it predicts by quasi-identifiers alone.
+    """
+    [only] = found.verdict().releases
+    left = {check.limit for check in only.checks if check.status != "fail"}
+    early = dict(found.early)
+    truth, people = case.truth, program.table.individuals
+    if left & {"max_posterior", "max_certain"}:
+        proved = Certainty(program, truth, case.sensitive).early(clock)
+        alone = {key: {**early[key], **proved[key]} for key in ("sensitive",) if key in proved}
+        early |= {**proved, **alone}
+        if truth is not None:
+            early["pure"] = int(program.table.counts[pure_people(program, truth)].sum())
+    if truth is not None and left & {"max_right_guesses", "max_lift"} and program.single and not case.sensitive:
+        guess = predicted_classes(program, np.ones((len(program.cells), 1)))
+        if guess is not None:
+            early["right_guesses"] = float(truth[np.arange(len(truth)), guess].sum() / people)
+        early["base_rate"] = float(truth.sum(axis=0).max() / people)
+    return early
+
+
+def _case_of(subject: Subject) -> Case:
+    """The case of what was read; where its table has other classes than a file, with the way to name these."""
+    try:
+        return subject.tables.case(subject.converted.release)
+    except InvalidInput as error:
+        if subject.converted.format in ("maxent/1", "scikit-learn"):
+            raise
+        advice = " (classes= names those of the model, in its order)"
+        other = [p.field == subject.target and p.expected.startswith("one of ") for p in error.problems]
+        told = [replace(p, expected=p.expected + advice * said) for p, said in zip(error.problems, other, strict=True)]
+        raise InvalidInput(error.source, told) from None
+
+
+MANY = 100_000
+"""Cells of people from which on an estimate takes seconds."""
+
+LEAST = 0.1
+"""The share of the time that an estimate has in any case."""
+
+PLACING = 1 / 3
+"""The share of the time in which people have to be placed in leaves for the estimate to know of private splits."""
+
+
+def _placed(case: Case, seconds: float | None) -> bool:
+    """Whether people can be placed in the leaves of a case in time: private splits let each be in very many."""
+    clock = Clock(seconds)
+    watch = Watch(clock, "nobody was placed yet")
+
+    @uncollected()
+    def place() -> object:
+        return case.cells(watch)
+
+    with suppress(OutOfTime):
+        in_time(clock, place, LAST)
+    return case.placed
+
+
+# The review of a model of several sensitive columns: of each by itself, and of what is inferred of all together.
+#
+# The nodes of such a model state the classes of each column by itself, so every statement is about one of them. Entropy
+# is subadditive: the joint distribution of the largest entropy has the separate posteriors, of each quasi-identifier
+# independent of one another, and its entropy is the sum of theirs. That takes for granted that quasi-identifiers say in
+# which leaves people are: where private attributes do, whoever is in a leaf has classes of that leaf in all columns.
+
+
+def review_several(
+    subjects: Sequence[Subject],
+    known: Knowledge,
+    solving: Solving,
+    limits: Limits,
+    asked: Asked,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+    ahead: Callable[[Verdict], object] = lambda verdict: None,
+) -> SeveralReviews:
+    """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
+    each = solving
+    if solving.time_limit is not None:
+        each = replace(solving, time_limit=solving.time_limit / len(subjects))
+    found = {
+        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead)
+        for subject in subjects
+    }
+    estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}
+    size = prod(len(review.release.target.classes) for review in found.values())
+    joint, left_out = None, ""
+    if size > MOST_CLASSES:
+        left_out = f"they have {size:,} combinations of classes, more than {MOST_CLASSES}"
+    elif not all(estimate.program.single for estimate in estimates.values()):
+        left_out = "private attributes decide who is in which leaf, and leaves link the columns"
+    elif len(estimates) < len(found):
+        left_out = f"there is no estimate of {next(name for name in found if name not in estimates)}"
+    else:
+        joint = _joint(estimates, subjects, solving.top)
+    if joint is not None:
+        beside = target_line(joint, "together")
+        found = {name: replace(review, beside=beside) for name, review in found.items()}
+    return SeveralReviews(found, joint, left_out)
+
+
+def _joint(estimates: Mapping[str, Estimate], subjects: Sequence[Subject], top: int) -> Inference:
+    """What is inferred of all columns together."""
+    first, *others = estimates.values()
+    p: FloatArray = first.probabilities
+    for other in others:
+        assert np.array_equal(other.program.table.codes, first.program.table.codes)  # the same people, read alike
+        p = (p[:, :, None] * other.probabilities[:, None, :]).reshape(len(p), -1)
+    program = first.program
+    targets = [estimate.program.release.target for estimate in estimates.values()]
+    release = replace(program.release, target=product_target("review", targets))
+    program = replace(program, release=release, linear=(), internal=(), likelihood=None)
+    truth = _truth(subjects, program.release, program.table)
+    counts = program.table.counts
+    allowed = min(e.disclosure.possible.max_posterior for e in estimates.values())
+    disclosure = measure(
+        p,
+        counts,
+        truth,
+        top=top,
+        # No combination is more likely than a class that it has.
+        possible=np.maximum(np.full(len(p), allowed), p.max(axis=1)),
+        tolerance=max(e.disclosure.tolerance for e in estimates.values()),
+        right=right_by(p, truth),
+        baseline=baseline_of(p.shape[1], int(counts.sum()), truth=truth),
+    )
+    return Inference(program, p, disclosure)
+
+
+def _truth(subjects: Sequence[Subject], release: Release, table: QITable) -> IntArray:
+    """People of each quasi-identifier and combination of classes, shape (n_qi, n_classes)."""
+    first, *others = subjects
+    source: Any = first.tables.truth
+    assert source is not None
+    if not isinstance(source, (str, PathLike)):
+        for other in others:
+            truth: Any = other.tables.truth
+            source = with_column(source, other.target, truth[other.target])
+    return read_truth(source, release, table, reader=reader_of(first.tables.reading))
+
+
+TIME = options.TIME
+
+
+@overload
+def review(
+    model: Any, X: Any, y: Any = None, *, qi: Sequence[str], target: str | None = None, **options: Any
+) -> Review: ...
+
+
+@overload
+def review(
+    model: Any, X: Any, y: Any = None, *, qi: Sequence[str], target: list[str] | tuple[str, ...], **options: Any
+) -> Review | SeveralReviews: ...
+
+
+@takes_limits(options.Reviewing)
+def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralReviews:
+    """Review a model before it is published: what it would disclose about the people that it was trained on.
+
+    **limits
+        Limits that the verdict is about: ``max_posterior``, ``min_k``, ``max_certain``, ``max_right_guesses``,
+        ``max_lift``.
+
+    Returns
+    -------
+    Review
+        ``.release``, ``.audit``, ``.estimate``, ``.verdict()`` against the limits of the call or others,
+        ``.report(path)``, ``.save(path)`` and ``.to_dict()``.
+    SeveralReviews
+        Of a model with several outputs: ``.reviews`` has one of each by its name, ``.joint`` what is inferred of all
+        together; the rest is alike.
+
+    Warns
+    -----
+    UnreliableResult
+        When the estimate or the audit is not to be relied on.
+
+    Raises
+    ------
+    InvalidInput
+        For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
+    """
+    solving, reading, qi = options.of(Solving, call), call.reading, call.qi
+    wanted = {name: getattr(call, name) for name in ("target", "classes", "features", "qi", "parameters")}
+    numbers = {"bins": call.bins, "values": call.values}
+    if call.progress is not None:
+        call.progress("reading the model", 0, 1)
+    targets = () if call.target is None else named_targets("options", call.target)
+    if len(targets) > 1:
+        subjects = subjects_of(call.model, call.X, call.y, targets, wanted, reading, **numbers)
+    else:
+        wanted["target"] = targets[0] if targets else None
+        subjects = (subject_of(call.model, call.X, call.y, wanted, reading, **numbers),)
+    evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
+    subjects = tuple(each.beside(**evidence).weighed(call.sample_weight, call.X, reading) for each in subjects)
+    subject = subjects[0]
+    known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
+    told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}
+    told |= {"time_limit": call.time_limit, "top": call.top}
+    told |= {"no_marginal": True} if call.no_marginal else {}
+    named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
+    words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
+    early = call.early or (lambda verdict: None)
+    how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early)
+    return review_subject(subject, *how) if len(subjects) == 1 else review_several(subjects, *how)

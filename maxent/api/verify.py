@@ -1,0 +1,349 @@
+"""A record, verified: its files hashed, and its checks computed, again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping
+from math import isclose
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+from maxent.api.case import taken
+from maxent.api.check import check_release, checked_limits
+from maxent.api.estimate import Progress, Solving
+from maxent.models.arguments import is_path
+from maxent.models.errors import ARGUMENT, InvalidInput, invalid
+from maxent.models.files.json_files import as_json_text, read_json_object
+from maxent.models.reading import reading_of
+from maxent.models.tables.frame import shorten
+from maxent.policy.checked import Checked
+from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
+from maxent.policy.record import FORMAT, hashed, record_of, relative, schema, shape_problems
+from maxent.policy.verified import FileState, Verified
+from maxent.results import review as results
+
+TOLERANCE = 1e-5
+"""By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by."""
+
+SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|policy\.left_out")
+"""Fields whose words are those of a version of maxent."""
+
+FOUND = ("checks", "verdict")
+"""Parts of a record that say nothing where the computation ended early."""
+
+NUMBER = r"(\d+\.\d+)"
+"""A number in a sentence that was rounded."""
+
+
+def verify(
+    record: str | PathLike[str], folder: str | PathLike[str] | None = None, *, progress: Progress | None = None
+) -> Verified:
+    """Verify a record of `check`: whether its files are the same, and what it says of them is still true.
+
+    Parameters
+    ----------
+    record : path
+        A record that ``maxent check --record`` wrote.
+    folder : path, optional
+        Where the paths of the record begin; by default its own folder.
+    progress : callable, optional
+        As for `maxent.estimate`.
+
+    Returns
+    -------
+    Verified
+        ``.status``, ``.exit_status``, ``.files``, ``.first``, ``.differences``, ``.unverified``, ``.checked``.
+
+    Warns
+    -----
+    UnreliableResult
+        When the estimate or the audit that is computed again is not to be relied on.
+
+    Raises
+    ------
+    InvalidInput
+        For a file that is no record, or for one with keys that are not as the schema says, each of them.
+    """
+    for name, value in (("record", record), ("folder", folder)):
+        if not is_path(value) and not (name == "folder" and value is None):
+            raise invalid("options", ARGUMENT, name, "a path", shorten(value))
+    source = os.fspath(record)
+    found: dict[str, Any] = read_json_object(source)
+    if found.get("format") != FORMAT:  # whatever else it is, nothing more is to be said of it
+        of = shorten(found["format"]) if "format" in found else "nothing"
+        raise invalid(source, "file", "format", f"{FORMAT!r}, of a record of a check", of)
+    if problems := list(shape_problems(found, schema())):
+        raise InvalidInput(source, problems)
+    base = os.fspath(folder) if folder is not None else os.path.dirname(os.path.abspath(source))
+    if not os.path.isdir(base):
+        raise invalid("options", ARGUMENT, "folder", "a folder", shorten(base))
+    policy, own, untold = _policy(found, base)
+    checked, trouble = None, ""
+    missing = {each["role"] for each in found["inputs"] if not os.path.isfile(os.path.join(base, each["path"]))}
+    if missing <= {"policy"}:
+        try:
+            checked = _again(found, policy, base, own, progress)
+        except InvalidInput as error:
+            trouble = f"it cannot be computed again: {error}"
+    files = tuple(_states(found, base, source, checked, own))
+    differences = _contradictions(found)
+    notes: list[str] = []
+    unverified = [*_unverified(found), *["policy.content"] * own]
+    if checked is not None:
+        now = json.loads(as_json_text(record_of(checked, base)))
+        early = _ended_early(checked) and found["verdict"]["reliable"]
+        if early:
+            trouble = f"it was not computed to the end: {checked.review.trouble}"
+        for place, told in _differences(found, now, early).items():
+            if SENTENCES.match(place) and found["versions"]["maxent"] != now["versions"]["maxent"]:
+                unverified.append(place)
+            else:
+                differences.setdefault(place, told)
+        notes = list(_versions(found["versions"], now["versions"]))
+    trouble = trouble or ("" if "policy" in missing else untold)
+    told_of = [f"inputs: {each.role} {each.path}" for each in files if each.state not in ("same", "missing")]
+    order = list(schema()["properties"])
+    places = sorted([*told_of, *differences], key=lambda place: order.index(re.split("[.:]", place)[0]))
+    return Verified(
+        source,
+        found,
+        files,
+        tuple(differences.values()),
+        tuple(notes),
+        checked,
+        trouble,
+        next(iter(places), ""),
+        tuple(unverified),
+    )
+
+
+def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
+    """The fields of a record that nobody can compute again: texts, times, and what it was made by and with."""
+    yield from ("created", "title", "purpose")
+    for part in ("versions", "decision"):
+        yield from (f"{part}.{name}" for name in record[part])
+    yield "criteria.tool.version"
+    yield from ("call.paths.truth", "call.paths.control")  # nothing tells whether a call had others, or none
+    options = record["call"]["options"]
+    named = isinstance(options.get("policy"), str)  # one that is shipped is compared with what the record says of it
+    yield from ("call.options", *(f"call.options.{name}" for name in options if not (named and name == "policy")))
+
+
+def _states(
+    record: Mapping[str, Any], base: str, source: str, checked: Checked | None, own: bool
+) -> Iterator[FileState]:
+    """The files of a record as they are now, and further ones that are read, but the record itself."""
+    call = [file for role, path in record["call"]["paths"].items() for file in hashed(role, os.path.join(base, path))]
+    read = {(file.role, relative(file.path, base)) for file in [*call, *(checked.inputs if checked else ())]}
+    listed = {(role, relative(source, base)) for role in record["call"]["paths"]}
+    for each in record["inputs"]:
+        path = os.path.join(base, each["path"])
+        now = list(hashed(each["role"], path)) if os.path.isfile(path) else []
+        key = (each["role"], each["path"])
+        known = key in read or (each["role"] == "policy" and (own or checked is None))
+        if not now:
+            state = "missing"
+        elif not known or key in listed:
+            state = "unread"
+        else:
+            state = "same" if (now[0].sha256, now[0].size) == (each["sha256"], each["bytes"]) else "changed"
+        listed.add(key)
+        yield FileState(*key, state)
+    yield from (FileState(role, name, "new") for role, name in sorted(read - listed))
+
+
+def _policy(record: Mapping[str, Any], base: str) -> tuple[Policy, bool, str]:
+    """The policy that a record names, with the limits of the call, whether it is its own copy, and why if so."""
+    from maxent import __version__
+
+    stated, call = record["policy"], record["call"]
+    shipped = presets()
+    for each in stated["files"]:
+        text = shipped.get(each["name"])
+        other = text is not None and hashlib.sha256(text.encode()).hexdigest() != each["sha256"]
+        if other and record["versions"]["maxent"] != __version__:
+            told = f"the policy {each['name']} is that of another version of maxent, which is not installed"
+            return _own(record, base), True, f"{told}: policy.content cannot be compared with it"
+    try:
+        given = call["options"].get("policy")
+        if "policy" in call["paths"]:
+            given = os.path.join(base, call["paths"]["policy"])
+        elif isinstance(given, Mapping) and isinstance(below := given.get("extends"), str) and below not in shipped:
+            given = {**given, "extends": os.path.join(base, below)}
+        elif isinstance(given, str) and given not in shipped:
+            raise invalid("file", "call.options", "policy", f"one of {', '.join(shipped)}", shorten(given))
+        return read_policy(given).with_limits(checked_limits(call["options"].get("limits", {}))), False, ""
+    except InvalidInput as error:
+        return _own(record, base), True, f"the policy cannot be read again: {error}"
+
+
+def _own(record: Mapping[str, Any], base: str) -> Policy:
+    """The copy of its policy that a record has."""
+    stated, path = record["policy"], record["call"]["paths"].get("policy", ".")
+    files = tuple(PolicyFile(each["name"], each["sha256"]) for each in stated["files"])
+    return Policy(stated["content"], files, tuple(stated["left_out"]), os.path.dirname(os.path.join(base, path)))
+
+
+def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
+    """What a record says of itself that does not agree: the field, and a sentence."""
+    criteria, policy = record["criteria"], record["policy"]
+    own = _own(record, "")
+    off = [{"id": row["id"], "reason": row["off"]} for row in record["checks"] if row["off"]]
+    files = {each["sha256"] for each in record["inputs"] if each["role"] == "policy"}
+    ids = [row["id"] for row in record["checks"]]
+    listed = [(each["role"], each["path"]) for each in record["inputs"]]
+    found = {
+        "policy.sha256": (
+            own.sha256 != policy["sha256"],
+            "the policy in the record does not have the hash that the record states",
+        ),
+        "criteria.thresholds": (
+            dict(own.limits) != criteria["thresholds"],
+            "criteria.thresholds and policy.content of the record state different limits",
+        ),
+        "output.files": (
+            [each for each in record["inputs"] if each["role"] == "release"] != record["output"]["files"],
+            "output.files and the release in inputs of the record differ",
+        ),
+        "policy.files": (
+            not {each["sha256"] for each in policy["files"]} >= files,
+            "policy.files lacks a file of a policy that inputs of the record lists",
+        ),
+        "overrides": (off != record["overrides"], "overrides of the record and the checks that are off differ"),
+        "checks": (len(set(ids)) < len(ids), "a check stands in the record twice"),
+        "inputs": (len(set(listed)) < len(listed), "a file stands in the inputs of the record twice"),
+        "criteria.tool.version": (
+            criteria["tool"]["version"] != record["versions"]["maxent"],
+            "criteria.tool.version and versions.maxent of the record differ",
+        ),
+        "criteria.tool.configuration_sha256": (
+            criteria["tool"]["configuration_sha256"] != policy["sha256"],
+            "criteria.tool.configuration_sha256 and policy.sha256 of the record differ",
+        ),
+    }
+    return {place: told for place, (wrong, told) in found.items() if wrong}
+
+
+def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, progress: Progress | None) -> Checked:
+    """The check of a record, computed again."""
+    paths = {role: os.path.join(base, path) for role, path in record["call"]["paths"].items()}
+    options = record["call"]["options"]
+    if own:
+        read_policy({key: value for key, value in policy.content.items() if key != "extends"})  # which has the errors
+    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "limits")
+    loose = ("facts", "marginal") if own or isinstance(options.get("policy"), Mapping) else ()  # of no file's folder
+    said = {
+        **{name: options.get(name) for name in names},
+        **{name: paths.get(name) for name in ("truth", "control", *loose)},
+        **{"qi": paths["table"], "title": record["title"], "purpose": record["purpose"]},
+        "policy": paths.get("policy", options.get("policy")),
+    }
+    solving = taken(Solving, options)
+    words = results.Asked("maxent.verify(record)")
+    release = Path(paths["release"])
+    return check_release(
+        release, policy, said, solving, reading_of(options.get("reading", {})), words, progress=progress
+    )
+
+
+def _ended_early(checked: Checked) -> bool:
+    """Whether an answer lacks time, on a slower machine perhaps, so that its findings say nothing of a record."""
+    estimate = checked.review.estimate
+    return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")
+
+
+def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool) -> dict[str, str]:
+    """Fields that are others now than in the record, with sentences; without findings where it ended early."""
+    exact = record["versions"] == now["versions"]
+    found: dict[str, str] = {}
+    for part in record:
+        if part in ("created", "title", "purpose", "decision", "versions", "inputs") or (early and part in FOUND):
+            continue
+        if part == "checks":
+            found |= dict(_findings(record[part], now[part], exact))
+        else:
+            found |= dict(_unlike(part, record[part], now[part], exact))
+    for place in ("criteria.tool.version", *(place for place in found if place.startswith("output.files"))):
+        found.pop(place, None)  # compared elsewhere
+    if "verdict.status" in found or "verdict.exit" in found:
+        old, new = record["verdict"], now["verdict"]
+        place = "verdict.status" if "verdict.status" in found else "verdict.exit"
+        found.pop("verdict.exit", None)
+        found[place] = (
+            f"the verdict is {old['status']} (exit status {old['exit']}) in the record, now {new['status']} "
+            f"({new['exit']})"
+        )
+    return found
+
+
+def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]:
+    """Checks that are others now: the first key of each that differs, and its sentences."""
+    was, now = ({row["id"]: row for row in rows} for rows in (before, after))
+    for id_ in dict.fromkeys([*was, *now]):
+        old, new, place = was.get(id_), now.get(id_), f"checks.{id_}"
+        if old is None or new is None:
+            yield place, f"{id_} is {'not in the record' if old is None else 'in the record, but not in its policy'}"
+            continue
+        judged = [key for key in ("limit", "status", "off") if not _same(old[key], new[key])]
+        if judged:
+            yield f"{place}.{judged[0]}", f"{id_}: {_told(old)} in the record, now {_told(new)}"
+        elif not _alike(old["found"], new["found"]):
+            yield f"{place}.found", f"{id_}: {old['found']} in the record, now {new['found']}"
+        for key in ("key", "title", "said"):
+            if not _same(old[key], new[key]) and not (key == "said" and _reads_alike(old[key], new[key], exact)):
+                yield f"{place}.{key}", f"{id_}: {key} {old[key]!r} in the record, now {new[key]!r}"
+    if list(was) != list(now) and set(was) == set(now):
+        yield "checks", "the checks of the record stand in another order"
+
+
+def _unlike(place: str, old: Any, new: Any, exact: bool) -> Iterator[tuple[str, str]]:
+    """The leaves of two documents that are not the same."""
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in dict.fromkeys([*old, *new]):
+            yield from _unlike(f"{place}.{key}", old.get(key), new.get(key), exact)
+    elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
+        for i, (one, other) in enumerate(zip(old, new, strict=True), 1):
+            yield from _unlike(f"{place}.{i}", one, other, exact)
+    elif not _same(old, new) and not (SENTENCES.match(place) and _reads_alike(old, new, exact)):
+        yield place, f"{place}: {json.dumps(old)} in the record, now {json.dumps(new)}"
+
+
+def _told(row: Mapping[str, Any]) -> str:
+    off = f", off ({row['off']})" if row["off"] else ""
+    return f"{row['status']} ({row['found']}, limit {json.dumps(row['limit'])}{off})"
+
+
+def _same(old: Any, new: Any) -> bool:
+    """Whether two values are the same; 1 is 1.0, and not true."""
+    return isinstance(old, bool) == isinstance(new, bool) and bool(old == new)
+
+
+def _alike(old: Any, new: Any) -> bool:
+    """Whether two figures are the same, but for the error of computing them; counts have none."""
+    numbers = [isinstance(each, (int, float)) and not isinstance(each, bool) for each in (old, new)]
+    if all(numbers) and float in (type(old), type(new)):
+        return isclose(old, new, rel_tol=TOLERANCE, abs_tol=TOLERANCE)
+    return _same(old, new)
+
+
+def _reads_alike(old: Any, new: Any, exact: bool) -> bool:
+    """Whether two sentences are the same, but for the last digit of a number where other libraries computed it."""
+    if exact or not (isinstance(old, str) and isinstance(new, str)):
+        return False
+    before, after = re.split(NUMBER, old), re.split(NUMBER, new)
+    pairs = list(zip(before, after, strict=False))
+    return len(before) == len(after) and all(
+        one == other or (i % 2 == 1 and abs(float(one) - float(other)) <= 1.5 * 10.0 ** -len(one.partition(".")[2]))
+        for i, (one, other) in enumerate(pairs)
+    )
+
+
+def _versions(before: Mapping[str, str], now: Mapping[str, str]) -> Iterator[str]:
+    """Versions that are others now."""
+    for name in dict.fromkeys([*before, *now]):
+        if before.get(name) != now.get(name):
+            yield f"{name} was {before.get(name, 'not used')}, and is {now.get(name, 'not used')}"

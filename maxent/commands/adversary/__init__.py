@@ -1,1 +1,0 @@
-"""Commands: what an adversary infers from a release, and from what."""

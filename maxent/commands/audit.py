@@ -1,0 +1,107 @@
+"""``maxent audit``: the structural attacks on a release."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from maxent.api.options import Auditing
+from maxent.command_line import options as opt
+from maxent.command_line import options as parts
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files, stated
+from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.release_files import FilesPerhapsOfPeople, named, split_files
+from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.output import GROUPS
+from maxent.results.solved import NOT_ABOUT_THEM
+
+EXAMPLES = (
+    "maxent audit tree.json",
+    "maxent audit tree.json qi.csv --background 2 -o people.csv",
+)
+"""Calls that its help ends with."""
+
+
+@reads_files(without=["report", "title", "purpose"], options=stated(Auditing), asked=asked, work=parts.work)
+def command(
+    qi: FilesPerhapsOfPeople,
+    options: Any = None,
+    as_table: Annotated[
+        str | None,
+        panels.written(
+            GROUPS,
+            help="Write the release as an anonymised table, a row per leaf, by suffix: .csv, .parquet or .json.",
+        ),
+    ] = None,
+    reading: Any = None,
+    work: Any = None,
+    as_json: opt.Json = False,
+    output: parts.OutputOfPeople = None,
+    csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
+) -> Job:
+    """Find the people whom single leaves of a release expose.
+
+    QI links people to leaves. --facts, --control and --count need it, and --risk for trees that split numbers. Of the
+    limits, the attacks alone judge --min-k; of the others they can only tell which are not kept: estimate judges these.
+    --memory, --jobs, --dask and -o FOLDER/ take people in parts.
+    """
+    options["reading"] = reading
+    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal, work)
+
+
+def _run(
+    files: list[str],
+    options: dict[str, Any],
+    as_json: bool,
+    outputs: dict[str, str | None],
+    asked: Asked,
+    csv_literal: bool,
+    work: parts.Work,
+) -> int:
+    trees, tables = split_files(files, needed=False)
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
+    from maxent.results.text.terminal import print_json, print_lines
+
+    inputs, written = [*files, options["facts"], options["control"]], outputs["-o"]
+    in_parts = work.in_parts(written)
+    if in_parts:
+        outputs = {**outputs, "-o": None}
+    check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
+    limits = asked.limits()
+    from maxent.results.audit import Audit
+    from maxent.results.text.audit import print_audit
+
+    if in_parts:
+        work.where(written, inputs)
+        from maxent.api.out_of_core.audit import audit_in_parts
+
+        people: Any = tables or None  # which is refused, in its own words
+        with progress() as told:
+            found = audit_in_parts(trees, people, written, **options, **work.options, progress=told)
+    else:
+        from maxent.api.audit import audit_release
+
+        found = audit_release(trees, tables or None, **options)
+    tell_noticed(found.noticed)
+    if isinstance(found, Audit):
+        verdict = found.judged(limits, named(trees))
+    else:
+        alone = {} if options["sensitive"] is None else {"sensitive": {"exposed": None}}
+        verdict = found.judged(limits, named(trees), **alone)
+    if outputs["-o"] is not None:
+        found.save(outputs["-o"], csv_literal=csv_literal)
+    if outputs["--as-table"] is not None:
+        found.save_table(outputs["--as-table"], csv_literal=csv_literal)
+    if as_json:
+        print_json({**found.summary, **verdict.summary})
+    else:
+        print_audit(found)
+        print_lines(verdict.lines())
+    status = asked.status(verdict)
+    if found.reliable:
+        return status
+    tell(NOT_ABOUT_THEM)
+    return UNRELIABLE

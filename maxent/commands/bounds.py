@@ -1,0 +1,99 @@
+"""``maxent bounds``: what is proved of each person."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+from maxent.api.options import Bounding
+from maxent.command_line import options as opt
+from maxent.command_line import options as parts
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files, stated
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
+from maxent.command_line.release_files import Files, split_files
+from maxent.models.files.output import WITNESSES
+from maxent.results.solved import not_reliable
+
+EXAMPLES = (
+    "maxent bounds tree.json qi.csv",
+    "maxent bounds tree.json qi.csv --time-limit 60 --worlds --witness people.csv -o bounds.csv",
+)
+"""Calls that its help ends with."""
+
+
+Witness = Annotated[
+    str | None,
+    panels.written(WITNESSES, names=("--witness",), help="Write two tables of people that agree with everything."),
+]
+
+
+@reads_files(options=stated(Bounding), work=parts.work)
+def command(
+    qi: Files,
+    level: opt.Level = None,
+    options: Any = None,
+    reading: Any = None,
+    witness: Witness = None,
+    work: Any = None,
+    as_json: opt.Json = False,
+    output: parts.OutputOfBounds = None,
+    csv_literal: opt.CsvLiteral = False,
+) -> Job:
+    """Prove bounds on P(class | quasi-identifier) over all data consistent with a release.
+
+    With --level closed, --memory, --jobs, --dask and -o FOLDER/ take people in parts.
+    """
+    options |= {"level": (level or opt.LevelName.auto).value, "reading": reading}
+    return partial(_run, qi, options, witness, as_json, output, csv_literal, work)
+
+
+def _run(
+    files: list[str],
+    options: dict[str, Any],
+    witness: str | None,
+    as_json: bool,
+    output: str | None,
+    csv_literal: bool,
+    work: parts.Work,
+) -> int:
+    trees, tables = split_files(files)
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
+    from maxent.results.text.bounds import print_bounds
+    from maxent.results.text.terminal import print_json
+
+    inputs, in_parts = [*files, *opt.inputs(options)], work.in_parts(output)
+    check_outputs({"-o": (None if in_parts else output, POSTERIOR), "--witness": (witness, POSTERIOR)}, inputs)
+    options["witness"] = witness is not None
+    if in_parts:
+        work.where(output, inputs)
+        from maxent.api.out_of_core.bounds import bounds_in_parts
+
+        with progress() as told:
+            found = bounds_in_parts(trees, tables, output, **options, **work.options, progress=told)
+    else:
+        from maxent.api.bounds import bounds
+        from maxent.solvers.control import hearing
+
+        with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
+            found = bounds(trees, tables, **options, interruptible=True)
+    with finishing(found.status):
+        tell_noticed(found.noticed)
+        if output is not None and not in_parts:
+            found.save(output, csv_literal=csv_literal)
+        if witness is not None and found.witness is not None:
+            from maxent.results.bounds import save_witness
+
+            save_witness(found.program, found.witness, witness, csv_literal=csv_literal)
+        if as_json:
+            print_json(found.summary)
+        else:
+            print_bounds(found)
+    if found.reliable:
+        if found.unwitnessed is None:
+            return DONE
+        tell(found.unwitnessed)
+        return UNRELIABLE
+    tell(not_reliable(found.status))
+    return UNRELIABLE

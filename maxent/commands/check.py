@@ -1,0 +1,184 @@
+"""``maxent check``: a release against a written policy, with a record."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.api.options import TIME, Checking
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.options import completed_policy, reads_files, stated
+from maxent.command_line.parsing import split_names
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
+from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.output import CHECKS, RECORD
+
+EXAMPLES = (
+    "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
+    "maxent check --explain MX101",
+)
+"""Calls that its help ends with."""
+
+
+def completed_check(incomplete: str) -> list[str]:
+    """Checks that a shell offers."""
+    from maxent.policy.checks.registry import CHECKS
+
+    return list(CHECKS)
+
+
+@reads_files(options=stated(Checking, time_limit=None), asked=asked)
+def command(
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="RELEASE", help="The release: a maxent/1 file, or a model of another tool (docs/models.md)."
+        ),
+    ] = None,
+    qi: Annotated[
+        str | None,
+        typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet."),
+    ] = None,
+    policy: Annotated[
+        str | None,
+        panels.limit(
+            metavar="POLICY",
+            help="The policy: a .toml file, a .yaml file of ACRO, or satre, uk-llc or ehds (docs/policies.md).",
+            autocompletion=completed_policy,
+        ),
+    ] = None,
+    options: Any = None,
+    reading: Any = None,
+    record: Annotated[
+        str | None,
+        panels.written(RECORD, help="Write a record that others can verify: one .json file (docs/policies.md)."),
+    ] = None,
+    listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
+    explain: Annotated[
+        str | None,
+        panels.output(
+            metavar="ID", help="Explain a check, such as MX101, and nothing else.", autocompletion=completed_check
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+    output: Annotated[str | None, opt.result(CHECKS)] = None,
+    csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
+) -> Job:
+    """Check a release against a written policy: a finding for each of its checks, a verdict, and a record.
+
+    Exit status: 0 within all limits, 3 beyond one, 4 where one cannot be told. Without --time-limit, compiling and
+    solving take at most 120 seconds.
+    """
+    if listed or explain is not None:
+        return partial(_tell_checks, explain, as_json)
+    sensitive = options["sensitive"]
+    options |= {
+        "sensitive": split_names("sensitive", [sensitive]) if sensitive else None,
+        "time_limit": options["time_limit"] or TIME,
+        "title": asked.title or "",
+        "purpose": asked.purpose or "",
+        "no_marginal": asked.no_marginal,
+        "reading": reading,
+    }
+    written = {"record": record, "output": output, "csv_literal": csv_literal}
+    return partial(_run, release, qi, policy, options, as_json, written, asked)
+
+
+def _run(
+    release: str | None,
+    qi: str | None,
+    policy: str | None,
+    said: dict[str, Any],
+    as_json: bool,
+    written: dict[str, Any],
+    asked: Asked,
+) -> int:
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+    if release is None or qi is None:
+        lacking = [name for name, value in (("RELEASE", release), ("QI", qi)) if value is None]
+        raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
+    from maxent.models.files.input_files import is_standard_input
+
+    named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
+    if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
+        expected = "files alone, as it has their hashes"
+        raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
+    from maxent.disclosure.limits import WORDS, Limits
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR, REPORT
+    from maxent.policy.policy import read_policy
+
+    stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
+    chosen = read_policy(policy).with_limits(stated)
+    own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
+    read = [release, qi, said["truth"], said["control"], *own]
+    from maxent.api.case import taken
+    from maxent.api.check import check, read_by, recorded_options
+    from maxent.api.estimate import Solving
+    from maxent.commands.convert import read_parameters
+    from maxent.policy.record import stands
+    from maxent.results import review as results
+    from maxent.results.text.terminal import print_json, print_lines
+
+    said["parameters"] = read_parameters(said["parameters"] or []) or None
+    arguments = {**said, "qi": qi, "policy": policy, "limits": stated}
+    _, inputs = read_by(release, chosen, arguments)
+    record = written["record"]
+    recorded = recorded_options(arguments, taken(Solving, said), said["reading"])
+    if record is not None and stands(record, chosen, inputs, recorded):
+        tell(f"{record} is left as it is: it has a decision, and is of the same files, policy and version")
+        record = None
+    files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
+    check_outputs(files, read)
+    if chosen.never_passes:
+        tell(chosen.never_passes)
+    with progress() as told:
+        found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
+    asked_by = results.Asked(["check", release, qi], {"policy": policy})
+    found = replace(found, review=replace(found.review, asked=asked_by))
+    tell_noticed(found.review.noticed)
+    if written["output"] is not None:
+        found.save(written["output"], csv_literal=written["csv_literal"])
+    if record is not None:
+        found.record(record)
+    if asked.report is not None:
+        found.report(asked.report, **asked.texts)
+    if as_json:  # after all files: where one cannot be written, the object on standard output says that
+        print_json(found.summary)
+    else:
+        print_lines([found.title, *found.lines])
+    if found.exit_status == UNRELIABLE:
+        tell(found.review.trouble)
+    elif found.exit_status != DONE:
+        tell(f"checked against {found.policy.name or 'the policy'}: {WORDS[found.status]}")
+    return found.exit_status
+
+
+def _tell_checks(explain: str | None, as_json: bool) -> int:
+    """Print all checks, or one of them with everything that is known of it."""
+    from maxent.policy.checks.page import explained, listed_checks
+    from maxent.policy.checks.registry import CHECKS
+    from maxent.results.text.terminal import print_json, print_lines, print_table
+
+    if explain is not None:
+        from maxent.models.arguments import close_to
+        from maxent.models.errors import ARGUMENT, invalid
+
+        if explain not in CHECKS:
+            expected = "the id of a check (maxent check --list)"
+            raise invalid("options", ARGUMENT, "explain", expected, f"{explain!r}{close_to(explain, CHECKS)}")
+        if as_json:
+            print_json(explained(CHECKS[explain]))
+        else:
+            print_lines(f"{name}: {text}" for name, text in explained(CHECKS[explain]).items())
+    elif as_json:
+        print_json({"checks": [explained(check) for check in CHECKS.values()]})
+    else:
+        print_table(("id", "key", "what is limited"), listed_checks(), (False, False, False))
+    return DONE

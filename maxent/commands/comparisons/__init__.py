@@ -1,1 +1,0 @@
-"""Commands: releases, studies and solver back ends side by side."""

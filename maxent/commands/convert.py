@@ -1,0 +1,114 @@
+"""``maxent convert``: a model that another tool wrote, as a release."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files
+from maxent.command_line.parsing import split_names
+from maxent.command_line.progress import DONE, Job
+from maxent.models.files.output import RELEASE
+
+EXAMPLES = (
+    "maxent convert model.txt --target Salary -o tree.json",
+    "maxent convert model.txt --train truth.csv --target Salary --qi Education,Country,Gender -o tree.json",
+)
+"""Calls that its help ends with."""
+
+
+@reads_files()
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="The model, a file or a folder that a tool wrote (docs/models.md)."),
+    ],
+    output: Annotated[
+        str,
+        panels.written(RELEASE, names=opt.OUTPUT, help="Write the result: the release, a .json file."),
+    ],
+    target: Annotated[
+        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that MODEL names.")
+    ] = None,
+    classes: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
+    ] = None,
+    features: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
+    ] = None,
+    qi: Annotated[
+        list[str] | None,
+        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; default: all attributes."),
+    ] = None,
+    train: Annotated[
+        str | None, panels.read(metavar="FILE", help="Training table: domains of attributes that MODEL does not have.")
+    ] = None,
+    bins: Annotated[
+        str | None, panels.read(metavar="0,20,50", help="Edges of intervals of the target of a regression.")
+    ] = None,
+    values: Annotated[
+        str | None, panels.read(metavar="0,1,2", help="Every number that the target of a regression can be.")
+    ] = None,
+    parameters: Annotated[
+        list[str] | None,
+        panels.read(
+            "--param",
+            metavar="NAME=VALUE",
+            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
+        ),
+    ] = None,
+    reading: Any = None,
+    as_json: opt.Json = False,
+) -> Job:
+    """Write a model of another tool as a release, and list what is kept and what is lost."""
+    said = {
+        "target": target,
+        "classes": split_names("classes", classes) if classes else None,
+        "features": split_names("features", features) if features else None,
+        "qi": split_names("qi", qi) if qi else None,
+        "train": train,
+    }
+    numeric = [f"{name}={text}" for name, text in (("bins", bins), ("values", values)) if text is not None]
+    return partial(_run, model, output, said, [*(parameters or []), *numeric], reading, as_json)
+
+
+def _run(model: str, output: str, said: dict[str, Any], given: list[str], reading: Any, as_json: bool) -> int:
+    from maxent.models.files.output import check_outputs
+
+    check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
+    from maxent.api.convert import converted, wanted_of
+    from maxent.results.text.review import print_conversion
+    from maxent.results.text.terminal import print_json
+
+    found = converted(model, wanted_of(**said, parameters=read_parameters(given)), reading)
+    found.release.save(output)
+    if as_json:
+        print_json(found.summary)
+    else:
+        print_conversion(found, output)
+    return DONE
+
+
+def read_parameters(given: list[str]) -> dict[str, str]:
+    """What ``--param`` says, by name.
+
+    Raises
+    ------
+    InvalidInput
+        For a text that is not NAME=VALUE.
+    """
+    from maxent.models.errors import ARGUMENT, invalid
+
+    parameters = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name:
+            raise invalid("options", ARGUMENT, "parameters", "NAME=VALUE", repr(text))
+        parameters[name] = value
+    return parameters

@@ -1,1 +1,0 @@
-"""Commands: decisions about a release."""

@@ -1,0 +1,212 @@
+"""``maxent estimate``: what an adversary infers about each person."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from enum import StrEnum
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+from maxent.api.options import Estimating
+from maxent.command_line import options as opt
+from maxent.command_line import options as parts
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files, stated
+from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
+from maxent.command_line.release_files import Files, named, split_files
+from maxent.command_line.verdict import Asked, ReportFile, asked
+from maxent.results.solved import not_reliable
+
+if TYPE_CHECKING:
+    from maxent.disclosure.limits import Limits, Mend, Verdict
+    from maxent.results.estimate import Estimate
+    from maxent.solvers.control import Clock
+
+EXAMPLES = (
+    "maxent estimate tree.json qi.csv",
+    "maxent estimate tree.json qi.csv --truth truth.csv --max-certain 0 --report report.html",
+)
+"""Calls that its help ends with."""
+
+
+class EstimatePlot(StrEnum):
+    """Choices of ``estimate --plot``."""
+
+    leaves = "leaves"
+    posterior = "posterior"
+    divergence = "divergence"
+
+
+@reads_files(options=stated(Estimating), asked=asked)
+def command(
+    qi: Files,
+    options: Any = None,
+    memory: parts.Memory = None,
+    bounds: Annotated[
+        bool,
+        panels.solved(
+            "--bounds", help="Proof of what is certain over all data consistent with the release (docs/bounds.md)."
+        ),
+    ] = False,
+    level: opt.Level = None,
+    reading: Any = None,
+    as_json: opt.Json = False,
+    output: parts.OutputInParts = None,
+    csv_literal: opt.CsvLiteral = False,
+    plot: Annotated[
+        EstimatePlot | None, panels.output(help="Plot that -o draws; default: leaves. divergence needs --truth.")
+    ] = None,
+    asked: Any = None,
+) -> Job:
+    """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
+    options |= {"no_marginal": asked.no_marginal, "reading": reading}
+    if memory is not None or parts.is_folder(output):
+        refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
+        return partial(_in_parts, qi, options, as_json, output, memory, asked, refused)
+    options["bounds"] = _level(bounds, level)
+    return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
+
+
+def _run(
+    files: list[str],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    plot: str | None,
+    asked: Asked,
+    csv_literal: bool,
+) -> int:
+    trees, tables = split_files(files)
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
+
+    outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
+    check_outputs(outputs, [*files, *opt.inputs(options)])
+    limits = asked.limits()
+    kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
+    from maxent.disclosure.limits import judge_informed
+    from maxent.results.text.estimate import print_estimate
+    from maxent.results.text.terminal import print_json, print_lines
+
+    report = ReportFile(asked, ["estimate", *files], options)
+    read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
+    report.begin([*read, *opt.named_inputs(options)])
+    from maxent.api.estimate import estimate
+    from maxent.solvers.control import hearing
+
+    with progress() as told, hearing(tell_ahead):
+        result = estimate(trees, tables, **options, progress=told, interruptible=True)
+    with finishing(result.outcome.status) as clock:
+        row = _row(result, trees, attacked=limits.stated or asked.report is not None)
+        tell_noticed(result.noticed)
+        verdict = judge_informed(limits, [row], [result.judged_row]).mended([_unless_interrupted(result.mended, clock)])
+        if report.each is not None:
+            report.each(result, row)
+        if kind is not None and output is not None:
+            from maxent.plotting.estimates import save_estimate_plot
+
+            save_estimate_plot(result, output, kind)
+        elif output is not None:
+            result.save(output, csv_literal=csv_literal)
+        report.write(verdict)
+        if as_json:  # after all files: where one cannot be written, the object on standard output says that
+            print_json({**result.summary, **verdict.summary})
+        else:
+            print_estimate(result)
+            print_lines(verdict.lines())
+    return _status(result, verdict, asked)
+
+
+def _in_parts(
+    files: list[str],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    memory: str | None,
+    asked: Asked,
+    refused: Mapping[str, Any],
+) -> int:
+    """Estimate leaf by leaf, posteriors in files; options that are ``refused`` have to be left out."""
+    trees, tables = split_files(files)
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+    expected = "none with memory= or -o FOLDER/, where people are in parts"
+    if problems := [Problem(ARGUMENT, name, expected, str(value)) for name, value in refused.items() if value]:
+        raise InvalidInput("options", problems)
+    parts.where(output, memory, [*files, *opt.inputs(options)])
+    from maxent.api.out_of_core.estimate import estimate_in_parts
+    from maxent.api.out_of_core.result import EstimateInParts
+    from maxent.disclosure.limits import judge_informed
+    from maxent.results.text.estimate import print_estimate
+    from maxent.results.text.terminal import print_json, print_lines
+    from maxent.solvers.control import hearing
+
+    limits = asked.limits()
+    with progress() as told, hearing(tell):
+        result = estimate_in_parts(trees, tables, output, memory=memory, **options, progress=told)
+    tell_noticed(result.noticed)
+    row = _row(result, trees, attacked=limits.stated)
+    verdict = judge_informed(limits, [row], [result.judged_row]).mended([result.mended])
+    if as_json:
+        print_json({**result.summary, **verdict.summary})
+    else:
+        if isinstance(result, EstimateInParts):
+            print_lines(result.lines())
+        else:
+            print_estimate(result)
+        print_lines(verdict.lines())
+    return _status(result, verdict, asked)
+
+
+def _row(result: Estimate, trees: list[str], *, attacked: bool) -> dict[str, Any]:
+    """The row of an estimate for limits and the report, with what attacks find where that is asked for."""
+    from maxent.results.solved import described, estimate_numbers
+
+    release = {"release": named(trees), "defense": described(result.program.release)}
+    return {**release, **(result.numbers if attacked else estimate_numbers(result)), **release}
+
+
+def _status(result: Estimate, verdict: Verdict, asked: Asked) -> int:
+    """The exit status of an estimate and its verdict."""
+    status = asked.status(verdict)
+    if result.reliable:
+        return status
+    tell(not_reliable(result.outcome.status))
+    return UNRELIABLE
+
+
+def _unless_interrupted(search: Callable[[Limits], Mend] | None, clock: Clock) -> Callable[[Limits], Mend] | None:
+    """The search for what would pass, which ends when somebody does not wait for it."""
+    if search is None:
+        return None
+    from maxent.disclosure.limits import Mend
+    from maxent.solvers.control import in_time
+
+    return lambda limits: in_time(clock, lambda: search(limits)) or Mend("the search for a subtree was interrupted")
+
+
+def _level(bounds: bool, level: opt.LevelName | None) -> str | None:
+    """The last level of proof, None for no proof; one without a proof is refused."""
+    if level is not None and not bounds:
+        from maxent.models.errors import ARGUMENT, invalid
+
+        raise invalid("options", ARGUMENT, "level", "none without bounds=, which it is about", level.value)
+    return (level or opt.LevelName.auto).value if bounds else None
+
+
+def tell_ahead(text: str) -> None:
+    """Say early that solving takes long, and what ends it sooner."""
+    tell(f"note: {text}; --time-limit SECONDS gives the best answer by then")
+
+
+def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | None:
+    """The plot that is asked for, None for none; one that cannot be drawn is refused."""
+    if plot is None and output is None:
+        return None
+    from maxent.plotting.estimates import KINDS, check_estimate_plot
+    from maxent.plotting.figures import chosen_plot
+
+    kind = chosen_plot(plot, output, KINDS[0])
+    if kind is not None:
+        check_estimate_plot(kind, truth=truth)
+    return kind

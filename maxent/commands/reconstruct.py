@@ -1,0 +1,86 @@
+"""``maxent reconstruct``: a whole table of the people behind a release."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Annotated, Any
+
+import typer
+
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files
+from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
+from maxent.models.files.output import PROVED, TABLE
+
+EXAMPLES = (
+    "maxent reconstruct tree.json qi.csv --time-limit 20 -o table.csv --proved proved.csv",
+    "maxent reconstruct tree.json --time-limit 20",
+)
+"""Calls that its help ends with."""
+
+Known = Annotated[
+    str | None,
+    typer.Argument(
+        metavar="[QI]", help="Table of what is known: a row for each person, and any of the public attributes."
+    ),
+]
+People = Annotated[
+    int | None, panels.known(metavar="N", help="Number of individuals; default: what the release states.")
+]
+Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: where a near table is looked for.")]
+Proved = Annotated[
+    str | None,
+    panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
+]
+
+
+@reads_files()
+def command(
+    tree: opt.Tree,
+    qi: Known = None,
+    people: People = None,
+    time_limit: opt.TimeLimit = None,
+    seed: Seed = 0,
+    reading: Any = None,
+    proved: Proved = None,
+    as_json: opt.Json = False,
+    output: Annotated[str | None, opt.result(TABLE)] = None,
+    csv_literal: opt.CsvLiteral = False,
+) -> Job:
+    """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""
+    options = {"people": people, "time_limit": time_limit, "seed": seed, "reading": reading}
+    return partial(_run, tree, qi, options, proved, as_json, output, csv_literal)
+
+
+def _run(
+    tree: str,
+    qi: str | None,
+    options: dict[str, Any],
+    proved: str | None,
+    as_json: bool,
+    output: str | None,
+    csv_literal: bool,
+) -> int:
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
+
+    check_outputs({"-o": (output, POSTERIOR), "--proved": (proved, POSTERIOR)}, [tree, qi])
+    from maxent.api.reconstruct import reconstruct
+    from maxent.results.reconstruction import STATUS, print_reconstruction
+    from maxent.results.text.terminal import print_json
+
+    found = reconstruct(tree, qi, **options)
+    tell_noticed(found.noticed)
+    if output is not None:
+        found.save(output, csv_literal=csv_literal)
+    if proved is not None:
+        found.save_proved(proved, csv_literal=csv_literal)
+    if as_json:
+        print_json(found.summary)
+    else:
+        print_reconstruction(found)
+    if found.reliable:
+        return DONE
+    tell(f"not to be relied on: {STATUS[found.status]} (status {found.status})")
+    return UNRELIABLE

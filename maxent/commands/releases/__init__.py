@@ -1,1 +1,0 @@
-"""Commands: releases made, read and used."""

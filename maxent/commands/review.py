@@ -1,0 +1,143 @@
+"""``maxent review``: a model before its publication, from its file and its training table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from maxent.api.options import TIME, Reviewing
+from maxent.command_line import options as opt
+from maxent.command_line import panels
+from maxent.command_line.options import reads_files, stated
+from maxent.command_line.parsing import one_or_several, split_names
+from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
+from maxent.command_line.verdict import Asked, asked
+from maxent.models.files.output import REVIEW
+
+if TYPE_CHECKING:
+    from maxent.disclosure.limits import Verdict
+
+EXAMPLES = (
+    "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
+    "maxent review model.txt truth.csv --target Salary --qi Education --max-certain 0 --min-k 10 --report report.html",
+)
+"""Calls that its help ends with."""
+
+
+@reads_files(options=stated(Reviewing, time_limit=None), asked=asked)
+def command(
+    model: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="The model, a file or a folder that a tool wrote (docs/models.md)."),
+    ],
+    data: Annotated[str, typer.Argument(metavar="DATA", help="The training table with the classes, .csv or .parquet.")],
+    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
+    qi: Annotated[
+        list[str],
+        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; all others are private."),
+    ],
+    options: Any = None,
+    reading: Any = None,
+    as_json: opt.Json = False,
+    output: Annotated[str | None, opt.result(REVIEW)] = None,
+    csv_literal: opt.CsvLiteral = False,
+    asked: Any = None,
+) -> Job:
+    """Convert a model, attack it, estimate what it discloses, and judge it.
+
+    Without --time-limit, compiling and solving take at most 120 seconds.
+    """
+    options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
+    options |= {"no_marginal": asked.no_marginal, "reading": reading}
+    return partial(_run, model, data, options, as_json, output, asked, csv_literal)
+
+
+def _run(
+    model: str,
+    data: str,
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    asked: Asked,
+    csv_literal: bool,
+) -> int:
+    from maxent.models.files.output import check_outputs
+    from maxent.models.files.result_files import POSTERIOR
+    from maxent.models.files.result_files import REPORT as REPORTS
+    from maxent.results.review import report_names
+
+    several = isinstance(options["target"], list)
+    reports = {"--report": asked.report}
+    if several and asked.report is not None:
+        names = report_names(asked.report, len(options["target"]))
+        reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
+    outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
+    check_outputs(outputs, [model, data, *opt.inputs(options)])
+    limits = asked.limits()
+    from maxent.api.review import noise_of, review
+    from maxent.command_line.verdict import as_options
+    from maxent.commands.convert import read_parameters
+    from maxent.results import review as results
+    from maxent.results.html_report.provenance import read_inputs
+    from maxent.results.review import SeveralReviews
+    from maxent.results.text.review import print_review, print_several
+    from maxent.results.text.terminal import print_json
+    from maxent.solvers.control import hearing
+
+    inputs = (
+        read_inputs([("model", model), ("table", data), *opt.named_inputs(options)]) if asked.report is not None else ()
+    )
+    shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
+    shown |= as_options(options["reading"])
+    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
+    numeric = [f"{name}={options.pop(name)}" for name in ("bins", "values") if options[name] is not None]
+    options["parameters"] = read_parameters([*(options["parameters"] or []), *numeric])
+    options["time_limit"] = options["time_limit"] or TIME
+    with progress() as told, hearing(_tell_ahead):
+        found = review(
+            model, data, **{**options, **limits.as_dict()}, interruptible=True, progress=told, early=_tell_early
+        )
+    reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
+    shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
+    call = results.Asked(["review", model, data], shown, inputs)
+    reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
+    found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
+    with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):
+        tell_noticed(found.noticed)
+        verdict = found.verdict()
+        if asked.report is not None and found.solved:
+            found.report(asked.report, **asked.texts)
+        if output is not None:
+            found.save(output, csv_literal=csv_literal)
+        if as_json:  # after all files: where one cannot be written, the object on standard output says that
+            print_json(found.summary)
+        elif isinstance(found, SeveralReviews):
+            print_several(found)
+        else:
+            print_review(found)
+    if asked.report is not None and not found.solved:
+        tell("no report is written: there is no estimate")
+    status = asked.status(verdict)
+    if found.reliable:
+        return status
+    tell(found.trouble)
+    unfinished = all(each.reliable or each.unfinished for each in reviews.values())
+    if unfinished and verdict.status == "fail":
+        tell("the verdict stands without the estimate")
+    return status if asked.enforce and unfinished else UNRELIABLE
+
+
+def _tell_early(verdict: Verdict) -> None:
+    """Say a verdict that no estimate changes, before there is one."""
+    from maxent.disclosure.limits import STATUS_WORDS, in_words
+
+    broken = [check for judged in verdict.releases for check in judged.checks if check.status == "fail"]
+    tell(f"verdict: {STATUS_WORDS['fail']}, whatever the estimate adds: {'; '.join(map(in_words, broken))}")
+
+
+def _tell_ahead(text: str) -> None:
+    """Say early that solving takes long."""
+    tell(f"note: {text}; --time-limit SECONDS (120 by default) gives the best answer by then")

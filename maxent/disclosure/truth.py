@@ -1,0 +1,464 @@
+"""What is right about real people: guesses by an estimate and by predictions, and leaves that are pure in truth."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from math import log2
+from typing import Any
+
+import numpy as np
+
+from maxent.constraints.program.cells import build_cells
+from maxent.constraints.program.program import Program
+from maxent.disclosure.baseline import Control, Two, Way, newcombe, welch
+from maxent.disclosure.measures import TOLERANCE, individual_divergence, mean
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.reading import Reader
+from maxent.models.release import Release, Target
+from maxent.models.tables.frame import Source
+from maxent.models.tables.qi_table import QITable, row_keys, sum_by
+from maxent.models.tables.truth_and_facts import read_stakes, recoded
+from maxent.models.trees.predict import answers_at, read_cases, terms_of
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InTruth:
+    """What the truth says of the guesses that a release lets somebody make, arrays of shape (n_qi,).
+
+    ``by_estimate`` and ``as_predicted`` are how many people of each quasi-identifier are guessed right, by the class
+    that the posterior makes most likely (of several alike, by chance) and by the class that the release predicts;
+    ``as_predicted`` is None where it predicts nothing of them. ``by_base`` are those of the class that is most frequent
+    among everybody, None where the adversary does not know it. ``pure`` are those in a leaf of one class.
+    """
+
+    by_estimate: FloatArray
+    as_predicted: FloatArray | None
+    pure: BoolArray
+    by_base: FloatArray | None = None
+
+    @property
+    def ways(self) -> dict[Way, FloatArray]:
+        """The people who are guessed right in each of the ways that there are."""
+        found: dict[Way, FloatArray | None] = {
+            "estimate": self.by_estimate,
+            "predicted": self.as_predicted,
+            "base": self.by_base,
+        }
+        return {way: right for way, right in found.items() if right is not None}
+
+    @property
+    def way(self) -> Way:
+        """The way of guessing that is right most often over all: nobody guesses worse than by what they know."""
+        ways = self.ways
+        return max(ways, key=lambda way: float(ways[way].sum()))
+
+    @property
+    def right(self) -> FloatArray:
+        """The people of each quasi-identifier whose class is guessed right, in that way."""
+        return self.ways[self.way]
+
+    @property
+    def predicted(self) -> bool:
+        """Whether the predictions of the release are right more often than other guesses."""
+        return self.way == "predicted"
+
+    def as_dict(self, counts: IntArray) -> dict[str, Any]:
+        """The key ``truth`` of a JSON summary: shares of all people, and a number of them; ``counts`` are people."""
+        people = int(counts.sum())
+        return {
+            "right_guesses": float(self.right.sum() / people),
+            "by_estimate": float(self.by_estimate.sum() / people),
+            "as_predicted": None if self.as_predicted is None else float(self.as_predicted.sum() / people),
+            "by_base_rate": None if self.by_base is None else float(self.by_base.sum() / people),
+            "pure": int(counts[self.pure].sum()),
+        }
+
+
+def in_truth(
+    program: Program, masses: FloatArray, posterior: FloatArray, truth: IntArray, frequent: int | None = None
+) -> InTruth:
+    """Compare what a release lets somebody guess with the truth.
+
+    Parameters
+    ----------
+    program : Program
+    masses : shape (n_cells, n_classes)
+        The answer to it, individuals: where private attributes decide on leaves, its shares weigh the predictions.
+    posterior : shape (n_qi, n_classes)
+        The same as probabilities.
+    truth : shape (n_qi, n_classes)
+        Individuals of each class.
+    frequent : int, optional
+        The most frequent class, where the adversary knows it.
+    """
+    guess = predicted_classes(program, masses)
+    each = np.arange(len(truth))
+    predicted = None if guess is None else truth[each, guess].astype(np.float64)
+    base = None if frequent is None else truth[:, frequent].astype(np.float64)
+    return InTruth(right_by(posterior, truth), predicted, pure_people(program, truth), base)
+
+
+def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
+    """People of each quasi-identifier who have its most likely class, shape (n_qi,); of several alike, their mean."""
+    likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
+    return np.asarray((truth * likeliest).sum(axis=1) / likeliest.sum(axis=1))
+
+
+def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
+    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None of generalised records.
+
+    Where private attributes decide on the leaf, it is the class of the leaves that by the estimate hold most of them.
+    """
+    if program.scaling is not None:
+        return None
+    cells = program.cells
+    _, codes = answers_at(program.release, list(cells.leaf.T), len(cells))
+    votes = np.zeros((len(program.table), program.n_classes))
+    np.add.at(votes, (cells.owner, codes), np.maximum(masses.sum(axis=1), TOLERANCE))
+    return np.asarray(votes.argmax(axis=1), np.int64)
+
+
+def pure_people(program: Program, truth: IntArray) -> BoolArray:
+    """Whether the people of a quasi-identifier are in a leaf whose people all have the class that it answers with.
+
+    Somebody whom private attributes put into one of several leaves counts where all of them are such leaves of one
+    class, whoever is in them. Leaves of samples and bootstraps are not those of these people, and the leaves of
+    boosted trees answer with scores: nobody counts. Shape (n_qi,).
+    """
+    release, cells = program.release, program.cells
+    found = np.zeros(len(truth), bool)
+    if program.scaling is not None or release.sampled or release.predicts == "score":
+        return found
+    possible = truth[cells.owner] > 0
+    for t, terms in enumerate(terms_of(release)):
+        leaf = cells.trees[t].places.whole[cells.leaf[:, t]]
+        there = np.zeros(terms.own.shape, bool)
+        np.logical_or.at(there, leaf, possible)
+        answered = np.where(terms.label < 0, terms.own.argmax(axis=1), terms.label)
+        silent = (terms.label < 0) & ~terms.own.any(axis=1)
+        pure = (there.sum(axis=1) == 1) & there[np.arange(len(there)), answered] & ~silent
+        least, most = np.full((2, len(truth)), -1)
+        least[:] = truth.shape[1]
+        told = np.where(pure, answered, -1)[leaf]
+        np.minimum.at(least, cells.owner, told)
+        np.maximum.at(most, cells.owner, told)
+        found |= (least == most) & (least >= 0)
+    return found
+
+
+# Leakage to adversaries with stakes of their own: g-vulnerability, and the capacity of a channel.
+#
+# A channel C[x, y] = P(y|x) has a row for each secret x and a column for each observation y; rows sum to 1. A gain
+# matrix
+# g[w, x] says what the guess w is worth when the secret is x. Source: Alvim, Chatzikokolakis, McIver, Morgan,
+# Palamidessi
+# and Smith, "The Science of Quantitative Information Flow", Springer 2020, chapters 3, 5 and 7.
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """The gain that an adversary expects without and with a release, in units of the gain matrix.
+
+    ``prior`` is the gain of the guess that is best by the shares of the classes (the base rate, for a matrix that
+    counts right guesses), ``uniform`` that of a guess among all alike. ``additive`` is posterior - prior;
+    ``multiplicative`` is posterior / prior, None for a prior of 0. ``realised`` is the mean gain of the same guesses
+    about real people, None without the truth.
+    """
+
+    prior: float
+    posterior: float
+    realised: float | None
+    uniform: float
+
+    @property
+    def additive(self) -> float:
+        """The gain that the release adds."""
+        return self.posterior - self.prior
+
+    @property
+    def multiplicative(self) -> float | None:
+        """The factor that the release makes the gain larger by."""
+        return self.posterior / self.prior if self.prior else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key ``leakage`` of a JSON summary."""
+        return {**asdict(self), "additive": self.additive, "multiplicative": self.multiplicative}
+
+
+def prior_vulnerability(gain: FloatArray, prior: FloatArray) -> float:
+    """V_g(pi) = max over w of sum over x of pi_x g[w, x]; shapes (n_guesses, n_secrets) and (n_secrets,)."""
+    return float((gain @ prior).max())
+
+
+def posterior_vulnerability(gain: FloatArray, prior: FloatArray, channel: FloatArray) -> float:
+    """V_g[pi, C] = sum over y of max over w of sum over x of pi_x C[x, y] g[w, x].
+
+    Shapes (n_guesses, n_secrets), (n_secrets,) and (n_secrets, n_observations).
+    """
+    return float((gain @ (prior[:, None] * channel)).max(axis=0).sum())
+
+
+def min_capacity(channel: FloatArray) -> float:
+    """log2 of the sum over y of max over x of C[x, y]: the largest min-entropy leakage over all priors, bits."""
+    return log2(float(channel.max(axis=0).sum()))
+
+
+def channel_of(posterior: FloatArray, counts: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The prior and the channel of a posterior: the classes are secrets, the quasi-identifiers observations.
+
+    The prior is pi_x = sum over q of P(q) P(x|q), and C[x, q] = P(q) P(x|q) / pi_x: P(x|q) is then what Bayes' rule
+    makes of an observation. Classes of probability 0 have no row.
+
+    Parameters
+    ----------
+    posterior : shape (n_qi, n_classes)
+    counts : shape (n_qi,), individuals
+
+    Returns
+    -------
+    shapes (n_classes,) and (n_classes with a probability, n_qi)
+    """
+    joint = posterior * (counts / counts.sum())[:, None]
+    prior = joint.sum(axis=0)
+    there = prior > 0
+    return prior, (joint[:, there] / prior[there]).T
+
+
+def leakage(gain: FloatArray, posterior: FloatArray, counts: IntArray, truth: IntArray | None = None) -> Leakage:
+    """The leakage of a posterior, shapes (n_guesses, n_classes), (n_qi, n_classes), (n_qi,) and (n_qi, n_classes)."""
+    share = counts / counts.sum()
+    expected = posterior @ gain.T
+    realised = None
+    if truth is not None:
+        guess = gain[expected.argmax(axis=1)]
+        realised = float((truth * guess).sum() / truth.sum())
+    prior = share @ posterior
+    best = float(share @ expected.max(axis=1))
+    return Leakage(prior_vulnerability(gain, prior), best, realised, float((gain @ prior).mean()))
+
+
+def read_gain(source: Source, target: Target, reader: Reader | None = None) -> FloatArray:
+    """Read a gain matrix, a row for each guess, see `maxent.models.tables.truth_and_facts.read_stakes`."""
+    return read_stakes(source, "gain", target, reader, decision="guess", unit="gain")
+
+
+# Control people: people like those of the table, who were not in the data that a release was made from.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Controls:
+    """Control people, and their classes.
+
+    ``table`` has their quasi-identifiers, ``truth`` the individuals of each class, shape (n_distinct, n_classes).
+    ``left_out`` are individuals with a value or a class that the release does not know.
+    """
+
+    table: QITable
+    truth: IntArray
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Believed:
+    """What an adversary believes of control people.
+
+    ``posterior`` (n_qi, n_classes) is P(x|q), ``predicted`` (n_qi,) the class that the release predicts. ``known`` are
+    individuals whose quasi-identifier is in the adversary's table, too.
+    """
+
+    posterior: FloatArray
+    predicted: IntArray
+    known: int
+
+
+def read_controls(
+    source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None
+) -> Controls:
+    """Read control people: a column for each public attribute, and the target.
+
+    Parameters
+    ----------
+    source, release, count, reader
+        As in `maxent.models.tables.qi_table.read_qi`.
+
+    Raises
+    ------
+    InvalidInput
+        When it cannot be read, or nobody is left whose values and class the release knows.
+    """
+    cases = read_cases(source, "control", release.target, release.public, count=count, reader=reader)
+    known = cases.y >= 0
+    for attribute, column in zip(cases.attributes, cases.columns, strict=True):
+        if attribute.values is not None:
+            known &= column >= 0
+    rows = np.flatnonzero(known & (cases.counts > 0))
+    if not len(rows):
+        problem = Problem("rows", "individuals", "people whose values and class the release knows", "none")
+        raise InvalidInput("control", [problem])
+    codes, levels = [], []
+    for attribute, column in zip(cases.attributes, cases.columns, strict=True):
+        if attribute.values is None:
+            level, code = np.unique(column[rows], return_inverse=True)
+        else:
+            level, code = np.array(attribute.values, dtype=object), column[rows]
+        codes.append(code)
+        levels.append(level)
+    stacked = np.column_stack([np.zeros((len(rows), 0), np.int64), *codes])
+    keys = row_keys(stacked, [len(level) for level in levels])
+    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    counts, classes = cases.counts[rows], len(release.target.classes)
+    truth = sum_by(inverse * classes + cases.y[rows], counts, len(first) * classes).reshape(len(first), classes)
+    table = QITable(
+        cases.attributes, stacked[first], tuple(levels), truth.sum(axis=1), rows[first] + 1, "control", "row"
+    )
+    left_out = int(cases.counts[~known].sum())
+    if left_out and reader is not None:
+        people = f"{left_out:,} of {left_out + table.individuals:,} control people are left out"
+        reader.note("control", f"{people}: they have a value or a class that the release does not know")
+    return Controls(table, truth, left_out)
+
+
+def believed(program: Program, masses: FloatArray, posterior: FloatArray, controls: Controls) -> Believed:
+    """The posterior that an adversary holds of control people.
+
+    Somebody whose quasi-identifier is in the adversary's table has its posterior. Anybody else has that of the people
+    who are in the same leaf, of several trees in the same leaves: the classes that the estimate gives these people
+    together. Where nobody is in the same leaves of all trees, it is the mean of the posteriors of each tree's leaf; of
+    a leaf where nobody is, that of the nearest node above where somebody is. Of the leaves that private attributes may
+    lead to, each counts by the people whom the estimate puts there.
+
+    Parameters
+    ----------
+    program : Program
+    masses : shape (n_cells, n_classes)
+        The answer to it, individuals.
+    posterior : shape (n_qi, n_classes)
+        The same as probabilities.
+    controls : Controls
+        Of the same attributes and classes.
+    """
+    table, classes = controls.table, program.n_classes
+    theirs = build_cells(program.release, table)
+    each = np.zeros((len(theirs), classes))
+    for t, held in enumerate(program.cells.trees):
+        places = held.places
+        mass = np.zeros((len(places), classes))
+        np.add.at(mass, program.cells.leaf[:, t], masses)
+        nearest = np.arange(len(places))
+        for level in reversed(places.levels[1:]):
+            np.add.at(mass, places.parent[level], mass[level])
+        for level in places.levels[1:]:
+            empty = mass[level].sum(axis=1) <= 0
+            nearest[level] = np.where(empty, nearest[places.parent[level]], level)
+        here = mass[nearest[theirs.leaf[:, t]]]
+        each += here / here.sum(axis=1, keepdims=True) / len(program.cells.trees)
+    together = _together(program, masses, theirs.leaf)
+    size = together.sum(axis=1, keepdims=True)
+    cell = np.where(size > 0, together / np.where(size > 0, size, 1.0), each)
+    # Cells where nobody is count a little, so that somebody who can only be in such ones has a posterior.
+    weight = np.maximum(size, 1e-9)
+    found = np.zeros((len(table), classes))
+    np.add.at(found, theirs.owner, weight * cell)
+    found /= found.sum(axis=1, keepdims=True)
+    _, codes = answers_at(program.release, list(theirs.leaf.T), len(theirs))
+    votes = np.zeros((len(table), classes))
+    np.add.at(votes, (theirs.owner, codes), weight[:, 0])
+    row = _rows(table, program.table)
+    known = row >= 0
+    found[known] = posterior[row[known]]
+    return Believed(found, votes.argmax(axis=1), int(table.counts[known].sum()))
+
+
+def _together(program: Program, masses: FloatArray, leaf: IntArray) -> FloatArray:
+    """The masses of the people who are in the same leaves of all trees, shape (n, n_classes)."""
+    both = np.vstack([program.cells.leaf, leaf])
+    keys = row_keys(both, [len(held.places) for held in program.cells.trees])
+    _, which = np.unique(keys, return_inverse=True)
+    total = np.zeros((int(which.max()) + 1, masses.shape[1]))
+    np.add.at(total, which[: len(masses)], masses)
+    return np.asarray(total[which[len(masses) :]])
+
+
+def _rows(table: QITable, of: QITable) -> IntArray:
+    """The row of another table with each quasi-identifier of a table, -1 where there is none; shape (n_distinct,)."""
+    codes = recoded(table.codes, table.levels, of)
+    known = np.all(codes >= 0, axis=1)
+    sizes = [len(level) for level in of.levels]
+    keys = row_keys(np.vstack([of.codes, codes[known]]), sizes)
+    own, theirs = keys[: len(of)], keys[len(of) :]
+    at = np.minimum(np.searchsorted(own, theirs), len(of) - 1)
+    found = np.full(len(table), -1)
+    found[known] = np.where(own[at] == theirs, at, -1)
+    return found
+
+
+# Members against control people: what a release gives away about its people beyond what it teaches about others.
+
+
+def compared(
+    program: Program,
+    masses: FloatArray,
+    posterior: FloatArray,
+    truth: IntArray,
+    controls: Controls,
+    confidence: float,
+    held: InTruth,
+    frequent: int | None = None,
+) -> Control:
+    """Apply the adversary of a release to its people, and to people who were not in its data.
+
+    Parameters
+    ----------
+    program : Program
+    masses : shape (n_cells, n_classes)
+        The answer to it, individuals.
+    posterior, truth : shape (n_qi, n_classes)
+        Of members: probabilities, and individuals of each class.
+    controls : Controls
+    confidence : float
+        Probability of each interval.
+    held : InTruth
+        Guesses of members: control people are guessed in the way that is right about most of these.
+    frequent : int, optional
+        The most frequent class of members, where the adversary knows it.
+
+    References
+    ----------
+    Jayaraman and Evans, "Are Attribute Inference Attacks Just Imputation?", CCS 2022; Giomi et al., "A Unified
+    Framework for Quantifying Privacy Risk in Synthetic Data" (Anonymeter), PoPETs 2023.
+    """
+    others = believed(program, masses, posterior, controls)
+    counts, their_counts = program.table.counts, controls.table.counts
+    people = int(counts.sum()), int(their_counts.sum())
+    right = held.right.sum(), _theirs(held.way, others, controls.truth, frequent).sum()
+    weights = counts.astype(np.float64), their_counts.astype(np.float64)
+    surest = posterior.max(axis=1), others.posterior.max(axis=1)
+    divergence = individual_divergence(truth, posterior), individual_divergence(controls.truth, others.posterior)
+    return Control(
+        hits=Two(*(float(r / n) for r, n in zip(right, people, strict=True))),
+        interval=newcombe((float(right[0]), float(right[1])), people, confidence),
+        vulnerability=Two(*(mean(s, w) for s, w in zip(surest, weights, strict=True))),
+        vulnerability_interval=welch(surest, weights, confidence),
+        divergence=Two(*(mean(d, w) for d, w in zip(divergence, weights, strict=True))),
+        people=people,
+        known=others.known,
+        confidence=confidence,
+    )
+
+
+def _theirs(way: Way, others: Believed, truth: IntArray, frequent: int | None) -> FloatArray:
+    """Control people of each quasi-identifier whose class is guessed right, in a way."""
+    if way == "estimate":
+        return right_by(others.posterior, truth)
+    guess = others.predicted if way == "predicted" else np.full(len(truth), frequent, np.int64)
+    return truth[np.arange(len(truth)), guess].astype(np.float64)
+
+
+def guesses(posterior: FloatArray, predicted: IntArray | None) -> IntArray:
+    """The guessed class of each quasi-identifier, shape (n_qi,): the likeliest; of several alike the predicted one."""
+    likeliest = posterior >= posterior.max(axis=1, keepdims=True) - TOLERANCE
+    first: IntArray = np.asarray(likeliest.argmax(axis=1), np.int64)
+    if predicted is None:
+        return first
+    return np.where(likeliest[np.arange(len(first)), predicted], predicted, first)

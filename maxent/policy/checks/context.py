@@ -1,0 +1,182 @@
+"""What checks are functions of: a reviewed release, and what a policy says about it beside limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import inf
+from typing import Any, Literal
+
+from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
+from maxent.results.review import Review
+
+Figure = float | int | str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Matter:
+    """A release that was reviewed, and the parts of a policy that checks need beside their limit.
+
+    Attributes
+    ----------
+    review : Review
+        Attacks, estimate, and the model as it was read.
+    roles : mapping of str to str
+        Attributes that the policy names, each ``public`` or ``private``.
+    background : int
+        Members of a leaf whose classes the adversary knows.
+    files : tuple of str
+        Names of the files of the release; none where it is no file.
+    """
+
+    review: Review
+    roles: Mapping[str, str] = field(default_factory=dict)
+    background: int = 1
+    files: tuple[str, ...] = ()
+
+    @cached_property
+    def row(self) -> Mapping[str, Any]:
+        """The numbers of the review by the keys of `maxent.disclosure.registry`."""
+        return self.review.row
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the estimate can be relied on."""
+        return self.review.reliable
+
+    @property
+    def doubt(self) -> str:
+        """Why an estimate that keeps a limit may not prove it: unreliable, or of less than is stated; else empty."""
+        if not self.reliable:
+            return "as the estimate is not to be relied on"
+        return "as more is stated than is read" if self.row.get("unread") else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a check found: ``figure`` is None where it cannot be said, ``said`` a sentence without a stop."""
+
+    status: Status
+    figure: Figure
+    said: str
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """The kind of limit that a check takes: what fits, in words, whether a value does, and one for an example."""
+
+    expected: str
+    fits: Callable[[Any], bool]
+    example: Any
+
+
+Judge = Callable[[Matter, Any], Finding]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check of the registry.
+
+    Attributes
+    ----------
+    id : str
+        ``MX101``; the first digit is the family.
+    key : str
+        Its key in the table ``[limits]`` of a policy.
+    title : str
+        What is limited.
+    limit : Limit
+    judge : callable
+        What was found of a `Matter`, against a limit.
+    what, why, source, fix : str
+        What is measured, why it matters, where the rule is from, and what to do where it fails.
+    """
+
+    id: str
+    key: str
+    title: str
+    limit: Limit
+    judge: Judge
+    what: str
+    why: str
+    source: str
+    fix: str
+
+
+def within(
+    name: str,
+    low: float | None,
+    high: float | None,
+    limit: float,
+    *,
+    bound: Literal["at most", "at least"],
+    sure: bool = True,
+    why: str = "",
+) -> Finding:
+    """A finding about a number that is between two others, equal where it is known, None where nothing is.
+
+    ``sure`` is whether a number that seems to be within the limit proves that; ``why`` is the reason where it is not.
+    """
+    least, most = -inf if low is None else low, inf if high is None else high
+    kept, broken = (most <= limit, least > limit) if bound == "at most" else (least >= limit, most < limit)
+    status: Status = "fail" if broken else "pass" if kept and sure else "cannot_tell"
+    known = least == most
+    figure = None if not known else int(least) if float(least).is_integer() else float(least)
+    if known:
+        found = number(least)
+    elif least == -inf and most == inf:
+        found = "not known"
+    else:
+        found = f"from {number(least)} to {number(most)}" if most < inf else f"{number(least)} or more"
+    told = CHECK_WORDS[status] + (f", {why}" if why and status == "cannot_tell" else "")
+    return Finding(status, figure, f"{name} {found}, {bound} {number(limit)}: {told}")
+
+
+def unknown(name: str, why: str) -> Finding:
+    """A finding that cannot be told."""
+    return Finding("cannot_tell", None, f"{name} not known, as {why}")
+
+
+def number(value: float) -> str:
+    """A number for people."""
+    return f"{value:,.0f}" if float(value).is_integer() else f"{value:.4g}"
+
+
+def by_limit(name: str, *, proved: bool = False) -> Judge:
+    """The judge of one of `maxent.disclosure.limits.Limits`; ``proved`` by bounds, where these were computed."""
+
+    def judged(of: Matter, limit: Any) -> Finding:
+        row = dict(of.row)
+        if not of.reliable and row.get("status") == "optimal":  # the audit, or what private splits tell, is in doubt
+            row["status"] = "not relied on"
+        if proved and row.get("proved_least"):  # before an estimate that did not end
+            row |= {"certain_proved": row["proved_least"], "certain_at_most": of.review.individuals}
+        if proved and "certain_proved" not in row:
+            return unknown("individuals whose class is proved", "nothing was proved")
+        if not proved:
+            row = {key: value for key, value in row.items() if key not in ("certain_proved", "certain_at_most")}
+            if of.review.estimate is not None and not of.review.weaker:
+                row = dict(of.review.estimate.proved(row, Limits(**{name: limit})))
+        [judged] = judge_rows(Limits(**{name: limit}), [row]).releases
+        worst = judged.checks[0]
+        return Finding(worst.status, worst.found, in_words(worst))
+
+    return judged
+
+
+def is_whole(least: int) -> Callable[[Any], bool]:
+    """Whether a value is a whole number of at least so many."""
+    return lambda value: isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**53
+
+
+def is_number(low: float, high: float) -> Callable[[Any], bool]:
+    """Whether a value is a number within an interval."""
+    return lambda value: isinstance(value, (int, float)) and not isinstance(value, bool) and low <= value <= high
+
+
+PEOPLE = Limit("a number of individuals of at least 0", is_whole(0), 0)
+LEAVES = Limit("a number of at least 0", is_whole(0), 0)
+GROUP = Limit("a number of individuals of at least 1", is_whole(1), 10)
+SHARE = Limit("a share from 0 to 1", is_number(0, 1), 0.1)
+YES = Limit("true", lambda value: value is True, True)

@@ -1,0 +1,347 @@
+"""The answer of `maxent.reconstruct`: a whole table of people, and which of its cells are proved."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.errors import Origin
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.release import Release
+from maxent.models.tables.cells import value_in_words
+from maxent.models.tables.truth_and_facts import KnownColumns
+from maxent.models.trees.places import assign
+from maxent.results.text.estimate import SHOWN_ROWS
+from maxent.results.text.terminal import print_lines, print_table
+from maxent.solvers.worlds.tables import Status
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+
+# A table put into the trees again: how many people it has where the release states a number, and what it misses.
+
+
+@dataclass(frozen=True, slots=True)
+class Missed:
+    """A number of people that a table does not have; ``klass`` None: of all classes together."""
+
+    origin: Origin
+    klass: str | None
+    low: int
+    high: int
+    found: int
+
+    def __str__(self) -> str:
+        most = "" if self.low == self.high else " or more" if self.high >= MANY else f" to {self.high:,}"
+        of = "people" if self.klass is None else f"people of {self.klass}"
+        return f"{self.origin}: states {self.low:,}{most} {of}, the table has {self.found:,}"
+
+
+def recount(
+    release: Release, atoms: Atoms, trees: tuple[TreeCounts, ...], value: IntArray, klass: IntArray
+) -> tuple[int, tuple[Missed, ...]]:
+    """How many numbers of people a release states, and those that a table does not have.
+
+    Parameters
+    ----------
+    value : shape (n_people, n_attributes), atoms
+    klass : shape (n_people,), codes of the classes
+    """
+    columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
+    stated, missed = 0, []
+    for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):
+        found = _people(counts, assign(tree, release.attributes, columns), klass)
+        total, labels = found.sum(axis=1), np.flatnonzero(counts.label >= 0)
+        told = (counts.low == counts.high) | (counts.low > 0) | (counts.high < counts.most[:, None])
+        sized = (counts.most < MANY) & (counts.low < counts.high).any(axis=1)  # else the classes say it
+        stated += int(told.sum() + sized.sum()) + len(labels)
+        wrong = told & ((found < counts.low) | (found > counts.high))
+        for place, x in np.argwhere(wrong).tolist():
+            origin, low, high = _origin(release, t, place), int(counts.low[place, x]), int(counts.high[place, x])
+            missed.append(Missed(origin, release.target.classes[x], low, high, int(found[place, x])))
+        for place in np.flatnonzero(sized & ((total < counts.least) | (total > counts.most))).tolist():
+            low, high = int(counts.least[place]), int(counts.most[place])
+            missed.append(Missed(_origin(release, t, place), None, low, high, int(total[place])))
+        of_label = found[labels, counts.label[labels]]
+        for place, has in zip(labels.tolist(), of_label.tolist(), strict=True):
+            most = int(found[place].max())
+            if has < most:
+                label = release.target.classes[int(counts.label[place])]
+                missed.append(Missed(_origin(release, t, place), label, most, int(total[place]), has))
+    return stated, tuple(missed)
+
+
+def _people(counts: TreeCounts, leaf: IntArray, klass: IntArray) -> IntArray:
+    """People of each class in each place, shape (n_places, n_classes)."""
+    places, n_classes = counts.places, counts.low.shape[1]
+    by_rank = np.zeros((int(places.last[0]) + 1, n_classes), np.int64)
+    np.add.at(by_rank, (places.first[leaf] + 1, klass), 1)
+    up_to = by_rank.cumsum(axis=0)
+    return np.asarray(up_to[places.last] - up_to[places.first], np.int64)
+
+
+def _one_of_each(atoms: Atoms, j: int) -> npt.NDArray[Any]:
+    """A value of every atom of an attribute: a code of a category, or a number."""
+    attribute = atoms.attributes[j]
+    if attribute.values is not None:
+        code = {value: i for i, value in enumerate(attribute.values)}
+        return np.array([code[atom.values[0]] for atom in atoms.of[j]], np.int64)
+    numbers = []
+    for atom in atoms.of[j]:
+        low, high = (np.nan, np.nan) if atom.interval is None else atom.interval
+        numbers.append(high if high != np.inf else 0.0 if low == -np.inf else np.nextafter(low, np.inf))
+    return np.array(numbers)
+
+
+def _origin(release: Release, tree: int, place: int) -> Origin:
+    node = release.trees[tree].nodes[place]
+    return Origin("leaf" if node.is_leaf else "node", node.id, tree if len(release.trees) > 1 else None)
+
+
+# A whole table of people that was rebuilt, and which of its cells are proved.
+
+
+@dataclass(frozen=True, eq=False)
+class RebuiltTable:
+    """A whole table of the people behind a release, and which of its cells every such table has.
+
+    Attributes
+    ----------
+    release : Release
+    status : {"likeliest", "consistent", "partial", "inconsistent"}
+        The table agrees with everything that is stated, and no other one that does is likelier; it agrees, and there
+        was no time to look for likelier ones; it does not agree with the statements of `missed`, as none that does was
+        found in time; there is none that does.
+    settled : bool
+        Whether all cells that can be proved are: else there was no time.
+    missed : tuple of Missed
+        What is stated and not true of the table, by a recount of its rows.
+    statements : int
+        Numbers of people that are stated.
+    patterns : int
+        Kinds of people, by class and leaves, that were looked at: all that are possible, unless ``sampled``.
+    seconds : dict
+        Of ``read`` and ``rebuild``.
+    noticed : Noticed
+        What was noticed while the release and the table were read.
+    atoms, value, klass, shared : Atoms and arrays
+        The table as numbers: of each row the values, shape (n, n_attributes), and the class, shape (n,); and whether
+        every cell is proved, the class last, shape (n, n_attributes + 1).
+    known : KnownColumns, optional
+        What was known of each person.
+    notes : tuple of str
+        What is stated and was not used.
+    """
+
+    release: Release
+    atoms: Atoms
+    value: IntArray
+    klass: IntArray
+    shared: BoolArray
+    status: Status
+    settled: bool
+    missed: tuple[Missed, ...]
+    statements: int
+    patterns: int
+    sampled: bool
+    seconds: dict[str, float]
+    known: KnownColumns | None = None
+    notes: tuple[str, ...] = ()
+    noticed: Noticed = NOTHING
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the table agrees with everything that is stated."""
+        return self.status in {"likeliest", "consistent"}
+
+    @property
+    def columns(self) -> list[str]:
+        """The attributes in the order of the release, then the target."""
+        return [*(attribute.name for attribute in self.release.attributes), self.release.target.name]
+
+    @property
+    def is_known(self) -> BoolArray:
+        """Whether each column was known, the class last, shape (n_attributes + 1,)."""
+        known = np.zeros(len(self.atoms.of) + 1, bool)
+        known[list(self.known.attributes if self.known is not None else ())] = True
+        return known
+
+    @property
+    def table(self) -> DataFrame:
+        """A row for each person: the attributes, then the target.
+
+        Known values are as they were read, others are values, sets ``A|B`` of values that nothing in the release tells
+        apart, or intervals ``(0.5, 1.5]`` between its thresholds; ``*`` where it tests nothing. With a table of what is
+        known, rows are in its order.
+        """
+        return self._table.copy()
+
+    @cached_property
+    def _table(self) -> DataFrame:
+        import pandas as pd
+
+        columns: list[Any] = []
+        known = {} if self.known is None else dict(zip(self.known.attributes, range(len(self.value[0])), strict=False))
+        for j, of in enumerate(self.atoms.of):
+            if self.known is not None and j in known:
+                columns.append(self.known.levels[known[j]][self.known.codes[:, known[j]]])
+                continue
+            words = [atom.words() for atom in of] if self.atoms.tested[j] else [ANYTHING]
+            columns.append(np.array(words, object)[self.value[:, j]])
+        columns.append(np.array(self.release.target.classes, object)[self.klass])
+        frame = pd.concat([pd.Series(column) for column in columns], axis=1)
+        frame.columns = pd.Index(self.columns)
+        return frame
+
+    @property
+    def proved(self) -> DataFrame:
+        """Which cells are proved, a table of the same shape: true where all tables that agree have the value.
+
+        That is, any such table can be matched with this one, row by row, such that all cells that are proved agree.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.shared, columns=self.columns)
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        known = self.is_known
+        unknown = self.shared[:, ~known]
+        return {
+            "individuals": len(self.value),
+            "attributes": len(self.atoms.of),
+            "known": [name for name, is_known in zip(self.columns, known, strict=True) if is_known],
+            "cells": int(unknown.size),
+            "cells_proved": int(unknown.sum()),
+            "rows_proved": int(self.shared.all(axis=1).sum()),
+            "status": self.status,
+            "settled": self.settled,
+            "statements": self.statements,
+            "missed": len(self.missed),
+            "patterns": self.patterns,
+            "sampled": self.sampled,
+            "seconds": dict(self.seconds),
+            "notes": list(self.notes),
+            **self.noticed.summary,
+        }
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
+
+        Raises
+        ------
+        InvalidInput
+            For another suffix, or a place that cannot be written.
+        """
+        from maxent.models.files.output import TABLE
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, TABLE, csv_literal=csv_literal)
+
+    def save_proved(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `proved` as `save` writes the table.
+
+        Raises
+        ------
+        InvalidInput
+            As there.
+        """
+        from maxent.models.files.output import PROVED
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(path, self.proved, lambda rows: {**self.summary, "rows": rows}, PROVED, csv_literal=csv_literal)
+
+    def to_csv(self, path: str | PathLike[str]) -> None:
+        """Write `table` as CSV, whatever the file is called; text that a spreadsheet would run is written as it is."""
+        from maxent.models.files.output import write_atomically
+
+        write_atomically(path, lambda name: self._table.to_csv(name, index=False, lineterminator="\n"))
+
+
+# A rebuilt table for people to read; numbers are formatted here, none is computed.
+
+STATUS = {
+    "likeliest": "the table agrees with all numbers and labels that are stated, and no other one that does is likelier",
+    "consistent": "the table agrees with all numbers and labels that are stated; others may be likelier",
+    "partial": "no table that agrees with all numbers and labels was found in time: this one is the nearest that was",
+    "inconsistent": "no table of people agrees with all numbers and labels that are stated: this one is near",
+}
+"""Status -> what it means."""
+
+SHOWN_MISSED = 10
+"""Statements that are missed and spelled out."""
+
+OPEN = "?"
+"""Stands behind a value that is not proved."""
+
+
+def print_reconstruction(found: RebuiltTable) -> None:
+    """Print the first rows, and what is proved of them, to standard output."""
+    print_table(found.columns, _rows(found, SHOWN_ROWS), [False] * len(found.columns))
+    rest = len(found.value) - SHOWN_ROWS
+    more = [f"... {counted(rest, 'more row')}; -o FILE writes all of them"] if rest > 0 else []
+    print_lines([*more, "", *reconstruction_lines(found)])
+
+
+def reconstruction_display(found: RebuiltTable) -> Display:
+    """A table in a console and in a notebook: its first rows, and what is proved."""
+    lines = reconstruction_lines(found)
+    return Display(f"Table of {found.columns[-1]}: {found.status}", lines, found.columns, _rows(found, ROWS), lines)
+
+
+def reconstruction_lines(found: RebuiltTable) -> list[str]:
+    """What is proved, in plain language."""
+    facts = found.summary
+    individuals = counted(facts["individuals"], "individual")
+    settled = "" if found.settled or not found.reliable else "; there was no time to look for more"
+    lines = [
+        f"{individuals}; known of them: {', '.join(facts['known']) or 'nothing'}",
+        f"proved: {facts['cells_proved']:,} of {counted(facts['cells'], 'unknown cell')}, and all of "
+        f"{counted(facts['rows_proved'], 'row')} ({OPEN}: not proved){settled}",
+        f"{found.status}: {STATUS[found.status]}",
+    ]
+    if found.sampled:
+        lines.append(f"note: people could be of too many kinds; {found.patterns:,} of the likelier were looked at")
+    lines += [f"note: {note}" for note in found.notes]
+    if found.missed:
+        lines.append(f"missed: {len(found.missed):,} of {counted(found.statements, 'statement')}")
+        lines += [f"  {each}" for each in found.missed[:SHOWN_MISSED]]
+        if len(found.missed) > SHOWN_MISSED:
+            lines.append(f"  and {len(found.missed) - SHOWN_MISSED:,} more")
+    return lines
+
+
+def _rows(found: RebuiltTable, most: int) -> list[list[str]]:
+    """The first rows as text."""
+    rows = found.table.head(most).itertuples(index=False, name=None)
+    return [
+        [_cell(cell, sure) for cell, sure in zip(row, proved, strict=True)]
+        for row, proved in zip(rows, found.shared[:most].tolist(), strict=True)
+    ]
+
+
+def _cell(cell: str | float, proved: bool) -> str:
+    """A cell as text."""
+    return value_in_words(cell) + ("" if proved or cell == ANYTHING else OPEN)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconstruction(Shown, RebuiltTable):
+    """A whole table of the people behind a release, and which of its cells every such table has.
+
+    Its attributes and methods are those of `maxent.results.reconstruction.RebuiltTable`: ``table``, ``proved``, ``status``,
+    ``settled``, ``missed``, ``summary``, ``save``, ``save_proved`` and ``to_csv``.
+    """
+
+    def _display(self) -> Display:
+        return reconstruction_display(self)

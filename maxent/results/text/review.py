@@ -1,0 +1,190 @@
+"""A review for people to read; numbers are formatted here, none is computed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from maxent.disclosure.inference import Inference
+from maxent.disclosure.limits import WORDS as WORDS_limits
+from maxent.disclosure.limits import Verdict
+from maxent.disclosure.registry import MEASURES
+from maxent.models.display import Display, counted
+from maxent.models.formats.release_reader import Converted
+from maxent.models.nodes import parts_in_words
+from maxent.models.release import Release
+from maxent.results.solved import Solved
+from maxent.results.text.estimate import target_line, worth
+from maxent.results.text.terminal import print_lines
+
+# A converted model for people to read: what survived, and what is lost.
+
+WORDS = {"counts": "counts", "n": "sizes", "rates": "rates", "labels": "labels", "linear": "scores", "means": "means"}
+
+
+ROUNDED = "thresholds were rounded for print: some records may go another way than in the model"
+
+
+def print_conversion(found: Converted, output: str) -> None:
+    """Print what a model became."""
+    leaves = sum(len(tree.leaves) for tree in found.release.trees)
+    stated = [WORDS[name] for name, there in found.states.items() if there]
+    print_lines(
+        [
+            f"{output}: {counted(len(found.release.trees), 'tree')} with {leaves} leaves, written by {found.tool} "
+            f"(format {found.format})",
+            f"stated: {', '.join(stated) or 'nothing but the splits'}",
+            *([] if found.exact else [ROUNDED]),
+            *(f"lost: {sentence}" for sentence in found.lost),
+        ]
+    )
+
+
+SHOWN = (
+    "certain",
+    "max_posterior",
+    "bayes_vulnerability",
+    "right_guesses",
+    "base_rate",
+    "uniform",
+    "divergence",
+    "homogeneous_individuals",
+    "exposed",
+    "min_population",
+)
+"""Keys of the measures in the table; a measure without a value has no row."""
+
+LONGEST_LIST = 3
+"""Sentences on what was lost that a console shows."""
+
+
+class SeveralReviews(Protocol):
+    """The printed parts of `maxent.SeveralReviews`."""
+
+    @property
+    def reviews(self) -> Mapping[str, Review]: ...
+    @property
+    def joint(self) -> Inference | None: ...
+    @property
+    def left_out(self) -> str: ...
+    def verdict(self) -> Verdict: ...
+
+
+class Review(Protocol):
+    """The printed parts of `maxent.Review`."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def individuals(self) -> int: ...
+    @property
+    def release(self) -> Release: ...
+    @property
+    def converted(self) -> Converted: ...
+    @property
+    def row(self) -> Mapping[str, Any]: ...
+    @property
+    def estimate(self) -> Solved | None: ...
+    @property
+    def unsolved(self) -> str: ...
+    @property
+    def weaker(self) -> bool: ...
+    @property
+    def unread_lines(self) -> list[str]: ...
+    def verdict(self) -> Verdict: ...
+
+
+def print_review(review: Review) -> None:
+    """Print what was reviewed, what it discloses, and the verdict, to standard output."""
+    print_lines([_title(review), *(f"  {line}" for line in _lines(review, len(review.converted.lost)))])
+
+
+def review_display(review: Review) -> Display:
+    """A review in a console, and in a notebook: a row for each number, and the verdict below."""
+    model = _model(review)
+    more = [*parts_in_words(review.release.trees), *review.unread_lines, *_lost(review, LONGEST_LIST)]
+    below = [model, *more, _worth(review), *_verdict(review)]
+    return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
+
+
+def print_several(several: SeveralReviews) -> None:
+    """Print the reviews of several sensitive columns, and what is inferred of all together, to standard output."""
+    shown = several_display(several, every=True)
+    print_lines([shown.title, *(f"  {line}" for line in shown.lines)])
+
+
+def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
+    """Reviews of several sensitive columns, in a console and in a notebook; ``every`` sentence on what was lost."""
+    reviews = list(several.reviews.values())
+    names = " and ".join(several.reviews)
+    verdict = several.verdict()
+    lines = verdict.lines() or [f"verdict: {WORDS_limits['not stated']}"]
+    told = "" if several.joint is None else target_line(several.joint, "together")
+    lines.append(told or f"{names} together: left out, as {several.left_out}")
+    for name, review in several.reviews.items():
+        lines.append(f"{name} by itself:")
+        lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
+    return Display(f"Review about {names}: each by itself, {reviews[0].individuals:,} people", lines)
+
+
+def _title(review: Review) -> str:
+    release = review.release
+    trees = counted(len(release.trees), "tree")
+    return f"Review of {review.name} about {release.target.name}: {trees}, {review.individuals:,} people"
+
+
+def _lines(review: Review, most: int) -> list[str]:
+    """The review in plain language; the verdict comes first, so that no cut takes it away."""
+    return [*(_verdict(review) or [f"verdict: {WORDS_limits['not stated']}"]), *_measured(review, most)]
+
+
+def _measured(review: Review, most: int) -> list[str]:
+    """The numbers of a review, and what they are worth."""
+    numbers = [f"{title} {value}" for title, value in _rows(review)]
+    half = (len(numbers) + 1) // 2
+    return [
+        *("; ".join(part) for part in (numbers[:half], numbers[half:]) if part),
+        *([] if review.estimate is None else map(target_line, review.estimate.targets.values())),
+        _worth(review),
+        _model(review),
+        *parts_in_words(review.release.trees),
+        *review.unread_lines,
+        *_lost(review, most),
+    ]
+
+
+def _rows(review: Review) -> Iterator[tuple[str, str]]:
+    """Names and values of the numbers that are known."""
+    for key in SHOWN:
+        value = review.row.get(key)
+        if value is not None:
+            title = "people in leaves of one class" if key == "homogeneous_individuals" else MEASURES[key].title
+            yield title, MEASURES[key].text(value)
+
+
+def _model(review: Review) -> str:
+    """The model, and what of it leaves state."""
+    stated = [name for name, there in review.converted.states.items() if there]
+    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    return f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
+
+
+def _lost(review: Review, most: int) -> list[str]:
+    lost = [*([] if review.converted.exact else [ROUNDED]), *(f"lost: {each}" for each in review.converted.lost)]
+    return lost[:most]
+
+
+def _worth(review: Review) -> str:
+    """How far the estimate can be relied on."""
+    if review.estimate is None:
+        return f"no estimate: {review.unsolved}"
+    told = f"estimate: {worth(review.estimate)}"
+    return f"{told}; without what private splits tell: an adversary may infer more" if review.weaker else told
+
+
+def _verdict(review: Review) -> list[str]:
+    verdict = review.verdict()
+    if verdict.status == "not stated":
+        return []
+    head, *checks = verdict.lines()
+    return [head, *(check.strip().removeprefix(f"{review.name}: ") for check in checks)]

@@ -1,0 +1,229 @@
+"""Standard output: no other module writes there, and no text gets there that could steer a terminal."""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from maxent.models.display import Display, counted
+from maxent.models.errors import ARGUMENT, Problem, printable
+from maxent.models.files.json_files import as_json_text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from maxent.solvers.backends.registry import Description
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    """Print lines of text."""
+    for line in lines:
+        print(printable(line))
+
+
+def print_styled(lines: Iterable[tuple[str, str]]) -> None:
+    """Print lines of text, each with a style of Rich's, which only terminals show: ``bold``, or nothing."""
+    from rich.text import Text
+
+    out = _console()
+    for line, style in lines:
+        out.print(Text(printable(line), style=style), soft_wrap=True)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[bool]) -> None:
+    """Print a table, as wide as a terminal is; ``right`` says which columns are flushed right."""
+    cells = [[printable(cell) for cell in row] for row in (header, *rows)]
+    if not sys.stdout.isatty() and all(_is_plain(cell) for row in cells for cell in row):
+        print_lines(_aligned(cells, right))
+        return
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for name, flushed in zip(cells[0], right, strict=True):
+        table.add_column(Text(name), justify="right" if flushed else "left", overflow="fold")
+    for row in cells[1:]:
+        table.add_row(*map(Text, row))
+    out = _console()
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    print_lines(line.rstrip() for line in captured.get().splitlines())
+
+
+def _is_plain(cell: str) -> bool:
+    """Whether a cell is as wide as it has characters: a table of such does not need Rich, which takes long to load."""
+    return cell.isascii() and cell != "" and cell == cell.strip()
+
+
+def _aligned(cells: Sequence[Sequence[str]], right: Sequence[bool]) -> Iterator[str]:
+    """The rows of a table as lines, as Rich has them."""
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    for row in cells:
+        parts = zip(row, widths, right, strict=True)
+        yield "  ".join(cell.rjust(width) if flushed else cell.ljust(width) for cell, width, flushed in parts).rstrip()
+
+
+def print_json(value: object) -> None:
+    """Print a JSON object, and nothing else."""
+    print(as_json_text(value))
+
+
+def _console() -> Console:
+    """Standard output; what is not a terminal gets plain text of any width."""
+    from rich.console import Console
+
+    class Output(Console):
+        def on_broken_pipe(self) -> None:
+            raise  # Rich would exit with 1, which says that the result is not to be relied on
+
+    plain: dict[str, Any] = {"highlight": False, "markup": False, "emoji": False}
+    if sys.stdout.isatty():
+        return Output(**plain)
+    return Output(**plain, file=sys.stdout, force_terminal=False, color_system=None, width=1 << 20)
+
+
+# Parameters in messages: named as in Python where they arise, as on the command line or in a study where they show.
+
+_MENTION = re.compile(r"\b([a-z]\w*)=('[^']*'|[\w.]+)?")
+"""A parameter in a text, see `maxent.models.errors.ARGUMENT`: ``missing=`` or ``missing='category'``."""
+
+_NAME = re.compile(r"[a-z]\w*")
+
+Spell = Callable[[str, str], str | None]
+"""How a parameter and its value, which may be empty, are written; None for what is no parameter."""
+
+
+def respell(text: str, spell: Spell) -> str:
+    """A text with its mentions of parameters, ``missing='category'``, spelled in another way, and no ``None``."""
+    text = text.removeprefix("None or ")  # which is to leave an option out
+    return _MENTION.sub(lambda found: spell(found[1], (found[2] or "").strip("'")) or found[0], text)
+
+
+def respelled(problem: Problem, spell: Spell) -> Problem:
+    """A problem with all of its parameters spelled in another way; what was found is quoted, and stays."""
+    field = problem.field
+    if problem.where == ARGUMENT and not field.startswith("-"):
+        field = _NAME.sub(lambda name: spell(name[0], "") or name[0], field)
+    return replace(problem, field=field, expected=respell(problem.expected, spell))
+
+
+def on_command_line(names: Mapping[str, str]) -> Spell:
+    """The spelling of a command, by the names that `maxent.command_line.parsing.spellings` gives its parameters."""
+
+    def spell(name: str, value: str) -> str | None:
+        if name not in names:
+            return None
+        # A flag takes no value, and is only mentioned where it is to be given.
+        return names[name] if value in ("", "True", "False") else f"{names[name]} {value}"
+
+    return spell
+
+
+def in_study(name: str, value: str) -> str:
+    """The spelling of a study file: ``missing = "category"``."""
+    return f'{name} = "{value}"' if value else name
+
+
+# Back ends, and what became of a comparison of them, as text.
+
+CLOSED_FORM = "closed forms of presolve answer the whole problem"
+"""Why no back end was used."""
+
+SINGLE = "what is stated leaves a single answer, and nothing to any back end"
+"""The same without presolve, which no option changes."""
+
+_COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "backend": ("backend", str),
+    "status": ("status", str),
+    "certificate": ("certificate", str),
+    "entropy": ("entropy", "{:.6f}".format),
+    "max_violation": ("violation", "{:.1e}".format),
+    "max_distance": ("distance", "{:.1e}".format),
+    "total_variation": ("variation", "{:.1e}".format),
+    "build_seconds": ("build s", "{:.3f}".format),
+    "solve_seconds": ("solve s", "{:.3f}".format),
+    "processor_seconds": ("CPU s", "{:.3f}".format),
+    "peak_memory_mb": ("peak MB", "{:.0f}".format),
+    "iterations": ("iterations", str),
+    "divergence": ("divergence", "{:.4f}".format),
+}
+_TEXTS = 3
+
+
+class BenchResult(Protocol):
+    """The printed parts of `maxent.BenchResult`."""
+
+    @property
+    def rows(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def best(self) -> str | None: ...
+    @property
+    def closed_form(self) -> bool: ...
+
+
+def print_bench(result: BenchResult) -> None:
+    """Print a row per back end, why some have no answer to rely on, and which is the best."""
+    header, cells = _table(result)
+    print_lines([*aligned(header, cells, left=_TEXTS), "", *_reasons(result)])
+
+
+def bench_display(result: BenchResult) -> Display:
+    """A comparison of back ends in a console and in a notebook."""
+    header, cells = _table(result)
+    title = f"Comparison of {counted(len(cells), 'back end')}, best: {result.best or 'none'}"
+    reasons = _reasons(result)
+    return Display(title, [*aligned(header, cells, left=_TEXTS), *reasons], header, cells, reasons)
+
+
+def _table(result: BenchResult) -> tuple[list[str], list[list[str]]]:
+    """The header, and a row of texts per back end."""
+    keys = [key for key in _COLUMNS if key in result.rows[0]]
+    cells = [["-" if row[key] is None else _COLUMNS[key][1](row[key]) for key in keys] for row in result.rows]
+    return [_COLUMNS[key][0] for key in keys], cells
+
+
+def _reasons(result: BenchResult) -> list[str]:
+    """Reasons not to rely on the answers of some back ends, and the name of the best."""
+    lines = [
+        f"{row['backend']}: {row['status'].replace('_', ' ')}: {row['reason']}"
+        for row in result.rows
+        if row["reason"] is not None
+    ]
+    if result.best is None and result.closed_form:
+        way = ": --no-presolve (in Python presolve=False) gives each the program"
+        presolved = any(row["reason"] == CLOSED_FORM for row in result.rows)
+        return [*lines, f"no back end was used, and none is best{way if presolved else ''}"]
+    if result.best is None:
+        return [*lines, "no back end has an answer to rely on"]
+    best = next(row for row in result.rows if row["backend"] == result.best)
+    return [
+        *lines,
+        f"best: {result.best}, entropy {best['entropy']:.6f} nats; distance and variation are the largest "
+        "difference from its posterior, of a probability and of a quasi-identifier's distribution",
+    ]
+
+
+def print_backends(described: Sequence[Description]) -> None:
+    """Print the back ends with their versions and what each can solve, and what is missing for the others."""
+    rows = [[d.name, (d.version or "-") if d.installed else "not installed", d.solves or "-"] for d in described]
+    missing = [f"{found.name}: {found.missing}" for found in described if not found.installed]
+    print_lines([*aligned(["backend", "version", "solves"], rows, left=3), *(["", *missing] if missing else [])])
+
+
+def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
+    """Lines of a table with two spaces between columns; the first ``left`` of them are texts, the others numbers."""
+    table = [[printable(cell) for cell in row] for row in (header, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if i < left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in table
+    ]

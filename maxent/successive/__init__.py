@@ -1,1 +1,0 @@
-"""Two successive releases: what their difference tells of each person."""

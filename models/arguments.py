@@ -1,0 +1,194 @@
+"""Values of arguments, options and documents: what kind they are, and how messages show them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Collection, Iterable, Sequence
+from difflib import get_close_matches
+from functools import lru_cache
+from heapq import nlargest
+from itertools import islice, pairwise
+from os import PathLike
+from typing import cast
+
+import numpy as np
+
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.files.json_files import Unreadable
+
+LONGEST = 60  # characters of a value in a message
+LARGEST_COUNT = 2**53  # the largest number up to which floats count exactly
+ABSENT = object()  # stands for a value that is not there
+
+
+def show(value: object) -> str:
+    """Any decoded value as a message shows it: JSON spelling, at most about 60 characters, never recursive."""
+    if value is ABSENT:
+        return "nothing"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    if isinstance(value, Unreadable):
+        return _cut(value.text)
+    if isinstance(value, str):
+        return repr(str(value)) if len(value) <= LONGEST else repr(value[: LONGEST - 3]) + "..."
+    if isinstance(value, int):
+        return shown_whole(value)
+    if isinstance(value, float):
+        return float.__repr__(value)
+    if isinstance(value, list):
+        return "an empty list" if not value else f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return "an empty object" if not value else f"an object ({listing(map(str, value))})"
+    return f"a value of type {type(value).__name__}"
+
+
+def shown_whole(value: int) -> str:
+    """An integer as a message shows it: of one with very many digits, how many; Python refuses to write some."""
+    digits = round(value.bit_length() * 0.30103)
+    return str(int(value)) if digits <= LONGEST else f"a number of about {digits} digits"
+
+
+def name(text: str) -> str:
+    """A name inside a place: as it is when short and printable, otherwise as `show` has it."""
+    return text if text.isprintable() and 0 < len(text) <= LONGEST else show(text)
+
+
+def listing(names: Iterable[str]) -> str:
+    """The first few names, separated by commas."""
+    shown = [name(text) for text in islice(names, 9)]
+    return _cut(", ".join(shown[:8]) + (", ..." if len(shown) > 8 else ""))
+
+
+def _cut(text: str) -> str:
+    """A text of at most about 60 characters."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 3] + "..."
+
+
+def listing_of(values: list[object]) -> str:
+    """The first few of a list of values of any type."""
+    return ", ".join(show(value) for value in values[:3]) + (", ..." if len(values) > 3 else "")
+
+
+def is_one_of(value: object, words: Collection[str]) -> bool:
+    """Whether a value is one of some words; it may be of any type, also an array, which would compare by its values."""
+    return isinstance(value, str) and value in words
+
+
+def is_flag(value: object) -> bool:
+    """Whether a value stands for yes or no: true or false of Python or NumPy, 1 or 0."""
+    return isinstance(value, (bool, np.bool_)) or (is_whole(value, 0) and cast("int", value) <= 1)
+
+
+def check_flags(**flags: object) -> None:
+    """Refuse arguments that are neither yes nor no."""
+    problems = [
+        Problem(ARGUMENT, name, "True or False", _cut(repr(value)))
+        for name, value in flags.items()
+        if not is_flag(value)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def check_functions(**functions: object) -> None:
+    """Refuse arguments that are neither None nor a function to call."""
+    problems = [
+        Problem(ARGUMENT, name, "a function, which is called meanwhile, or None", _cut(repr(value)))
+        for name, value in functions.items()
+        if value is not None and not callable(value)
+    ]
+    if problems:
+        raise InvalidInput("options", problems)
+
+
+def is_path(value: object) -> bool:
+    """Whether a value names a file or a folder: text, or what stands for it, such as `pathlib.Path`."""
+    return isinstance(value, str) or (isinstance(value, PathLike) and isinstance(value.__fspath__(), str))
+
+
+def is_whole(value: object, low: int) -> bool:
+    """Whether a value is an integer of Python or NumPy (true and false are not) from ``low`` to `LARGEST_COUNT`."""
+    return _is_integer(value) and low <= cast("int", value) <= LARGEST_COUNT
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
+def up_to_largest(expected: str, value: object) -> str:
+    """Words for a number that `is_whole` takes, with the largest where a value is beyond it."""
+    return f"{expected}, at most 2**53" if _is_integer(value) and cast("int", value) > LARGEST_COUNT else expected
+
+
+def are_whole(values: Collection[object], low: int) -> bool:
+    """Whether `is_whole` holds for every value, at the speed that millions of counts need."""
+    if set(map(type, values)) <= {int}:
+        numbers = cast("Collection[int]", values)
+        return low <= min(numbers, default=low) and max(numbers, default=low) <= LARGEST_COUNT
+    return all(is_whole(value, low) for value in values)
+
+
+def whole_number(low: int) -> str:
+    """Words for a number that `is_whole` takes."""
+    return f"a whole number from {low} to 2**53"
+
+
+def is_number(value: object) -> bool:
+    """Whether a value is a number of Python or NumPy; true and false are not, nor integers that no float can hold."""
+    if isinstance(value, int) and abs(value) > sys.float_info.max:
+        return False
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+# Suggestions for an unknown name, in bounded time however much is wrong.
+
+HINTED = 20  # problems of one input that come with a hint; nobody mends more before the next try
+
+# Characters of a name, known names, and candidates that difflib compares letter by letter
+_LONGEST, _KNOWN, _COMPARED = 60, 1000, 8
+
+
+def closest(text: str, known: Sequence[str]) -> str | None:
+    """Return the known name that a text is probably a misspelling of, None when no name is close.
+
+    Names that differ only by case come first. difflib, quadratic in the length of what it compares, sees only the few
+    candidates that share most letters and pairs of letters with the text.
+    """
+    folded = text.lower()
+    same = next((name for name in known if name.lower() == folded), None)
+    if same is not None:
+        return same
+    cut = text[:_LONGEST]
+    grams = _grams(cut)
+    by_overlap = nlargest(_COMPARED, _with_grams(tuple(known[:_KNOWN])), key=lambda other: _overlap(grams, other[1]))
+    names = {name[:_LONGEST]: name for name, _ in reversed(by_overlap)}
+    found = get_close_matches(cut, names, n=1)
+    return names[found[0]] if found else None
+
+
+def close_to(text: str, known: Iterable[str]) -> str:
+    """``; did you mean ...?`` with the known name that was probably meant, empty when no name is close."""
+    found = closest(text, tuple(known))
+    return "" if found is None else f"; did you mean {found!r}?"
+
+
+def as_share(value: object) -> str:
+    """``; did you mean ...?`` with the share that a number of percent is, empty for what is none."""
+    percent = isinstance(value, (int, float)) and not isinstance(value, bool) and 1 < value <= 100
+    return f"; did you mean {value / 100:.15g}?" if percent else ""  # type: ignore[operator]
+
+
+@lru_cache(maxsize=8)
+def _with_grams(known: tuple[str, ...]) -> list[tuple[str, frozenset[str]]]:
+    """Each name with its grams, which the next hint about the same names needs again."""
+    return [(name, _grams(name[:_LONGEST])) for name in known]
+
+
+def _grams(text: str) -> frozenset[str]:
+    """The letters and the pairs of adjacent letters of a text."""
+    return frozenset(text) | frozenset(map("".join, pairwise(text)))
+
+
+def _overlap(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of grams that two texts have in common (Dice)."""
+    return 2 * len(one & other) / max(len(one) + len(other), 1)

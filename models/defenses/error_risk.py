@@ -1,0 +1,341 @@
+"""The method ``erp``: error-risk pruning, or the records of the tree, generalised (Yang et al. 2019)."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from heapq import heapify, heappop, heappush
+from math import inf
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from maxent.models.defenses.generalization import Distance, Generalization
+from maxent.models.defenses.grown_tree import LEAVES_STATE, leaves_of, published
+from maxent.models.defenses.method import DEPTHS, Row, Wanted, only_k
+from maxent.models.defenses.pruning import COLUMNS, STATEMENTS, PrunedLeaves, combined, k_problems, new_leaf
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.parameters import parameter, unknown_choice
+from maxent.models.release import Defense, Node, Release, Tree
+from maxent.models.tables.domains import Ranges
+from maxent.models.tables.frame import listed
+from maxent.models.trees.draft import Publish
+from maxent.models.trees.places import Places, number_places
+from maxent.models.trees.reidentification import Risk, error_risk_ratio, measure_risk
+from maxent.models.trees.restate import COUNTS, counts_reader, node_place
+
+if TYPE_CHECKING:
+    from maxent.models.tables.generalized_records import GeneralizedTable
+    from maxent.models.tables.training import Training
+
+
+# Choices of error-risk pruning (Yang et al. 2019).
+
+Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see `maxent.models.defenses.error_risk`
+
+Published = Literal[Publish, "records"]
+
+# What is guaranteed of generalised records
+COVERED: Mapping[Generalization, str] = {
+    "tiered": "({k},{k})-anonymity, which is not k-anonymity: at least {k} published rows cover each record, and each "
+    "row covers at least {k} records, but fewer than {k} rows may be alike",
+    "uniform": "{k}-anonymity: at least {k} rows are alike but for their classes",
+}
+
+
+@dataclass(frozen=True)
+class ErrorRiskPruned(PrunedLeaves):
+    """The tree after error-risk pruning, or records in its place."""
+
+    publish: Published = published(  # type: ignore[assignment]
+        f"{LEAVES_STATE[:-1]}; or records in place of the tree, generalised."
+    )
+    rule: Rule | None = parameter(
+        None, "Branches that compete to be pruned; default: twig, the branches of the small leaves' parents."
+    )
+    distance: Distance | None = parameter(None, "Distance between neighbours of records in tiers; default: gower.")
+    generalization: Generalization | None = parameter(
+        None,
+        "Generalisation of records: in tiers, where small leaves borrow records, or one for each leaf of the pruned "
+        "tree; default: tiered.",
+    )
+
+    depths = DEPTHS
+    summary = "The tree pruned first where re-identification risk per added error is largest; or its records."
+    examples = (
+        f"maxent defend erp {COLUMNS} --k 2 -o pruned.json",
+        f"maxent defend erp {COLUMNS} --k 2 --publish records -o rows.csv",
+    )
+    promise = "every leaf has no records or at least {k}"
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Both rules, as the first publishes what ``prune-parent`` does; records do not predict."""
+        trees = list(super().grid(wanted))
+        yield from trees
+        yield from ({**each, "rule": "literal"} for each in trees)
+
+    @classmethod
+    def untried(cls, wanted: Wanted) -> Iterator[tuple[str, str]]:
+        yield (
+            "erp publish=records",
+            "generalised records make no predictions, so that there is no accuracy to compare: it would be that of "
+            "whatever is learned from them (maxent audit and maxent estimate tell what they disclose)",
+        )
+
+    @property
+    def predicts(self) -> bool:
+        return self.publish != "records"
+
+    @property
+    def in_tiers(self) -> bool:
+        """Whether records are generalised in tiers."""
+        return self.generalization != "uniform"
+
+    def conflicts(self) -> Iterator[Problem]:
+        yield from super().conflicts()
+        only_in_tiers = "none: it needs publish='records', and generalization='tiered', the default"
+        for name, fits, expected in (
+            ("rule", self.predicts or not self.in_tiers, "none for records in tiers, which do not depend on pruning"),
+            ("distance", not self.predicts and self.in_tiers, only_in_tiers),
+            ("generalization", not self.predicts, "none: it needs publish='records'"),
+        ):
+            if (given := getattr(self, name)) is not None and not fits:
+                yield Problem(ARGUMENT, name, expected, repr(given))
+
+    def defended(self, training: Training, grown: Release) -> Release:
+        from maxent.models.trees.reidentification import ranges_of
+
+        ranges = ranges_of(training.attributes, training.columns)
+        return prune_erp(grown, self.k, ranges=ranges, rule=self.rule or "twig")
+
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        if self.predicts:
+            return super().publish_from(training, grown)
+        table = self._records(training, grown)
+        return table, {
+            "guarantee": {"kk" if self.in_tiers else "k": self.k},
+            "leaves_before": leaves_of(grown),
+            "gcp": table.gcp(),
+            "k_anonymous": table.fewest_alike(),
+        }
+
+    def _records(self, training: Training, grown: Release) -> GeneralizedTable:
+        """The records in tiers, or alike in each leaf of the pruned tree."""
+        from maxent.models.defenses.generalization import tiered, uniform
+        from maxent.models.trees.places import assign
+
+        if self.in_tiers:
+            return tiered(training, grown, self.k, distance=self.distance or "gower")
+        (tree,) = self.defended(training, grown).trees
+        return uniform(training, assign(tree, training.attributes, training.columns), self.k)
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        if self.predicts:
+            yield from super().notes(training, releases, rows)
+            return
+        yield "guaranteed: " + COVERED["tiered" if self.in_tiers else "uniform"].format(k=only_k(rows))
+        yield "classes are not hidden: each row has the class of its record"
+
+
+# Error-risk pruning (ERP), from release to release (Yang et al. 2019 [1]_, Figure 2).
+#
+# A leaf is small when it has records, but fewer than k; one without records discloses nobody. A branch (a node with
+# everything below it) that holds a small leaf is pruned to a leaf, and so on until there is no small leaf; the branch
+# to
+# prune is the one of the largest error-risk ratio (`maxent.models.trees.reidentification`). Which branches compete is
+# the rule:
+#
+# ``literal``
+#     Every branch that holds a small leaf, as printed. While there is a small leaf anywhere, the branches above it
+#     compete with it, and the tree often collapses to its root: it does in the paper's own example.
+# ``twig``
+#         Those of them that hold no smaller branch which holds a small leaf: the small leaf hangs at the node itself.
+#     Such a
+#         node has to become a leaf sooner or later, whatever else is pruned; so the ratio decides in which order
+#     branches are
+#     pruned, but not which.
+#
+# Of equal ratios the branch that comes last in depth-first order is pruned first: of nested ones, the innermost.
+#
+# References
+# ----------
+# .. [1] Yang, Wang, Hu and Li, "A Decision Tree Approach for Assessing and Mitigating Background and Identity
+# Disclosure
+#    Risks", ICIS 2019 Proceedings, 17.
+
+ERP = "erp"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A branch that is pruned: the id of its node, and its error-risk ratio by then (bits per record)."""
+
+    node: str
+    ratio: float
+
+
+def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig") -> Release:
+    """Prune every tree until its leaves have no record or at least k.
+
+    Parameters
+    ----------
+    release : Release
+        Leaves state their counts, or what implies them; none is removed.
+    k : int
+        Records of the smallest leaf, at least 1.
+    ranges : mapping of attribute to (low, high), optional
+        What the values of numeric attributes lie between; needed for those that are split.
+    rule : {"twig", "literal"}
+        Which branches compete, see above.
+
+    Returns
+    -------
+    Release
+        Its defense is ``erp`` with ``k`` and ``rule``; the parameters of an earlier one are kept as
+        ``method.parameter``. A node that became a leaf keeps its id and states what the
+        leaves of its tree do; its label is the first of its most frequent classes.
+    """
+    cuts = [erp_cuts(release, k, ranges=ranges, rule=rule, tree=t) for t in range(len(release.trees))]
+    trees = (collapse(release, {cut.node for cut in of_tree}, tree=t) for t, of_tree in enumerate(cuts))
+    defense = combined(release, ERP, int(k))
+    return replace(release, trees=tuple(trees), defense=Defense(ERP, {**defense.parameters, "rule": rule}))
+
+
+def erp_cuts(
+    release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig", tree: int = 0
+) -> tuple[Cut, ...]:
+    """The branches of a tree that ERP prunes, in order; parameters and errors as in `prune_erp`.
+
+    Takes time proportional to M log M for M nodes with ``twig``, and with ``literal`` to the depths of the nodes
+    that are pruned (times log M), since each changes the ratios of all above it.
+    """
+    problems = _refusals(release, k, rule, tree)
+    if problems:
+        raise InvalidInput("erp", problems)
+    risk, places = measure_risk(release, ranges, tree=tree), number_places(release.trees[tree])
+    if risk.n[0] < k:
+        where = node_place(release, tree, release.trees[tree].root)
+        raise InvalidInput("erp", [Problem(where, "n", f"at least k = {k} records in the whole tree", str(risk.n[0]))])
+    branches = _Branches(risk, places)
+    pruned = _twigs(branches, k) if rule == "twig" else _literal(branches, k)
+    return tuple(Cut(risk.nodes[place], ratio) for place, ratio in pruned)
+
+
+def collapse(release: Release, nodes: Collection[str], *, tree: int = 0) -> Tree:
+    """One tree, whose leaves state their counts, with leaves in the place of these nodes."""
+    model, implied = release.trees[tree], counts_reader(release)
+    places = number_places(model)
+    leaves = [model.nodes[place] for place in places.top_down if not places.children[place]]
+    stated = {name for name in STATEMENTS if any(getattr(leaf, name) is not None for leaf in leaves)}
+    kept: dict[int, Node] = {}
+    stack = [0]
+    while stack:
+        place = stack.pop()
+        node = kept[place] = model.nodes[place]
+        if node.id in nodes and not node.is_leaf:
+            below = map(implied, leaves[places.first[place] : places.last[place]])
+            counts = tuple(map(sum, zip(*(of_leaf for of_leaf in below if of_leaf is not None), strict=True)))
+            kept[place] = new_leaf(node.id, counts, release.target.classes, stated)
+        else:
+            stack += places.children[place]
+    return replace(model, nodes=tuple(kept[place] for place in sorted(kept)))
+
+
+def _refusals(release: Release, k: object, rule: object, t: int) -> list[Problem]:
+    """Mistakes in the arguments, and in a tree whose branches cannot be measured."""
+    problems = [*k_problems(k), *unknown_choice("rule", rule, get_args(Rule))]
+    tree, implied = release.trees[t], counts_reader(release)
+    unstated = [leaf for leaf in tree.leaves if implied(leaf) is None]
+    broken = [node for node in tree.nodes if any(branch.child is None for branch in node.branches)]
+    about = [Problem(node_place(release, t, leaf), "counts", COUNTS, "neither") for leaf in unstated]
+    expected = "none removed, since nothing says what the node holds"
+    about += [Problem(node_place(release, t, node), "child", expected, "a removed leaf") for node in broken]
+    return problems + listed(about, len(about), "nodes")
+
+
+class _Branches:
+    """The branches of a tree while it is pruned: the measures of the one at each place."""
+
+    def __init__(self, risk: Risk, places: Places) -> None:
+        self.children = list(places.children)
+        self.above = places.parent.tolist()
+        self.order = [0] * len(self.children)
+        for number, place in enumerate(places.top_down):
+            self.order[place] = number
+        self.total, self.errors = risk.total.tolist(), risk.errors.tolist()
+        self.branch_total, self.branch_errors = risk.branch_total.tolist(), risk.branch_errors.tolist()
+        self.n = [n or inf for n in risk.n.tolist()]
+        self.smallest = list(self.n)  # records of the smallest leaf, of those with any
+        for place in reversed(places.top_down):
+            self.measure(place)
+
+    def measure(self, place: int) -> None:
+        """Work out the measures of a branch from those of its children."""
+        if below := self.children[place]:
+            self.branch_total[place] = min([self.branch_total[child] for child in below])
+            self.branch_errors[place] = sum([self.branch_errors[child] for child in below])
+            self.smallest[place] = min([self.smallest[child] for child in below])
+
+    def key(self, place: int) -> tuple[float, int, int]:
+        """Sorting key: the branch to be pruned first is least; its place comes last."""
+        measures = self.total, self.branch_total, self.errors, self.branch_errors
+        return (-error_risk_ratio(*(of[place] for of in measures)), -self.order[place], place)
+
+    def prune(self, place: int) -> None:
+        """Make a leaf of a node, and leaves without a parent of all nodes below."""
+        self.branch_total[place], self.branch_errors[place] = self.total[place], self.errors[place]
+        self.smallest[place] = self.n[place]
+        gone = [place]
+        while gone:
+            at = gone.pop()
+            gone += self.children[at]
+            self.children[at] = ()
+
+
+def _twigs(branches: _Branches, k: int) -> Iterator[tuple[int, float]]:
+    """Prune by the rule ``twig``: places in the order in which they are pruned, and their ratios."""
+    waiting = [len(below) for below in branches.children]
+    settled = [place for place, below in enumerate(branches.children) if not below]  # nothing below will change
+    heap: list[tuple[float, int, int]] = []
+    while settled or heap:
+        while settled:
+            above = branches.above[settled.pop()]
+            if above < 0:
+                continue
+            waiting[above] -= 1
+            if waiting[above]:
+                continue
+            branches.measure(above)
+            if branches.smallest[above] < k:
+                heappush(heap, branches.key(above))
+            else:
+                settled.append(above)
+        if heap:
+            ratio, _, place = heappop(heap)
+            branches.prune(place)
+            settled.append(place)
+            yield place, -ratio
+
+
+def _literal(branches: _Branches, k: int) -> Iterator[tuple[int, float]]:
+    """Prune by the rule ``literal``; keys that are no longer those of their branches stay in the heap until met."""
+    keys = {
+        place: branches.key(place)
+        for place, below in enumerate(branches.children)
+        if below and branches.smallest[place] < k
+    }
+    heap = list(keys.values())
+    heapify(heap)
+    while heap:
+        key = heappop(heap)
+        ratio, _, place = key
+        if not branches.children[place] or branches.smallest[place] >= k or keys[place] != key:
+            continue
+        branches.prune(place)
+        above = branches.above[place]
+        while above >= 0:
+            branches.measure(above)
+            if branches.smallest[above] < k and keys[above] != (key := branches.key(above)):
+                keys[above] = key
+                heappush(heap, key)
+            above = branches.above[above]
+        yield place, -ratio

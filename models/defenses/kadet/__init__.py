@@ -1,1 +1,0 @@
-"""k-anonymous decision tree induction (kADET)."""

@@ -1,1 +1,0 @@
-"""What a leaf costs, and how much of it is best for other people."""

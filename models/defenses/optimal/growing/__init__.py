@@ -1,1 +1,0 @@
-"""Optimal trees of small depth within limits on their leaves, grown from the records."""

@@ -1,0 +1,532 @@
+"""The method ``rdt``: random trees with sampled, thresholded counts (Waseda et al. 2025)."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from itertools import count, pairwise
+from typing import TYPE_CHECKING, Any, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
+from maxent.models.defenses.method import Method, Row, Stated, Wanted
+from maxent.models.defenses.pruning import COLUMNS
+from maxent.models.errors import InvalidInput
+from maxent.models.parameters import parameter, picked, plain, problems_of, same
+from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
+from maxent.models.tables.domains import Domains, Ranges
+from maxent.models.tables.training import Training
+from maxent.models.trees.places import assign, number_places
+from maxent.models.trees.predict import predict_columns
+from maxent.models.trees.reidentification import ranges_of
+
+if TYPE_CHECKING:
+    from maxent.models.reading import Reader
+    from maxent.models.tables.generalized_records import GeneralizedTable
+
+_asked = partial(same, RandomTrees)
+
+
+@dataclass(frozen=True)
+class RandomForest(Method):
+    """Random trees, drawn without looking at the data and filled from samples."""
+
+    k: int = _asked("k")
+    publish: Literal["counts"] = parameter("counts", "Statements of leaves.", group="output")
+    trees: int = _asked("trees")
+    depth: int | None = _asked("depth")
+    beta: float = _asked("beta")
+    epsilon: float | None = _asked("epsilon")
+    vote: Vote = parameter("sums", "Source of predictions: the summed counts of all trees, or a vote of the trees.")
+    domains: Any = parameter(
+        None,
+        "Domains known without the data, JSON: for each column, and the class, the list of its values or "
+        "[lowest, highest].",
+        files="file",
+    )
+    seed: int | None = _asked("seed")
+
+    summary = "A forest drawn at random, which publishes the counts of samples that are k or more."
+    examples = (
+        f"maxent defend rdt {COLUMNS} --k 2 --beta 0.8 -o forest.json",
+        f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
+    )
+    promise = "no count is published of fewer than {k} sampled people of a leaf and a class"
+
+    @classmethod
+    def grid(cls, wanted: Wanted) -> Iterator[Row]:
+        """Samples of several sizes, of which a smaller one needs a smaller k."""
+        yield from ({"beta": beta, "k": k} for beta in (0.1, 0.4, 0.8) for k in (2, 5, 10, 20, 50))
+
+    @classmethod
+    def states(cls, release: Release) -> Stated:
+        return Stated(left_out_suppressed=not release.private)
+
+    @property
+    def asked(self) -> RandomTrees:
+        """The parameters of drawing trees."""
+        found: RandomTrees = picked(RandomTrees, self)
+        return found
+
+    @property
+    def domains_known(self) -> Mapping[str, Sequence[str]]:
+        known: Mapping[str, Sequence[str]] = self.domains.values
+        return known
+
+    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
+        from maxent.models.tables.domains import read_domains
+
+        return replace(self, domains=read_domains(self.domains, target, columns))
+
+    def origin(self, training: Training) -> Any:
+        """The trees with all counts of their samples."""
+
+        return draw(training, self.asked, self.domains)
+
+    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
+        from maxent.models.defenses.accounting import guarantee
+
+        release = grown.release(self.k)
+        known = guarantee(self.asked) if grown.stated else None
+        shown = (any((leaf.counts or {}).values()) for tree in release.trees for leaf in tree.leaves)
+        return release, {
+            "guarantee": known and {name: value for name, value in asdict(known).items() if value is not None},
+            "leaves_before": grown.reached,
+            "leaves": sum(shown),
+        }
+
+    def predictor(self) -> Any:
+
+        return predict_votes if self.vote == "trees" else super().predictor()
+
+    def chances(self) -> Any:
+
+        return vote_shares if self.vote == "trees" else super().chances()
+
+    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
+        from maxent.models.defenses.accounting import USUAL_DELTA, smallest_valid_epsilon
+
+        unstated = self.domains.unstated(training)
+        for row in rows:
+            of = f"k = {row['k']}: " if len(rows) > 1 else ""
+            known = row["guarantee"]
+            if known is not None:
+                begins = self.trees * smallest_valid_epsilon(self.beta)
+                printed = (
+                    f", and {known['delta']:.3g} by adding up what each tree guarantees"
+                    if "delta" in known
+                    else f"; what each tree guarantees adds up from an epsilon of {begins:.4g} on only"
+                )
+                yield (
+                    f"guaranteed: {of}differential privacy under sampling, beta {known['beta']:g}, epsilon "
+                    f"{known['epsilon']:.4g} nats, delta {known['tight_delta']:.3g}{printed}"
+                )
+            elif self.beta >= 1:
+                yield f"guaranteed: {of}nothing, as every record is in the samples (beta 1)"
+            elif not unstated:
+                alike = self.trees * self.beta ** row["k"]
+                yield (
+                    f"guaranteed: {of}nothing with a delta of {USUAL_DELTA:g}: {row['k']} people who are all alike are "
+                    f"published with a probability of up to {min(alike, 1.0):.3g} (an epsilon can be asked for)"
+                )
+        if unstated and self.beta < 1:
+            yield (
+                f"guaranteed: nothing, as the domains of {', '.join(unstated)} are those of the data, and tell of "
+                "values that only few people have: state them without looking at the data"
+            )
+        if self.seed is not None and self.beta < 1:
+            yield "a seed was given: nothing is guaranteed against those who know, or guess, it"
+
+
+# Paths of records in trees that are drawn without any data.
+#
+# What a node tests is a function of its key, and the keys of its children are functions of its own. So every record
+# finds
+# its leaf by itself, however large the rest of the tree is (nine levels over the domains of a census have more leaves
+# than there are people), and the same key gives the same tree whatever the records are.
+
+Words = npt.NDArray[np.uint64]
+
+_STEP = np.uint64(0x9E3779B97F4A7C15)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Space:
+    """The domains of attributes: how many values, 0 for a numeric one, which goes from low to high; shape (n,)."""
+
+    sizes: IntArray
+    low: FloatArray
+    high: FloatArray
+
+
+def space_of(attributes: Sequence[Attribute], ranges: Ranges) -> Space:
+    """The domains of attributes; ``ranges`` has every numeric one."""
+    bounds = np.array([ranges[a.name] if a.values is None else (0.0, 0.0) for a in attributes], np.float64)
+    low, high = bounds.reshape(-1, 2).T
+    return Space(np.array([len(a.values or ()) for a in attributes], np.int64), low, high)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Step:
+    """One level of the paths of some records, all of shape (n,).
+
+    ``attribute`` is what the node of each record tests, -1 where the record has come to a leaf before; ``cut`` is the
+    threshold of a numeric one. ``branch`` is the code of the value, or 0 for at most and 1 for above the cut, -1 for
+    none. ``last`` says that all branches lead to leaves. ``node`` is the key of the node that the record's branch leads
+    to.
+    """
+
+    attribute: IntArray
+    cut: FloatArray
+    branch: IntArray
+    last: BoolArray
+    node: Words
+
+    def take(self, rows: IntArray) -> Step:
+        """Some of the records."""
+        return Step(self.attribute[rows], self.cut[rows], self.branch[rows], self.last[rows], self.node[rows])
+
+
+def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[Step]:
+    """Send records down a tree, a level at a time (Fan et al. 2003; Waseda et al. 2025, Algorithm 1).
+
+    Every node tests an attribute that is chosen at random among those that are left on its path: categorical ones that
+    were not tested, with a branch for every value, and numeric ones, with a threshold that is uniform on what is left
+    of their range. Of the stream of random numbers that a node's key is the seed of, the first chooses the attribute,
+    the second the threshold, and the others are the keys of its children.
+
+    ``root``: the key of the root. ``depth``: splits on every path, unless nothing is left to test. ``x`` of shape (n,
+    n_attributes): the records: codes of values, and numbers.
+    """
+    rows = np.arange(len(x))
+    node = np.full(len(x), root)
+    low, high = np.tile(space.low, (len(x), 1)), np.tile(space.high, (len(x), 1))
+    untested = np.tile((space.sizes > 1) | (space.low < space.high), (len(x), 1))
+    for level in range(depth):
+        left = untested.sum(axis=1)
+        goes_on = left > 0
+        chosen = (_uniform(_word(node, 0)) * left).astype(np.int64)
+        attribute = (np.cumsum(untested, axis=1, dtype=np.int32) <= chosen[:, None]).sum(axis=1)
+        attribute[~goes_on] = 0
+        numeric, value = space.sizes[attribute] == 0, x[rows, attribute]
+        share, least, most = _uniform(_word(node, 1)), low[rows, attribute], high[rows, attribute]
+        cut = np.clip(least * (1 - share) + most * share, least, most)
+        branch = np.where(numeric, value > cut, value).astype(np.int64)
+        node = np.where(goes_on, _word(node, branch + 2), node)
+        low[rows, attribute] = np.where(branch == 0, least, cut)
+        high[rows, attribute] = np.where(branch == 0, cut, most)
+        untested[rows, attribute] = numeric & (low[rows, attribute] < high[rows, attribute])
+        last = goes_on if level + 1 == depth else (left == 1) & ~numeric
+        yield Step(np.where(goes_on, attribute, -1), cut, np.where(goes_on, branch, -1), last, node)
+
+
+def leaf_keys(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Words:
+    """The keys of the leaves that records come to, shape (n,); the parameters are those of `paths`."""
+    leaf = np.full(len(x), root)
+    for step in paths(space, root, depth, x):
+        leaf = step.node
+    return leaf
+
+
+def _word(keys: Words, number: npt.ArrayLike) -> Words:
+    """Numbers of the streams that keys are the seeds of: SplitMix64 (Steele, Lea and Flood 2014), shape (n,)."""
+    z = keys + _STEP * (np.atleast_1d(number).astype(np.uint64) + np.uint64(1))
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return np.asarray(z ^ (z >> np.uint64(31)))
+
+
+def _uniform(words: Words) -> FloatArray:
+    """Numbers in [0, 1)."""
+    return np.asarray((words >> np.uint64(11)) * 2.0**-53)
+
+
+# Counts of the samples of random trees, leaf by leaf, before any is suppressed.
+
+Source = Callable[[int], Words]  # so many random numbers of 64 bits
+_CHUNK = 2**16  # records that walk together
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Leaves:
+    """The leaves that a sample reaches: their keys, shape (n,), and their records per class, shape (n, n_classes).
+
+    ``some`` has one of the records of each, shape (n, n_attributes): it tells the path to the leaf.
+    """
+
+    key: Words
+    counts: IntArray
+    some: FloatArray
+
+    def add(self, key: Words, y: IntArray, x: FloatArray) -> Leaves:
+        """Count more records, with the keys of their leaves and their classes."""
+        found, first, at = np.unique(np.concatenate([self.key, key]), return_index=True, return_inverse=True)
+        old, n_classes = self.counts.shape
+        counts = np.bincount(at[old:] * n_classes + y, minlength=len(found) * n_classes).reshape(-1, n_classes)
+        counts[at[:old]] += self.counts
+        return Leaves(found, counts, np.concatenate([self.some, x])[first])
+
+    def suppressed(self, k: int) -> Leaves:
+        """The leaves that have a count of at least k, and counts of 0 for those below."""
+        counts = np.where(self.counts >= k, self.counts, 0)
+        shown = counts.any(axis=1)
+        return Leaves(self.key[shown], counts[shown], self.some[shown])
+
+
+def randomness(seed: int | None, tree: int) -> tuple[np.uint64, Source]:
+    """The key of a tree's root, and where the random numbers of its sample come from, independent of each other.
+
+    Without a seed that is the operating system, whose numbers are fit for cryptography.
+    """
+
+    def stream(use: int) -> np.random.PCG64:
+        return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(tree, use)))
+
+    return np.uint64(stream(0).random_raw()), _system_words if seed is None else stream(1).random_raw
+
+
+def count_leaves(
+    batches: Iterable[Training],
+    random: Sequence[tuple[np.uint64, Source]],
+    beta: float,
+    space: Space,
+    depth: int,
+    n_classes: int,
+) -> tuple[Leaves, ...]:
+    """Count a sample of all records in each of the trees that have this `randomness`."""
+    n_attributes = len(space.sizes)
+    nobody = Leaves(np.empty(0, np.uint64), np.empty((0, n_classes), np.int64), np.empty((0, n_attributes)))
+    leaves = [nobody] * len(random)
+    for x, y in _chunks(batches):
+        for t, (root, source) in enumerate(random):
+            rows = _sample(len(y), beta, source)
+            here = x[rows]
+            leaves[t] = leaves[t].add(leaf_keys(space, root, depth, here), y[rows], here)
+    return tuple(leaves)
+
+
+def _chunks(batches: Iterable[Training]) -> Iterator[tuple[FloatArray, IntArray]]:
+    """The records as numbers, shape (n, n_attributes), and their classes, shape (n,), a few at a time."""
+    for batch in batches:
+        for begin in range(0, len(batch), _CHUNK):
+            chunk = slice(begin, begin + _CHUNK)
+            y = batch.y[chunk]
+            yield np.column_stack([np.empty((len(y), 0)), *(column[chunk] for column in batch.columns)]), y
+
+
+def _sample(n: int, beta: float, source: Source) -> IntArray:
+    """The indices of a Bernoulli sample of n records."""
+    return np.arange(n) if beta >= 1 else np.flatnonzero(source(n) < np.uint64(int(beta * 2.0**64)))
+
+
+def _system_words(n: int) -> Words:
+    """Random numbers from the operating system."""
+    return np.frombuffer(os.urandom(8 * n), np.uint64)
+
+
+# Random decision trees that are filled with sampled, thresholded counts (Waseda et al. 2025, Algorithm 3).
+#
+# Their structure does not depend on the data (Fan et al. 2003). Each tree counts a Bernoulli sample of its own, and
+# every
+# count of a leaf and a class that is below k is set to 0, which makes what is published differentially private under
+# sampling, see `maxent.models.defenses.accounting`.
+
+METHOD = "rdt"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Drawn:
+    """Random trees with all counts of their samples, which are confidential until `release` suppresses some.
+
+    ``roots`` are the keys of their roots. ``stated`` says whether all domains are known without the data.
+    """
+
+    target: Target
+    attributes: tuple[Attribute, ...]
+    space: Space
+    depth: int
+    asked: RandomTrees
+    stated: bool
+    roots: tuple[np.uint64, ...]
+    leaves: tuple[Leaves, ...]
+
+    @property
+    def reached(self) -> int:
+        """Leaves of all trees that somebody in their samples is in."""
+        return sum(len(leaves.key) for leaves in self.leaves)
+
+    def release(self, k: int | None = None) -> Release:
+        """The published release, see `random_trees`; of the same samples, also with another k than was asked for."""
+        asked = self.asked if k is None else replace(self.asked, k=k)
+        exact = asked.beta >= 1 and asked.k <= 1
+        trees = tuple(
+            Tree(tuple(_nodes(self, root, leaves.suppressed(asked.k), exact)), Induction(METHOD))
+            for root, leaves in zip(self.roots, self.leaves, strict=True)
+        )
+        known = guarantee(asked) if self.stated else None
+        parameters = {
+            "trees": asked.trees,
+            "depth": self.depth,
+            "beta": asked.beta,
+            "k": asked.k,
+            "domains": "stated" if self.stated else "data",
+            "samples": "secret" if asked.seed is None else "seeded",
+            **({} if known is None else {name: value for name, value in asdict(known).items() if value is not None}),
+        }
+        return Release(self.target, self.attributes, trees, asked.beta, asked.k, Defense(METHOD, parameters))
+
+
+def random_trees(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Release:
+    """Draw random trees, fill them from samples of the records, and suppress small counts.
+
+    Parameters
+    ----------
+    training : Training
+        Its categorical attributes and its target have the domains that were stated, or those of the data.
+    asked : RandomTrees
+    domains : Domains, optional
+        What is known without the data. Of numeric attributes it says what their thresholds are drawn from; without it,
+        that is the range of the data.
+
+    Returns
+    -------
+    Release
+        Leaves state counts and nothing else, as a label or a number of records would tell of what was suppressed.
+        ``sampling_rate`` is ``beta``, ``suppressed_below`` is ``k``, and the defense ``rdt`` has the parameters, where
+        domains are from (``stated`` or ``data``), whether samples are ``secret`` or ``seeded``, and, if domains are
+        stated, what is guaranteed as long as nobody knows the seed: ``epsilon``, ``delta`` and ``tight_delta``.
+
+        Parts of a tree in which every count is 0 are left out: their branches have no child. That follows from what is
+        published, and so tells nothing more. (They are not leaves with counts of 0: fewer than k people are in each
+        leaf of such a part, not in all of them together.) A leaf at full depth whose counts are 0 is published when one
+        beside it has others.
+    """
+    return draw(training, asked, domains).release()
+
+
+def draw(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Drawn:
+    """`random_trees` before any count is suppressed; parameters and errors as there."""
+    domains = domains or Domains()
+    problems = [*problems_of(asked), *domains.problems(training)]
+    if problems:
+        raise InvalidInput("random trees", problems)
+    ranges = {**ranges_of(training.attributes, training.columns), **domains.ranges}
+    stated = not domains.unstated(training)
+    return draw_batches([training], training.target, training.attributes, asked, ranges, stated=stated)
+
+
+def draw_batches(
+    batches: Iterable[Training],
+    target: Target,
+    attributes: Sequence[Attribute],
+    asked: RandomTrees,
+    ranges: Ranges,
+    *,
+    stated: bool = True,
+) -> Drawn:
+    """`draw` for records that come in batches, all with these domains; nothing is checked.
+
+    ``ranges`` has every numeric attribute; ``stated`` says whether all domains are known without the data. What has to
+    fit into memory is a batch, and the leaves that records reach.
+    """
+    asked = RandomTrees(**{name: plain(value) for name, value in asdict(asked).items()})
+    space = space_of(attributes, ranges)
+    depth = max(len(attributes) // 2, 1) if asked.depth is None else asked.depth
+    random = [randomness(asked.seed, t) for t in range(asked.trees)]
+    leaves = count_leaves(batches, random, asked.beta, space, depth, len(target.classes))
+    roots = tuple(root for root, _ in random)
+    return Drawn(target, tuple(attributes), space, depth, asked, stated, roots, leaves)
+
+
+def _nodes(forest: Drawn, root: np.uint64, shown: Leaves, exact: bool) -> Iterator[Node]:
+    """The nodes of a tree, the root first; ``shown`` are its leaves with counts above 0.
+
+    Leaves without anybody share one below each node. Others with counts of 0 must not: those of several leaves together
+    need not be small, and who chooses leaves because their samples are empty makes them look emptier than they are.
+    """
+    n = len(shown.key)
+    some = shown.some if n else np.zeros((1, len(forest.attributes)))  # the root tests the same whoever comes
+    steps = list(paths(forest.space, root, forest.depth, some))
+    order = np.lexsort([step.branch for step in reversed(steps)]) if steps else np.arange(len(some))
+    steps, counts = [step.take(order) for step in steps], shown.counts[order[:n]]
+    queue: deque[tuple[str, bool, int, int, int]] = deque()
+    leaf_ids, inner_ids = (map(f"{letter}{{}}".format, count(1)) for letter in "LN")
+
+    def place(level: int, begin: int, end: int) -> str:
+        """The id of the node above the leaves from ``begin`` to ``end``."""
+        inner = begin < end and level < len(steps) and bool(steps[level].attribute[begin] >= 0)
+        queue.append((next(inner_ids if inner else leaf_ids), inner, level, begin, end))
+        return queue[-1][0]
+
+    place(0, 0, len(some))
+    while queue:
+        name, inner, level, begin, end = queue.popleft()
+        if not inner:
+            yield Node(
+                name, counts=dict(zip(forest.target.classes, counts[begin:end].sum(axis=0).tolist(), strict=True))
+            )
+            continue
+        step, end = steps[level], min(end, n)
+        attribute = forest.attributes[step.attribute[begin]]
+        taken = step.branch[begin:end]
+        starts = (begin + np.flatnonzero(np.diff(taken, prepend=-1))).tolist()
+        below: dict[int, str | None] = {
+            int(step.branch[at]): place(level + 1, at, to) for at, to in pairwise([*starts, end])
+        }
+        empty = [branch for branch in range(len(attribute.values or "01")) if branch not in below]
+        if exact and empty:
+            below |= dict.fromkeys(empty, place(level + 1, end, end))
+        elif step.last[begin]:
+            below |= {branch: place(level + 1, end, end) for branch in empty}
+        yield Node(name, attribute.name, _branches(attribute, float(step.cut[begin]), below))
+
+
+def _branches(attribute: Attribute, cut: float, below: Mapping[int, str | None]) -> tuple[Branch, ...]:
+    """The branches of a node, with the child that is below each; those that are not there have none."""
+    if attribute.values is None:
+        return Branch(below.get(0), le=cut), Branch(below.get(1), gt=cut)
+    values: dict[str | None, list[str]] = {}
+    for code, value in enumerate(attribute.values):
+        values.setdefault(below.get(code), []).append(value)
+    return tuple(Branch(child, tuple(of)) for child, of in values.items())
+
+
+# Predictions of a forest by a vote of its trees, in place of the sum of their counts.
+
+
+def vote_shares(
+    release: Release, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]], n: int
+) -> FloatArray:
+    """The share of the trees that vote for each class, for each record, shape (n, n_classes).
+
+    A tree votes for the most frequent class (the first of them) of the leaf that a record comes to, when that has
+    counts above 0. Where none has, what `maxent.models.trees.predict.predict_columns`, which has the same arguments,
+    predicts
+    is the only vote.
+    """
+    n_classes = len(release.target.classes)
+    votes = np.zeros((n, n_classes), np.int64)
+    for tree in release.trees:
+        counts = np.zeros((len(number_places(tree).children), n_classes), np.int64)
+        for place, node in enumerate(tree.nodes):
+            if node.counts is not None:
+                counts[place] = [node.counts[c] for c in release.target.classes]
+        here = np.zeros(n, np.int64) if tree.root.is_leaf else assign(tree, attributes, columns)
+        told = np.flatnonzero(counts.max(axis=1)[here])
+        votes[told, counts.argmax(axis=1)[here[told]]] += 1
+    silent = np.flatnonzero(~votes.any(axis=1))
+    votes[silent, predict_columns(release, attributes, columns, n)[silent]] = 1
+    return np.asarray(votes / votes.sum(axis=1, keepdims=True))
+
+
+def predict_votes(
+    release: Release, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]], n: int
+) -> IntArray:
+    """The class that has the most votes (the first of them), as an index, shape (n,); arguments of `vote_shares`."""
+    return np.asarray(vote_shares(release, attributes, columns, n).argmax(axis=1))

@@ -1,1 +1,0 @@
-"""Private random decision trees: drawing, sampling, suppression and their guarantee."""

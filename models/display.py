@@ -1,0 +1,79 @@
+"""Display of results: in a console a few lines, in a notebook a small table."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from maxent.models.errors import printable
+
+LINES, WIDTH = 10, 160  # lines of a `repr`, and characters of each
+ROWS, COLUMNS = 12, 12  # of a table in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class Display:
+    """Text of a result: a title, then lines (console), or a table of texts and lines ``below`` it (notebook)."""
+
+    title: str
+    lines: Sequence[str] = ()
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[str]] = ()
+    below: Sequence[str] = ()
+
+    def text(self) -> str:
+        """Return at most `LINES` lines; what is left out is said in the last one."""
+        lines = [self.title, *(f"  {line}" for line in self.lines)]
+        if len(lines) > LINES:
+            lines = [*lines[: LINES - 1], f"  ... and {len(lines) - LINES + 1} more lines"]
+        return "\n".join(_cut(line) for line in lines)
+
+    def html(self) -> str:
+        """Return a table with the title as its caption, and the lines below it; everything is escaped."""
+        more = len(self.rows) - ROWS
+        body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in self.rows[:ROWS])
+        body += f'<tr><td colspan="{max(len(self.header), 1)}">... and {more} more rows</td></tr>' if more > 0 else ""
+        head = f"<thead><tr>{_cells('th', self.header)}</tr></thead>" if self.header else ""
+        below = "".join(f"<div>{escape(_cut(line, 4 * WIDTH))}</div>" for line in self.below[:ROWS])
+        caption = f"<caption>{escape(_cut(self.title))}</caption>"
+        return f"<div><table>{caption}{head}<tbody>{body}</tbody></table>{below}</div>"
+
+
+class Shown(ABC):
+    """A value with a `Display` of its own; as a dataclass it is declared with ``repr=False``."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def _display(self) -> Display:
+        """Return what a console and a notebook show."""
+
+    def __repr__(self) -> str:
+        return self._display().text()
+
+    def _repr_html_(self) -> str:
+        return self._display().html()
+
+
+def counted(number: int, noun: str, many: str | None = None) -> str:
+    """Return a number with its noun: ``1 leaf``, ``7 leaves``."""
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
+
+
+def leaves_in(leaves: int, trees: int) -> str:
+    """Return where something is stated: ``1 leaf in 1 tree``, ``35 leaves in 7 trees``."""
+    return f"{counted(leaves, 'leaf', 'leaves')} in {counted(trees, 'tree')}"
+
+
+def _cells(tag: str, cells: Sequence[str]) -> str:
+    """Cells of a row; of very many columns the first."""
+    shown = [f"<{tag}>{escape(_cut(cell))}</{tag}>" for cell in cells[:COLUMNS]]
+    return "".join([*shown, f"<{tag}>...</{tag}>"] if len(cells) > COLUMNS else shown)
+
+
+def _cut(text: str, width: int = WIDTH) -> str:
+    """One line of at most so many characters, none of which does anything to a terminal."""
+    line = printable(text[: width + 1])
+    return line if len(line) <= width else f"{line[: width - 3]}..."

@@ -1,1 +1,0 @@
-"""Trees that are drawn in the language of Graphviz."""

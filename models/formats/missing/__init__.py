@@ -1,1 +1,0 @@
-"""Records without values that no branch of a test takes: where the tool sends them."""

@@ -1,1 +1,0 @@
-"""Models in ONNX: graphs of operators, of which ensembles of trees are read."""

@@ -1,1 +1,0 @@
-"""What expressions of PMML compute of one column of a table."""

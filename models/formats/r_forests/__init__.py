@@ -1,1 +1,0 @@
-"""Forests and boosted trees of R: tables with a row for each node."""

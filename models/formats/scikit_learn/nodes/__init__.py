@@ -1,1 +1,0 @@
-"""Fitted trees as nodes of a release, in arrays: forests have millions of them."""

@@ -1,1 +1,0 @@
-"""Models that skops saved: an archive of a description and arrays."""

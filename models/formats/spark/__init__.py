@@ -1,1 +1,0 @@
-"""Models of Spark MLlib: folders that it saves, and what it prints of trees."""

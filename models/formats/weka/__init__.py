@@ -1,1 +1,0 @@
-"""Text that Weka prints of its classifiers."""

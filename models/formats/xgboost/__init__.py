@@ -1,1 +1,0 @@
-"""Models of XGBoost: files that it saves, and dumps of its trees."""

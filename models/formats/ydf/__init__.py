@@ -1,1 +1,0 @@
-"""Model folders of ydf (Yggdrasil, TensorFlow Decision Forests)."""

@@ -1,0 +1,420 @@
+"""Sorted runs: the rows of a table as codes, routed to leaves, with equal ones merged, in files in the order of leaves.
+
+A run is what a process holds at a time. Its rows are sorted by leaf, then by quasi-identifier, so that those of any
+group of leaves are one slice of it.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.out_of_core.coding import Codes, Kept, KeptRows
+from maxent.models.out_of_core.descent import LOST, Descent, Steps
+
+AT_ONCE = 1 << 16  # rows that are routed together
+_FITS = 2**62  # numbers below it are whole in an int64, with room to add
+
+
+@dataclass(frozen=True, slots=True)
+class Packing:
+    """Codes of a quasi-identifier as few whole numbers, *words*, that are ordered as the codes are.
+
+    ``sizes`` are the numbers of codes of each attribute, ``words`` the attributes of each word, in their order. The
+    last word has room for ``room`` further values.
+    """
+
+    sizes: tuple[int, ...]
+    words: tuple[tuple[int, ...], ...]
+    room: int = 1
+
+    def pack(self, codes: npt.NDArray[Any]) -> IntArray:
+        """The words of rows of codes, shapes (n_rows, n_attributes) and (n_words, n_rows)."""
+        found = np.zeros((len(self.words), len(codes)), np.int64)
+        for word, columns in zip(found, self.words, strict=True):
+            for j in columns:
+                word *= self.sizes[j]
+                word += codes[:, j]
+        return found
+
+    def unpack(self, words: IntArray) -> IntArray:
+        """The codes of words, shapes (n_words, n_rows) and (n_rows, n_attributes)."""
+        codes = np.zeros((words.shape[1], len(self.sizes)), np.int64)
+        for word, columns in zip(words, self.words, strict=True):
+            left = word
+            for j in reversed(columns):
+                left, codes[:, j] = np.divmod(left, self.sizes[j])
+        return codes
+
+
+def packing_of(sizes: Sequence[int], room: int) -> Packing:
+    """Pack attributes with so many codes each, and room for further values in the last word."""
+    words: list[tuple[int, ...]] = [()]
+    span = 1
+    for j, size in enumerate(sizes):
+        if span * max(size, 1) * room >= _FITS:
+            words.append(())
+            span = 1
+        words[-1] = (*words[-1], j)
+        span *= max(size, 1)
+    return Packing(tuple(max(size, 1) for size in sizes), tuple(words), room)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Rows:
+    """Rows of a table: the rank of the ``leaf``, ``words`` and ``count`` (people); (n,), (n_words, n) and (n,)."""
+
+    leaf: npt.NDArray[Any]
+    words: IntArray
+    count: IntArray
+
+    def __len__(self) -> int:
+        return len(self.leaf)
+
+    def merged(self) -> Rows:
+        """The same, sorted by leaf, then by words, with equal rows merged."""
+        if not len(self):
+            return self
+        order = self._order()
+        leaf, words = self.leaf[order], self.words[:, order]
+        new = np.ones(len(order), bool)
+        new[1:] = leaf[1:] != leaf[:-1]
+        for word in words:
+            new[1:] |= word[1:] != word[:-1]
+        start = np.flatnonzero(new)
+        return Rows(leaf[start], words[:, start], np.add.reduceat(self.count[order], start))
+
+    def _order(self) -> IntArray:
+        if len(self.words) == 1:
+            (word,) = self.words
+            span = int(word.max()) + 1
+            if span * (int(self.leaf.max()) + 1) < _FITS:
+                return np.argsort(self.leaf.astype(np.int64) * span + word)
+        return np.lexsort((*self.words[::-1], self.leaf))
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a process does with some rows.
+
+    ``codes`` are of each attribute and, where the target is wanted, of the classes, of which there are
+    ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
+    """
+
+    codes: tuple[Codes, ...]
+    descent: Descent
+    packing: Packing
+    n_classes: int
+    folder: Path
+    most: int
+
+    @property
+    def classes(self) -> bool:
+        """Whether rows have classes."""
+        return len(self.codes) > len(self.packing.sizes)
+
+
+@dataclass(frozen=True, slots=True)
+class Routed:
+    """What became of some rows.
+
+    ``runs`` are the paths of runs, without what each of their files ends in. ``people``, shape (n_leaves,) or, with
+    classes, (n_leaves, n_classes), are the individuals of each leaf; ``first``, shape (n_leaves,), is the first row
+    of these in it, -1 for none, and ``example``, shape (n_words, n_leaves), its words. ``lost`` is the first row that
+    no branch took, with its place and codes; ``unknown`` are the people of rows with a value that the table has not,
+    and the codes of the first of these.
+    """
+
+    runs: tuple[str, ...]
+    people: IntArray
+    first: IntArray
+    example: IntArray
+    lost: tuple[int, int, tuple[int, ...]] | None
+    unknown: tuple[int, tuple[int, ...]] | None
+
+
+def route_rows(kept: KeptRows, plan: Plan) -> Routed:
+    """Route rows to leaves, and write them as sorted runs."""
+    leaves, attributes = plan.descent.leaves, len(plan.packing.sizes)
+    people = np.zeros(leaves * (plan.n_classes if plan.classes else 1))
+    first = np.full(leaves, -1)
+    example = np.zeros((len(plan.packing.words), leaves), np.int64)
+    lost: tuple[int, int, tuple[int, ...]] | None = None
+    strangers, stranger = 0, ()
+    runs: list[str] = []
+    waiting: list[Rows] = []
+    known = [[codes.numbered(cells) for cells in column.cells()] for codes, column in _columns(plan, kept)]
+    for begin in range(kept.start, kept.stop, AT_ONCE):
+        end = min(begin + AT_ONCE, kept.stop)
+        count = kept.people(begin, end)
+        table = np.empty((end - begin, len(known)), np.int32)
+        for j, (own, column) in enumerate(zip(known, kept.columns, strict=True)):
+            table[:, j] = np.concatenate([own[cells][numbers] for cells, numbers in column.numbers(begin, end)])
+        keep = np.flatnonzero(count > 0)
+        table, count = table[keep], count[keep]
+        if table.min(initial=0) < 0:
+            strange = (table < 0).any(axis=1)
+            stranger = stranger or tuple(table[strange][0].tolist())
+            strangers += int(count[strange].sum())
+            keep, table, count = keep[~strange], table[~strange], count[~strange]
+        codes = table[:, :attributes]
+        leaf, where = plan.descent(codes)
+        before = begin - kept.start
+        if len(where):
+            at = int(np.flatnonzero(leaf == LOST)[0])
+            lost = lost or (before + int(keep[at]), int(where[0]), tuple(codes[at].tolist()))
+            keep, count, codes, table, leaf = (part[leaf != LOST] for part in (keep, count, codes, table, leaf))
+        words = plan.packing.pack(codes)
+        here = np.full(leaves, -1)
+        here[leaf[::-1]] = np.arange(len(leaf))[::-1]  # of several rows the last one written stays, which is the first
+        new = np.flatnonzero((here >= 0) & (first < 0))
+        first[new], example[:, new] = before + keep[here[new]], words[:, here[new]]
+        cell = leaf.astype(np.int64)
+        if plan.classes:
+            klass = table[:, attributes]
+            words[-1] = words[-1] * plan.n_classes + klass
+            cell = cell * plan.n_classes + klass
+        people += np.bincount(cell, count, len(people))
+        waiting.append(Rows(leaf, words, count))
+        if sum(map(len, waiting)) >= plan.most:
+            runs.append(written(waiting, plan.folder))
+            waiting = []
+    if waiting:
+        runs.append(written(waiting, plan.folder))
+    totals = people.astype(np.int64).reshape((leaves, -1) if plan.classes else leaves)
+    return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
+
+
+def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[Codes, Kept]]:
+    return zip(plan.codes, kept.columns, strict=True)
+
+
+def joined(parts: Sequence[Rows]) -> Rows:
+    """Rows one after another."""
+    return Rows(
+        np.concatenate([part.leaf for part in parts]),
+        np.concatenate([part.words for part in parts], axis=1),
+        np.concatenate([part.count for part in parts]),
+    )
+
+
+def written(waiting: Sequence[Rows], folder: Path) -> str:
+    """Write a run; a process that is lost while it writes leaves files that nobody knows of."""
+    rows = joined(waiting).merged()
+    path = str(folder / secrets.token_hex(8))
+    np.save(f"{path}.leaf.npy", rows.leaf)
+    np.save(f"{path}.words.npy", rows.words)
+    np.save(f"{path}.count.npy", rows.count.astype(np.min_scalar_type(int(rows.count.max(initial=0)))))
+    return path
+
+
+def slices(runs: Sequence[str], low: int, high: int) -> Iterator[Rows]:
+    """Yield the rows of each run that lie in the leaves ``low`` to ``high - 1``."""
+    for run in runs:
+        leaf = np.load(f"{run}.leaf.npy", mmap_mode="r")
+        begin, end = np.searchsorted(leaf, [low, high]).tolist()
+        if begin < end:
+            words = np.load(f"{run}.words.npy", mmap_mode="r")[:, begin:end]
+            count = np.load(f"{run}.count.npy", mmap_mode="r")[begin:end]
+            yield Rows(np.array(leaf[begin:end]), np.array(words), count.astype(np.int64))
+
+
+def sizes_of(runs: Sequence[str], leaves: int) -> IntArray:
+    """Rows of each leaf in all runs, shape (n_leaves,)."""
+    found = np.zeros(leaves, np.int64)
+    for run in runs:
+        found += np.bincount(np.load(f"{run}.leaf.npy", mmap_mode="r"), minlength=leaves)
+    return found
+
+
+def smallest_of(runs: Sequence[str], n_words: int, leaves: int) -> IntArray:
+    """The words of the smallest row of each leaf in all runs, shape (n_words, n_leaves); 0 of leaves without any."""
+    found, known = np.zeros((n_words, leaves), np.int64), np.zeros(leaves, bool)
+    for run in runs:
+        leaf, words = (np.load(f"{run}.{name}.npy", mmap_mode="r") for name in ("leaf", "words"))
+        first = np.flatnonzero(np.diff(leaf, prepend=-1))
+        here = np.array(leaf[first])
+        smallest = np.array(words[:, first])
+        both = np.concatenate([found[:, here], smallest], axis=1)
+        order = np.empty(2 * len(here), np.int64)
+        order[np.lexsort(both[::-1])] = np.arange(2 * len(here))
+        new = ~known[here] | (order[len(here) :] < order[: len(here)])
+        found[:, here[new]] = smallest[:, new]
+        known[here] = True
+    return found
+
+
+def remove_runs(runs: Sequence[str]) -> None:
+    """Remove the files of runs."""
+    for run in runs:
+        for end in ("leaf", "words", "count"):
+            os.unlink(f"{run}.{end}.npy")
+
+
+# Groups of leaves that are evaluated together, each as large as memory allows.
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The leaves ``low`` to ``high - 1``; of a single large one only some rows, ``part`` of so many ``parts``."""
+
+    low: int
+    high: int
+    part: int = 0
+    parts: int = 1
+
+
+def groups_of(rows: IntArray, most: int) -> tuple[Group, ...]:
+    """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided.
+
+    ``rows``, shape (n_leaves,), are those of each leaf. Leaves without any are in no group of their own.
+    """
+    return tuple(_groups(rows.tolist(), most))
+
+
+def _groups(rows: Sequence[int], most: int) -> Iterator[Group]:
+    low, held = 0, 0
+    for leaf, size in enumerate(rows):
+        if held and held + size > most:
+            yield Group(low, leaf)
+            low, held = leaf, 0
+        if size > most:
+            parts = -(-size // most)
+            yield from (Group(leaf, leaf + 1, part, parts) for part in range(parts))
+            low = leaf + 1
+        else:
+            held += size
+    if held:
+        yield Group(low, len(rows))
+
+
+def read_group(runs: Sequence[str], group: Group, room: int = 1) -> Rows | None:
+    """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none.
+
+    ``room`` is that of the last word, for what is no part of the quasi-identifier: rows that differ in it alone are in
+    the same part of a group.
+    """
+    parts = list(slices(runs, group.low, group.high))
+    if group.parts > 1:
+        parts = [_some(rows, _in_part(rows, group, room)) for rows in parts]
+    return joined(parts).merged() if parts else None
+
+
+def _some(rows: Rows, keep: BoolArray) -> Rows:
+    return Rows(rows.leaf[keep], rows.words[:, keep], rows.count[keep])
+
+
+def _in_part(rows: Rows, group: Group, room: int) -> BoolArray:
+    """Whether rows belong to a part of their leaf: quasi-identifiers that are alike in some columns are spread."""
+    mixed = np.zeros(len(rows), np.uint64)
+    for i, word in enumerate(rows.words):
+        own = word // room if i == len(rows.words) - 1 else word
+        mixed = (mixed ^ own.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(32)
+    return np.asarray(mixed % np.uint64(group.parts) == group.part)
+
+
+def positions(of: Rows, wanted: Rows) -> tuple[IntArray, BoolArray]:
+    """Where rows are among sorted ones that differ, shape (n_wanted,), and whether they are there."""
+    both = np.concatenate([of.words, wanted.words], axis=1)
+    order = np.lexsort((*both[::-1], np.concatenate([of.leaf, wanted.leaf])))
+    leaf = np.concatenate([of.leaf, wanted.leaf])[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (leaf[1:] != leaf[:-1]) | (both[:, order][:, 1:] != both[:, order][:, :-1]).any(axis=0)
+    number = np.empty(len(order), np.int64)
+    number[order] = np.cumsum(new) - 1
+    where = np.full(int(new.sum()), -1)
+    where[number[: len(of)]] = np.arange(len(of))
+    at = where[number[len(of) :]]
+    return at, at >= 0
+
+
+# Cells of several trees: rows that lie in the same leaf of every tree, found tree by tree.
+#
+# What is kept of a row is its cell so far, one whole number; a tree divides cells by its leaves. A row that is alone in
+# its cell stays so: it goes down no other tree. So most rows go down few trees where there are many.
+
+_REFINEMENT_FITS = 2**62  # numbers below it are whole in an int64, with room to add
+Columns = list[npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """The first row that no branch of a tree takes."""
+
+    tree: int
+    row: int
+
+
+def columns_of(words: IntArray, packing: Packing) -> Columns:
+    """The codes of each attribute, each of shape (n_rows,), in the smallest numbers that hold them."""
+    columns: Columns = [np.zeros(0)] * len(packing.sizes)
+    for word, own in zip(words, packing.words, strict=True):
+        left = word
+        for j in reversed(own):
+            left, code = np.divmod(left, packing.sizes[j])
+            columns[j] = code.astype(np.min_scalar_type(packing.sizes[j] - 1))
+    return columns
+
+
+def cells_of(words: IntArray, packing: Packing, trees: Sequence[Steps]) -> IntArray | Lost:
+    """The cell of each row, by the first row that is in it, shape (n_rows,).
+
+    ``words``, shape (n_words, n_rows), are quasi-identifiers. Trees that may lose people come first, as long as all
+    rows go down.
+    """
+    n = words.shape[1]
+    columns = columns_of(words, packing)
+    first, rows = np.zeros(n, np.int64), np.arange(n)  # the rows that share a cell
+    order = sorted(range(len(trees)), key=lambda t: not trees[t].loses)
+    for some in _batches(trees, order, n):
+        # Cells have the numbers of rows, below n, so that a key of them and of leaves is a whole number.
+        key = first[rows]
+        for t in some:
+            leaf = trees[t](columns)
+            if trees[t].loses and (leaf == LOST).any():
+                return Lost(t, int(np.flatnonzero(leaf == LOST)[0]))
+            key = key * trees[t].leaves + leaf
+        own, size = _cells(key)
+        first[rows] = rows[own]
+        if not any(trees[t].loses for t in some):
+            shared = np.flatnonzero(size > 1)
+            if 4 * len(shared) < 3 * len(rows):
+                rows = rows[shared]
+                columns = [column[shared] for column in columns]
+        if not len(rows):
+            break
+    return first
+
+
+def _batches(trees: Sequence[Steps], order: Sequence[int], cells: int) -> Iterator[list[int]]:
+    """As many trees at a time as have keys that fit."""
+    some: list[int] = []
+    span = max(cells, 1)
+    for t in order:
+        if some and (span * trees[t].leaves >= _REFINEMENT_FITS or trees[t].loses != trees[some[0]].loses):
+            yield some
+            some, span = [], max(cells, 1)
+        some.append(t)
+        span *= trees[t].leaves
+    if some:
+        yield some
+
+
+def _cells(key: IntArray) -> tuple[IntArray, IntArray]:
+    """The first row with the key of each row, and how many rows have it; shapes (n_rows,)."""
+    order = np.argsort(key)
+    start = np.flatnonzero(np.diff(key[order], prepend=-1))
+    length = np.diff(np.append(start, len(order)))
+    first, size = np.empty(len(order), np.int64), np.empty(len(order), np.int64)
+    first[order] = np.repeat(np.minimum.reduceat(order, start), length)
+    size[order] = np.repeat(length, length)
+    return first, size

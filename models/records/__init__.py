@@ -1,1 +1,0 @@
-"""Generalised records, published in place of a tree."""

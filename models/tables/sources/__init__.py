@@ -1,1 +1,0 @@
-"""Files that tables are read from, batch by batch: CSV, Parquet and Excel, from disk, archives or standard input."""

@@ -1,1 +1,0 @@
-"""Writers of releases for use elsewhere: a module for each form."""

@@ -1,1 +1,0 @@
-"""Upper bounds of the entropy where a program is not convex."""

@@ -1,1 +1,0 @@
-"""Branch and bound over boxes of sums, many boxes at a time."""

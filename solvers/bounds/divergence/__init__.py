@@ -1,1 +1,0 @@
-"""Proof of a global optimum by relative entropies."""

@@ -1,0 +1,191 @@
+"""Integer level of proof: bounds on class counts that hold in every table of whole people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+
+import numpy as np
+
+from maxent.constraints.program.program import Program
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.solvers.backend import Options
+from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.control import Clock, OutOfTime, in_time
+from maxent.solvers.solve.driver import solve_program
+from maxent.solvers.workers import WorkerLost
+from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
+from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, Run, Task, elsewhere, extremes, need_cp_sat
+
+# Guesses which answers are certain, from an estimate: only the order of questions depends on it.
+
+# Of the time that is left, what the estimate may take, and seconds that it may take at most.
+SHARE, LONGEST = 0.1, 20.0
+
+
+def likely(program: Program, clock: Clock) -> FloatArray | None:
+    """Shares of classes by maximum entropy under the linear statements, shape (n_quasi_identifiers, n_classes).
+
+    None where there was no time for them. Nothing is concluded from it.
+    """
+    left = clock.left()
+    seconds = LONGEST if left is None else min(LONGEST, SHARE * left)
+    linear = replace(program, internal=(), unfinished=False)
+    options = Options(clock=Clock(seconds))
+    try:
+        found = in_time(clock, lambda: solve_program(linear, load_backend("auto"), options))
+    except OutOfTime:
+        return None
+    if found is None:
+        return None
+    people = np.zeros((len(program.table), program.n_classes))
+    np.add.at(people, program.cells.owner, found.masses)
+    return np.asarray(people / program.table.counts[:, None], np.float64)
+
+
+# Individuals: a proved bound this close to a whole number is that number.
+ROUNDED = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WholeBounds:
+    """What is proved of whole people.
+
+    Attributes
+    ----------
+    low, high : shape (n_quasi_identifiers, n_classes), individuals
+    late : the same shape, what was asked and is neither proved nor shown by a world that attains the bound
+    contradicted : whether it is proved that no table of people is consistent with everything
+    left_out : comparisons of splits that were not looked at: bounds hold all the same, but could be tighter
+    states : what was found of the parts that were asked, with their worlds
+    """
+
+    low: IntArray
+    high: IntArray
+    late: BoolArray
+    contradicted: bool
+    left_out: int
+    whole: WholeProgram
+    states: tuple[tuple[WholePart, Extremes], ...]
+    ended: bool = False
+
+
+def whole_bounds(
+    program: Program,
+    low: FloatArray,
+    high: FloatArray,
+    questions: BoolArray,
+    patience: Patience,
+    run: Run = elsewhere,
+    guess: Callable[[], FloatArray | None] = lambda: None,
+) -> WholeBounds:
+    """Tighten proved bounds to what holds in every world of whole people.
+
+    Parameters
+    ----------
+    low, high : shape (n_quasi_identifiers, n_classes), individuals, proved, those of all linear statements
+    questions : the same shape, what is asked; other bounds are only rounded to whole numbers
+    patience : when to stop
+    run : how parts are settled
+    guess : shares of classes of the quasi-identifiers, which only order the questions about large parts
+    """
+    whole = whole_program(program)
+    least, greatest = whole_numbers(low, high)
+    late = questions.copy()
+    members, tasks = [], []
+    for number in whole.asked(np.asarray(questions.any(axis=1))).tolist():
+        mine, task = task_of(whole, number, least, greatest, questions)
+        if task.part.integral:
+            late[mine] = False  # linear bounds, rounded to whole numbers, are those of whole people
+            continue
+        members.append(mine)
+        tasks.append(task)
+    if any(len(task.part.owner) * task.part.n_classes > SMALL for task in tasks) and (shares := guess()) is not None:
+        people = shares * program.table.counts[:, None]
+        tasks = [_guessed(task, whole.like[mine], people[mine]) for mine, task in zip(members, tasks, strict=True)]
+    order = sorted(range(len(tasks)), key=lambda i: len(tasks[i].part.owner))
+    found: dict[int, tuple[Extremes, int]] = {}
+
+    def hear(message: tuple[int, Extremes, int]) -> None:
+        found[order[message[0]]] = message[1:]
+
+    ended = False
+    if tasks:
+        try:
+            run([tasks[i] for i in order], patience, hear)
+        except WorkerLost:
+            ended = True  # what it told before holds
+    states = []
+    for i, (state, _) in found.items():
+        part, mine = tasks[i].part, members[i]
+        states.append((part, state))
+        at, weight = np.searchsorted(part.owners, whole.like[mine]), program.table.counts[mine][:, None]
+        rest = part.weight[at][:, None] - weight  # the others who are alike
+        least[mine] = np.maximum(least[mine], state.low[at] - rest)
+        greatest[mine] = np.minimum(greatest[mine], state.high[at])
+        low_seen = np.maximum(state.least[at] - rest, 0) <= least[mine]
+        late[mine] &= ~(low_seen & (np.minimum(state.most[at], weight) >= greatest[mine]))
+    contradicted = any(state.possible is False for _, state in states)
+    left_out = whole.left_out + sum(number for _, number in found.values())
+    return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states), ended)
+
+
+def _guessed(task: Task, like: IntArray, people: FloatArray) -> Task:
+    """A task with shares of classes, of people of its members, shape (n_members, n_classes)."""
+    pooled = np.zeros((len(task.part.owners), task.part.n_classes))
+    np.add.at(pooled, np.searchsorted(task.part.owners, like), people)
+    return replace(task, likely=pooled / task.part.weight[:, None])
+
+
+def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
+    """Proved bounds, rounded to whole numbers inward."""
+    return np.ceil(low - ROUNDED).astype(np.int64), np.floor(high + ROUNDED).astype(np.int64)
+
+
+def task_of(
+    whole: WholeProgram, number: int, low: IntArray, high: IntArray, questions: BoolArray
+) -> tuple[IntArray, Task]:
+    """The quasi-identifiers of a part, and what is asked and known of it; arrays are those of the whole table.
+
+    Where no statement tells the members of a pooled quasi-identifier apart, a member of w people may have any of the
+    pooled M: it has at least M - (W - w) in every world and no more, where that is positive, and at most M or w. So its
+    bounds tell those of the pool. Where comparisons were left out they may be what proved a member's bound: then only
+    sums over the members are sure.
+    """
+    part = whole.part(number)
+    members = np.flatnonzero(np.isin(whole.like, part.owners))
+    low, high = low[members], high[members]
+    at, weight = np.searchsorted(part.owners, whole.like[members]), whole.program.table.counts[members]
+    least, most = np.zeros((2, len(part.owners), part.n_classes), np.int64)
+    np.add.at(least, at, np.maximum(low, 0))
+    np.add.at(most, at, np.minimum(high, weight[:, None]))
+    if not whole.left_out:
+        pooled = part.weight[at][:, None]
+        np.maximum.at(least, at, np.where(low > 0, low + pooled - weight[:, None], 0))
+        np.minimum.at(most, at, np.where(high < weight[:, None], high, pooled))
+    largest = np.zeros(len(part.owners), np.int64)
+    np.maximum.at(largest, at, weight)
+    asked = np.zeros(least.shape, bool)
+    np.logical_or.at(asked, at, questions[members])
+    return members, Task(part, extremes(part, least, most, largest), asked)
+
+
+def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
+    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up.
+
+    Raises
+    ------
+    MissingExtra
+        Where OR-Tools is not installed.
+    """
+    need_cp_sat()
+    patience = Patience.of(clock)
+    guess = partial(likely, program, clock)
+    found = whole_bounds(program, bounds.low, bounds.high, questions, patience, guess=guess)
+    if found.contradicted:
+        return replace(bounds, high=np.where(questions, -1.0, bounds.high))
+    low = np.where(questions, found.low, -np.inf).astype(np.float64)
+    high = np.where(questions, found.high, np.inf).astype(np.float64)
+    return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)

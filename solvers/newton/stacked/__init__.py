@@ -1,1 +1,0 @@
-"""Solves many small programs together, each from several starts: every step is made for all at once."""

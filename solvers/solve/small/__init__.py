@@ -1,1 +1,0 @@
-"""Small parts, all of their starts at once."""

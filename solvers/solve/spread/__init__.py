@@ -1,1 +1,0 @@
-"""Parts of a program, spread over processes."""

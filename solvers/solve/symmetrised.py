@@ -1,0 +1,31 @@
+"""Mean of the optima that are equal up to exchangeable classes."""
+
+from __future__ import annotations
+
+from maxent.constraints.presolve.merge import known_totals, needed
+from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
+from maxent.constraints.symmetry import Mixture, mixture
+from maxent.solvers.backend import Options
+from maxent.solvers.control import OutOfTime
+from maxent.solvers.solve.driver import Outcome
+from maxent.solvers.workers import one_thread
+
+
+def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | None:
+    """The mean of the optima that permutations make of an answer, None where it is the only one of them.
+
+    An answer that is not an optimum stays as it is, and so does one when time runs out. A convex program has one
+    optimum, and the likelihood of draws tells classes apart.
+    """
+    if outcome.status != "optimal" or outcome.convex or program.likelihood is not None:
+        return None
+    evaluator = Evaluator(program)
+    linear = needed(program, known_totals(program), evaluator.linear)
+    rows, clock = evaluator.internal, options.clock
+    try:
+        with one_thread():  # as where parts are solved, so that it makes no difference when this is done
+            found = mixture(program, rows, linear, outcome.active, outcome.masses, options.tolerance, clock.check)
+    except OutOfTime:
+        return None
+    return found if found.optima > 1 else None

@@ -1,1 +1,0 @@
-"""Counts and samples worlds, all equally likely: an independent check of the estimate."""
