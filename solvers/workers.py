@@ -606,7 +606,6 @@ def end_all() -> None:
 
 def main() -> None:
     """Answer the calls on standard input."""
-
     answers = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever libraries print
     calls: SimpleQueue[bytes] = SimpleQueue()

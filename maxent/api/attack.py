@@ -24,7 +24,7 @@ from maxent.attacks.linking import (
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
 from maxent.constraints.program.cells import place_sizes
 from maxent.constraints.records import row_contradictions
-from maxent.models.arguments import as_share, is_number, is_one_of, is_whole, up_to_largest
+from maxent.models.arguments import as_share, is_number, is_one_of, is_whole, shorten, up_to_largest
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.columns import Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -32,7 +32,7 @@ from maxent.models.formats.release_reader import Records
 from maxent.models.nodes import parts_in_words, statements_of
 from maxent.models.reading import Reading
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.places import Places, number_places

@@ -22,12 +22,12 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.api.calling import takes
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.output import scratch
 from maxent.models.parameters import out_of_range
 from maxent.models.reading import NOTHING
-from maxent.models.tables.frame import shorten
 from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.solved import warn_unreliable
 from maxent.solvers.backends.registry import load_backend, usable_backends

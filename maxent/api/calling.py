@@ -10,12 +10,11 @@ from os import PathLike, fspath
 from textwrap import fill, indent
 from typing import Any, ParamSpec, TypeVar
 
-from maxent.models.arguments import check_flags, check_functions, close_to
+from maxent.models.arguments import check_flags, check_functions, close_to, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.reading import Reading
 from maxent.models.release import Release
-from maxent.models.tables.frame import shorten
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -22,13 +22,13 @@ from maxent.api.out_of_core.folder import InParts, check_fits
 from maxent.attacks.linking import bits_to_identify
 from maxent.disclosure.inference import Individuals
 from maxent.disclosure.limits import Limits, Mend
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.input_files import located
 from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.trees.predict import Cases, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.solved import described, unwarned, warn_unreliable

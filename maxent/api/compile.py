@@ -11,9 +11,9 @@ from maxent.api import options
 from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
 from maxent.constraints.program.program import Program
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
-from maxent.models.tables.frame import shorten
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Stop, Watch, in_time, watched
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program

@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted
@@ -18,7 +19,7 @@ from maxent.models.formats.scikit_learn.pipelines import final_of, is_pipeline, 
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, missing_columns, shorten
+from maxent.models.tables.frame import Source, missing_columns
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.predict import tested_attributes
 

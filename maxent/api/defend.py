@@ -15,7 +15,7 @@ from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress as Progress_estimate
 from maxent.api.estimate import Solving, estimate_case
 from maxent.disclosure.limits import Check, Limits, judge_rows
-from maxent.models.arguments import check_functions
+from maxent.models.arguments import check_functions, shorten, shorten_list
 from maxent.models.arrays import BoolArray
 from maxent.models.defenses.method import CERTAIN, Method, Progress
 from maxent.models.defenses.optimal import limits as optimal
@@ -28,7 +28,6 @@ from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.classes import named_targets
-from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.qi_table import people_of
 from maxent.models.tables.training import Training, read_training

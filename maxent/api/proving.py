@@ -12,12 +12,11 @@ import numpy as np
 from maxent.api import options
 from maxent.constraints.program.program import Program
 from maxent.disclosure.limits import Limits, judge_rows
-from maxent.models.arguments import is_one_of
+from maxent.models.arguments import is_one_of, shorten
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import out_of_range
 from maxent.models.tables.classes import part_codes
-from maxent.models.tables.frame import shorten
 from maxent.solvers.control import Clock, in_time
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ import numpy as np
 
 from maxent.api.case import open_published
 from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, stated_counts, unused
-from maxent.models.arguments import is_number, is_whole
+from maxent.models.arguments import is_number, is_whole, shorten
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount
 from maxent.results.solved import warn_unreliable

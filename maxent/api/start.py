@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from maxent.api.convert import converted, wanted_of
+from maxent.models.arguments import shorten
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import methods
@@ -19,7 +20,6 @@ from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reading
 from maxent.models.release import Induction, Node, Release, Tree
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import assign
 from maxent.models.trees.predict import tested_attributes

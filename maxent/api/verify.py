@@ -15,11 +15,10 @@ from typing import Any
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
 from maxent.api.estimate import Progress, Solving
-from maxent.models.arguments import is_path
+from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import as_json_text, read_json_object
 from maxent.models.reading import reading_of
-from maxent.models.tables.frame import shorten
 from maxent.policy.checked import Checked
 from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
 from maxent.policy.record import FORMAT, hashed, record_of, relative, schema, shape_problems

@@ -53,9 +53,11 @@ def _run(name: str | None, as_json: bool, output: str | None) -> int:
         return DONE
     wanted = data_set(name)
     check_outputs({"-o": (output, (".csv",))})
-    from maxent.datasets import fetch
+    from maxent.command_line.progress import progress
+    from maxent.models.tables.datasets import fetched
 
-    path = fetch(name)
+    with progress() as shown:
+        path = fetched(name, shown)
     if output is not None:
         check_outputs({"-o": (output, (".csv",))}, [path])
         write_text(output, path.read_text(encoding="utf-8"), public=True)

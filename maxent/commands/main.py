@@ -14,7 +14,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated, Any
 
 import typer
 from typer.main import get_command
@@ -30,36 +30,28 @@ from maxent.models.reading import advice_spelled
 from maxent.results.solved import unwarned
 from maxent.results.text.terminal import on_command_line, print_json, respell
 
-
-class Listed(NamedTuple):
-    """A command of the program: the folder of `maxent.commands` that has its module, and its line in the help."""
-
-    folder: str
-    line: str
-
-
-COMMANDS: Mapping[str, Listed] = {
-    "estimate": Listed("adversary", "Probabilities of each person's class, and measures of disclosure."),
-    "bounds": Listed("adversary", "Proved bounds on each person's class, over all data consistent with a release."),
-    "reconstruct": Listed("adversary", "The likeliest whole table of people behind a release, and its proved cells."),
-    "audit": Listed("adversary", "Attacks on single leaves: the people whom a release exposes."),
-    "review": Listed("decisions", "A model before its publication: attacks, estimate and verdict in one call."),
-    "check": Listed("decisions", "A release against a written policy, with a record."),
-    "verify": Listed("decisions", "A record of a check: whether it is still true."),
-    "advise": Listed("decisions", "The most accurate release within limits, of all defenses."),
-    "card": Listed("decisions", "A section for the card of a model, from the record of a check."),
-    "convert": Listed("releases", "A model that another tool wrote, as a release."),
-    "predict": Listed("releases", "The class that a release predicts for each row of a table."),
-    "export": Listed("releases", "A release as an SQL query, rules, a table, a graph or a drawing."),
-    "defend": Listed("releases", "A tree or a forest, grown from confidential records and defended."),
-    "compare": Listed("comparisons", "Releases side by side: disclosure, attacks and accuracy."),
-    "sweep": Listed("comparisons", "A study: a row of results for each data set, defense and adversary."),
-    "explain": Listed("adversary", "Every constraint of a release, with its node."),
-    "bench": Listed("comparisons", "One problem on several solver back ends, side by side."),
-    "fetch": Listed("releases", "A public data set by name, for examples and measurements."),
-    "backends": Listed("comparisons", "Installed solver back ends, and the problems that each can solve."),
+COMMANDS: Mapping[str, str] = {
+    "estimate": "Probabilities of each person's class, and measures of disclosure.",
+    "bounds": "Proved bounds on each person's class, over all data consistent with a release.",
+    "reconstruct": "The likeliest whole table of people behind a release, and its proved cells.",
+    "audit": "Attacks on single leaves: the people whom a release exposes.",
+    "review": "A model before its publication: attacks, estimate and verdict in one call.",
+    "check": "A release against a written policy, with a record.",
+    "verify": "A record of a check: whether it is still true.",
+    "advise": "The most accurate release within limits, of all defenses.",
+    "card": "A section for the card of a model, from the record of a check.",
+    "convert": "A model that another tool wrote, as a release.",
+    "predict": "The class that a release predicts for each row of a table.",
+    "export": "A release as an SQL query, rules, a table, a graph or a drawing.",
+    "defend": "A tree or a forest, grown from confidential records and defended.",
+    "compare": "Releases side by side: disclosure, attacks and accuracy.",
+    "sweep": "A study: a row of results for each data set, defense and adversary.",
+    "explain": "Every constraint of a release, with its node.",
+    "bench": "One problem on several solver back ends, side by side.",
+    "fetch": "A public data set by name, for examples and measurements.",
+    "backends": "Installed solver back ends, and the problems that each can solve.",
 }
-"""Name -> where it is. The module of this name has the ``command``, and its ``EXAMPLES``."""
+"""Name -> its line in the help. The module of this name has the ``command``, and its ``EXAMPLES``."""
 
 
 class Program(Group):
@@ -93,14 +85,14 @@ app = typer.Typer(
 
 def module_of(name: str) -> ModuleType:
     """The module of a command."""
-    return import_module(f"maxent.commands.{COMMANDS[name].folder}.{name}")
+    return import_module(f"maxent.commands.{name}")
 
 
 @cache
 def made(name: str) -> Any:
     """A command, made by Typer when it is asked for: making all of them takes longer than a small estimate."""
     module = module_of(name)
-    told: dict[str, Any] = {"short_help": COMMANDS[name].line, "epilog": "\n".join(module.EXAMPLES)}
+    told: dict[str, Any] = {"short_help": COMMANDS[name], "epilog": "\n".join(module.EXAMPLES)}
     alone = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
     if isinstance(module.command, type):
         alone.add_typer(typer.Typer(), name=name, cls=module.command, help=module.command.__doc__, **told)

@@ -13,12 +13,11 @@ from maxent.disclosure.baseline import Two, base_of, newcombe
 from maxent.disclosure.inference import Shares
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
 from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_classes
-from maxent.models.arguments import close_to
+from maxent.models.arguments import close_to, shorten, shorten_list
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Target
-from maxent.models.tables.frame import shorten, shorten_list
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,11 +6,11 @@ import os
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, printable
 from maxent.models.files.output import PLOT, check_outputs, write_atomically
 from maxent.models.files.result_files import PLOTS
 from maxent.models.packages import need
-from maxent.models.tables.frame import shorten
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -339,8 +339,8 @@ def _cell(cell: str | float, proved: bool) -> str:
 class Reconstruction(Shown, RebuiltTable):
     """A whole table of the people behind a release, and which of its cells every such table has.
 
-    Its attributes and methods are those of `maxent.results.reconstruction.RebuiltTable`: ``table``, ``proved``, ``status``,
-    ``settled``, ``missed``, ``summary``, ``save``, ``save_proved`` and ``to_csv``.
+    Its attributes and methods are those of `RebuiltTable`: ``table``, ``proved``, ``status``, ``settled``,
+    ``missed``, ``summary``, ``save``, ``save_proved`` and ``to_csv``.
     """
 
     def _display(self) -> Display:

@@ -281,7 +281,6 @@ class RecordsAudit(Shown):
     @property
     def lines(self) -> tuple[str, ...]:
         """The summary in plain language."""
-
         return tuple(records_lines(self.summary, self.records.table.target.name))
 
     def _display(self) -> Display:

@@ -15,7 +15,7 @@ from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from maxent.models.arguments import is_path
+from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
 from maxent.models.files.json_files import as_json_text, unusable_file
 from maxent.models.files.output import (
@@ -27,7 +27,6 @@ from maxent.models.files.output import (
     write_atomically,
     write_text,
 )
-from maxent.models.tables.frame import shorten
 from maxent.studies.points import FAILED, columns
 
 if TYPE_CHECKING:

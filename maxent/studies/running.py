@@ -10,10 +10,9 @@ from contextlib import closing, contextmanager, suppress
 from multiprocessing.connection import Connection
 from typing import Any, Protocol, TypeVar
 
-from maxent.models.arguments import LARGEST_COUNT, is_whole, up_to_largest
+from maxent.models.arguments import LARGEST_COUNT, is_whole, shorten, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.output import scratch
-from maxent.models.tables.frame import shorten
 from maxent.solvers.control import POLL, Clock, OutOfTime
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
 from maxent.solvers.workers import WorkerLost, apart, can_fork, deaf, ended, kill, one_thread, received, serve, started

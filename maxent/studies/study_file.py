@@ -14,7 +14,7 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
 
-from maxent.models.arguments import close_to, is_path
+from maxent.models.arguments import close_to, is_path, shorten
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
@@ -23,7 +23,6 @@ from maxent.models.files.json_files import unusable_file
 from maxent.models.files.toml import Table, are_texts, is_text, is_whole, line_numbers, syntax_problem, toml_document
 from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_named, parse_size, reading_of, size_text
 from maxent.models.tables.datasets import DATA, cache_folder
-from maxent.models.tables.frame import shorten
 from maxent.models.tables.training import Missing, read_training
 from maxent.results.text.terminal import in_study, respelled
 from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
@@ -165,8 +164,8 @@ MOST = 100_000
 class Point:
     """One point of a study, which gives one row.
 
-    ``options`` are those of `maxent.studies.study_file.OPTIONS` that are not left to their defaults, in that order; ``id``
-    is a hash of all parameters and of the content of all files.
+    ``options`` are those of `OPTIONS` that are not left to their defaults, in that order; ``id`` is a hash of all
+    parameters and of the content of all files.
     """
 
     id: str

@@ -27,13 +27,13 @@ __all__ = [
 ]
 
 _MODULES = {
-    "ERPTreeClassifier": "error_risk.estimator",
-    "KADETClassifier": "kadet.estimator",
-    "KAnonRandomTreesClassifier": "random_trees.estimator",
-    "LeafPrunedTree": "pruned_trees",
-    "OptimalSubtree": "optimal.estimator",
-    "ParentPrunedTree": "pruned_trees",
-    "PlainTree": "pruned_trees",
+    "ERPTreeClassifier": "estimators",
+    "KADETClassifier": "estimators",
+    "KAnonRandomTreesClassifier": "estimators",
+    "LeafPrunedTree": "estimators",
+    "OptimalSubtree": "estimators",
+    "ParentPrunedTree": "estimators",
+    "PlainTree": "estimators",
 }
 
 

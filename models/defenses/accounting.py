@@ -23,10 +23,10 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.parameters import number, parameter, whole
-from maxent.models.tables.frame import shorten
 
 # Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality
 _WHOLE = 1e-13
@@ -370,11 +370,11 @@ def _composed(trees: int, k: int, beta: float, epsilon: float) -> _Losses:
     """The loss of several trees, as far as epsilons up to this one are concerned."""
     one = _losses(min(k, _LARGEST_K), beta)
     found = one
-    for number in range(2, trees + 1):
-        first = number * one.first
+    for count in range(2, trees + 1):
+        first = count * one.first
         mass = np.convolve(found.mass, one.mass)
         # What the trees to come can take away again at most is one.first each.
-        enough = epsilon + _BEYOND - (trees - number) * one.first
+        enough = epsilon + _BEYOND - (trees - count) * one.first
         kept = min(max(int((enough - first) / one.width), 1), len(mass))
         never = found.never + one.never - found.never * one.never + float(mass[kept:].sum())
         found = _Losses(first, one.width, mass[:kept], never)

@@ -17,6 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
 from maxent.models.defenses.error_risk import ErrorRiskPruned, Rule
 from maxent.models.defenses.grown_tree import InducedTree
@@ -32,7 +33,6 @@ from maxent.models.reading import USUAL, Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.domains import DomainSource, read_domains
-from maxent.models.tables.frame import shorten, shorten_list
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Order, Training, read_training
 from maxent.models.trees.draft import Publish

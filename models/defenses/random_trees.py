@@ -86,7 +86,6 @@ class RandomForest(Method):
 
     def origin(self, training: Training) -> Any:
         """The trees with all counts of their samples."""
-
         return draw(training, self.asked, self.domains)
 
     def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:

@@ -24,13 +24,13 @@ GROUP = "maxent.defenses"
 
 # The methods of this package, which are there whatever is installed, in the order of the help, and where they are
 OWN: Mapping[str, str] = {
-    "none": "pruning_methods:Plain",
-    "prune-leaf": "pruning_methods:PrunedLeaves",
-    "prune-parent": "pruning_methods:PrunedParents",
+    "none": "pruning:Plain",
+    "prune-leaf": "pruning:PrunedLeaves",
+    "prune-parent": "pruning:PrunedParents",
     "optimal": "optimal.method:BestSubtree",
-    "kadet": "kadet.method:KadetTree",
-    "erp": "error_risk.method:ErrorRiskPruned",
-    "rdt": "random_trees.method:RandomForest",
+    "kadet": "kadet:KadetTree",
+    "erp": "error_risk:ErrorRiskPruned",
+    "rdt": "random_trees:RandomForest",
 }
 
 
@@ -102,7 +102,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
     """A method with these parameters, for each k that is asked for; what is not `given` has its default."""
     if not isinstance(name, str) or name not in method_names():
-        from maxent.models.tables.frame import shorten
+        from maxent.models.arguments import shorten
 
         known = ", ".join(method_names())
         raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", shorten(name))])
@@ -122,7 +122,7 @@ def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
 
 def _foreign(name: str, option: str, value: object) -> Problem:
     """The problem of an option that a method does not have."""
-    from maxent.models.tables.frame import shorten
+    from maxent.models.arguments import shorten
 
     instead = methods()[name].instead.get(option)
     takers = ", ".join(each for each, kind in methods().items() if option in parameters_of(kind))

@@ -9,28 +9,14 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import isfinite
 
+from maxent.models.arguments import Unreadable
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import is_address, not_opened, read_input, redacted, shown_path
 
 MAX_BYTES = 256 * 2**20
 MAX_DIGITS = 1000
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A literal that is no usable number (``NaN``, ``1e999``, thousands of digits), kept as it was written.
-
-    It is of no JSON type, so the check of the field it stands in refuses it there, with the field's place.
-    """
-
-    text: str
-
-    def __repr__(self) -> str:
-        """As it was written: errors show values by their `repr`."""
-        return self.text
 
 
 class RepeatedKeys(dict[str, object]):

@@ -8,9 +8,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxent.models.arguments import close_to
+from maxent.models.arguments import close_to, shorten
 from maxent.models.errors import Problem, invalid
-from maxent.models.tables.frame import shorten
 
 Path = tuple[str, ...]
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.arguments import close_to
+from maxent.models.arguments import close_to, shorten
 from maxent.models.arrays import FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements, positive_counts
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -18,7 +18,6 @@ from maxent.models.formats.release_reader import UNNAMED, Wanted
 from maxent.models.nodes import Nodes, each
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.cells import MISSING, OTHER
-from maxent.models.tables.frame import shorten
 
 # Nodes that are made one after the other, as arrays: whoever reads a large model keeps few of them at a time.
 
@@ -93,9 +92,9 @@ class _Packing:
         scores = [node.value if isinstance(node.value, Mapping) else {} for node in nodes]
         self._by_class("score", scores, 0.0)
         self._keep("counted", [node.counts is not None for node in nodes], 0)
-        for each in nodes:
-            if each.counts is not None and not each.counts.keys() <= self._classes.keys():
-                for name in each.counts:
+        for node in nodes:
+            if node.counts is not None and not node.counts.keys() <= self._classes.keys():
+                for name in node.counts:
                     _code(self._classes, name)
         self._by_class("count", [{} if node.counts is None else positive_counts(node.counts) for node in nodes], 0)
         self._add_branches([(j, branch) for j, node in zip(tested, nodes, strict=True) for branch in node.branches])

@@ -12,6 +12,7 @@ from os import PathLike
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -21,7 +22,6 @@ from maxent.models.formats.proof import TrainingColumns, check_leaves, read_trai
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
 from maxent.models.formats.unrolled import fractional_tree
 from maxent.models.reading import Reader
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import single_at_most
 
 _START = re.compile(r"^C5\.0 \[Release ([0-9.a-z]+)", re.MULTILINE)

@@ -16,7 +16,7 @@ from sys import intern
 
 import numpy as np
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -26,7 +26,6 @@ from maxent.models.formats.release_reader import Converted, Head, Wanted, model_
 from maxent.models.formats.unrolled import Part, fractional_tree
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Labels, Node
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import single_at_most
 
 # The names file of C5.0: the target, its classes, and for each attribute its values in their order.

@@ -12,13 +12,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NoReturn
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.formats.assemble import rest
 from maxent.models.formats.proof import TrainingColumns
 from maxent.models.formats.unrolled import Part
 from maxent.models.release import Branch, Node
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import less_than
 
 _MARKS = re.compile(r"((?:\|\s{2,3})*)(.*)")

@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.result_files import is_formula, unguarded
@@ -26,18 +27,7 @@ from maxent.models.formats.release_reader import Records, ReleaseReader
 from maxent.models.reading import Reader, Reading, cleaned, has_leading_zeros, spelled_alike, told_apart
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import ONLY_SPELLING, categorical, numbers, refused, spelling_problems, understood
-from maxent.models.tables.frame import (
-    FORMATS,
-    Column,
-    Frame,
-    Source,
-    alike,
-    has_any,
-    missing_columns,
-    other_columns,
-    shorten,
-    shorten_list,
-)
+from maxent.models.tables.frame import FORMATS, Column, Frame, Source, alike, has_any, missing_columns, other_columns
 from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.qi_table import QITable, declared_values, read_counted, read_qi, row_keys
 from maxent.models.tables.table_files import read_frame

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from maxent.models.arguments import close_to
+from maxent.models.arguments import close_to, shorten
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
@@ -15,7 +15,7 @@ from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.nodes import each, links_of
 from maxent.models.reading import Reader
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source
 from maxent.models.tables.generalized_records import GeneralizedTable
 
 if TYPE_CHECKING:

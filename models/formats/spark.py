@@ -12,7 +12,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, json_object, uncollected
@@ -40,7 +40,6 @@ from maxent.models.formats.release_reader import Converted, Head, Wanted, model_
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting
 from maxent.models.tables.cells import MISSING, OTHER
-from maxent.models.tables.frame import shorten
 
 # Folders that Spark MLlib saves: metadata as JSON, data in Parquet, stages and models in folders of their own.
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from os import PathLike
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -19,7 +20,6 @@ from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.formats.spark import Node, Split, alone, splits_in, tree
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
-from maxent.models.tables.frame import shorten
 
 _HEAD = re.compile(r"(DecisionTree|RandomForest|GBT)(Classification|Regression)Model[: (][^\n]*")
 _TREE = re.compile(r"Tree ([0-9]{1,6}) \(weight (-?[0-9.]{1,30}(?:E-?[0-9]{1,3})?)\):")

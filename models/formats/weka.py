@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -27,7 +28,6 @@ from maxent.models.formats.release_reader import Converted, Head, Wanted, model_
 from maxent.models.formats.unrolled import fractional_tree
 from maxent.models.reading import Reader
 from maxent.models.release import Tree
-from maxent.models.tables.frame import shorten
 
 # Graphs that Weka draws of its trees (``-g``): a line for each node and edge, as Graphviz reads them.
 

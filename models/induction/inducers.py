@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import check_flags, is_number, is_one_of
+from maxent.models.arguments import check_flags, is_number, is_one_of, shorten
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature
@@ -22,7 +22,7 @@ from maxent.models.nodes import Nodes
 from maxent.models.parameters import Range, number, parameter, problems_of, unknown_choice, whole
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Candidates, Encoding, Impurity, Induction, Release, Tree
-from maxent.models.tables.frame import Source, shorten
+from maxent.models.tables.frame import Source
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
 

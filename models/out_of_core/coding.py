@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
@@ -30,7 +31,6 @@ from maxent.models.tables.frame import (
     is_there,
     missing_columns,
     plain_numbers,
-    shorten,
     taken,
     whole_places,
     with_dictionary,

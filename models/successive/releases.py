@@ -12,11 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Any, TypeVar
 
+from maxent.models.arguments import shorten_list
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.cells import own_names
-from maxent.models.tables.frame import shorten_list
 
 MEMBERSHIP = "releases"  # column that says in which releases somebody is: ``1+2`` for the first and the second
 _T = TypeVar("_T")

@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from maxent.models.arguments import HINTED, closest
+from maxent.models.arguments import HINTED, closest, shorten, shorten_list
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Problem
 from maxent.models.reading import (
@@ -25,7 +25,7 @@ from maxent.models.reading import (
     spelled_alike,
     told_apart,
 )
-from maxent.models.tables.frame import LISTED, Column, Frame, listed, shorten, shorten_list
+from maxent.models.tables.frame import LISTED, Column, Frame, listed
 
 # Values of a column that look alike: refused, noted or read as one, as the reader is asked to.
 

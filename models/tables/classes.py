@@ -11,11 +11,12 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import invalid
 from maxent.models.release import Numbers, Target
 from maxent.models.tables.cells import codes_in, numbers
-from maxent.models.tables.frame import Column, Frame, shorten, shorten_list
+from maxent.models.tables.frame import Column, Frame
 
 # Product classes: one class for every combination of the classes of several sensitive columns.
 #

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.arguments import is_number
+from maxent.models.arguments import is_number, shorten
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.json_files import read_json_object
-from maxent.models.tables.frame import has_any, shorten
+from maxent.models.tables.frame import has_any
 from maxent.models.tables.training import Training
 
 Interval = tuple[float, float]  # the smallest and the largest value of a number

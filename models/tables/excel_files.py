@@ -16,11 +16,12 @@ from xml.etree.ElementTree import iterparse
 
 import numpy as np
 
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import MaxentError, Problem, invalid
 from maxent.models.packages import need
 from maxent.models.reading import Decimal, Reader
-from maxent.models.tables.frame import LISTED, shorten, shorten_list, too_large
+from maxent.models.tables.frame import LISTED, too_large
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import HINTED, closest, shown_whole
+from maxent.models.arguments import HINTED, closest, shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import (
@@ -281,24 +281,6 @@ class Frame:
 def heading(unit: Literal["line", "row"]) -> str:
     """Say where the names of the columns are in a source that has such places."""
     return "header" if unit == "line" else "columns"
-
-
-def shorten(value: object, width: int = 60) -> str:
-    """Return the `repr` of a value, cut to about ``width`` characters."""
-    if isinstance(value, int) and not isinstance(value, bool):
-        return shown_whole(value)
-    try:
-        # Cut before repr too: a cell may be megabytes long.
-        text = repr(value[: width + 1] if isinstance(value, str) else value)
-    except ValueError:  # integers of thousands of digits somewhere in it
-        return f"a value of type {type(value).__name__}"
-    return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
-def shorten_list(values: Iterable[object], width: int = 60) -> str:
-    """Join the `repr` of values with commas, dropping those beyond about ``width`` characters."""
-    text = ", ".join(shorten(value) for value, _ in zip(values, range(width), strict=False))
-    return text if len(text) <= width else f"{text[: width - 3]}..."
 
 
 def missing_columns(frame: Frame, names: Iterable[str]) -> list[Problem]:

@@ -12,13 +12,14 @@ from typing import TypeAlias
 
 import numpy as np
 
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
 from maxent.models.reading import Reader, cleaned, folded, size_text, spelled_alike, told_apart
 from maxent.models.tables.cells import ONLY_SPELLING
 from maxent.models.tables.csv_files import decoded
-from maxent.models.tables.frame import LISTED, listed, shorten, shorten_list
+from maxent.models.tables.frame import LISTED, listed
 
 MAX_BYTES = 50_000_000  # bytes of a file
 

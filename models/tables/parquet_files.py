@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, ClassVar, Literal
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import size_text
@@ -18,7 +19,6 @@ from maxent.models.tables.frame import (
     arrow_numbers,
     arrow_places,
     heading,
-    shorten,
     taken,
     too_large,
     whole_places,

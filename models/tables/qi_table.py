@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
@@ -16,7 +17,7 @@ from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
-from maxent.models.tables.frame import Frame, Source, listed, missing_columns, shorten
+from maxent.models.tables.frame import Frame, Source, listed, missing_columns
 from maxent.models.tables.out_of_core import Groups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import is_one_of
+from maxent.models.arguments import is_one_of, shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import Reader, cleaned, spelled_alike, told_apart
@@ -28,7 +28,7 @@ from maxent.models.tables.cells import (
     spelling_problems,
 )
 from maxent.models.tables.classes import named_targets, product_target
-from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns, shorten, shorten_list
+from maxent.models.tables.frame import LISTED, Column, Frame, Source, missing_columns
 from maxent.models.tables.table_files import read_frame
 
 Order = Literal["sorted", "appearance"]

@@ -9,6 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.nodes import attributes_of
@@ -26,7 +27,7 @@ from maxent.models.tables.cells import (
     unknown_spellings,
 )
 from maxent.models.tables.classes import class_names, class_of_numbers
-from maxent.models.tables.frame import Frame, Source, missing_columns, shorten
+from maxent.models.tables.frame import Frame, Source, missing_columns
 from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import Training

@@ -8,11 +8,11 @@ from typing import get_args
 
 import numpy as np
 
-from maxent.models.arguments import name
+from maxent.models.arguments import name, shorten
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.release import Node, Release, Tree
 from maxent.models.tables.classes import marginal, part_codes
-from maxent.models.tables.frame import listed, shorten
+from maxent.models.tables.frame import listed
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.printed_rates import release_rates
 

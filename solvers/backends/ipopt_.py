@@ -195,7 +195,6 @@ class TextbookBackend:
 
     def solve_whole(self, program: Program, start: FloatArray, options: Options) -> Solution:
         """The best of several starts, which is one where no splits are compared; see `Whole`."""
-
         model = textbook_model(program)
         rows = [*model.qi.values(), *model.label.values(), *model.rate.values(), *model.internal.values()]
         ends = np.array([(row.lb, row.ub) for row in rows], np.float64)  # None is no bound: NaN

@@ -327,7 +327,6 @@ def solve_by_conjugate_gradients(
     Rows may repeat each other as long as the right side agrees, as gradients do: the `RIDGE` that the blocks have on
     their diagonals is added here, too, lest rounding grows along what they repeat. The preconditioner is the blocks.
     """
-
     matrix = problem.matrix[rows]
     transposed = sparse.csr_matrix(matrix.T)
     variance = problem.variance(masses)

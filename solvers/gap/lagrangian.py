@@ -352,7 +352,7 @@ def contained(where: BoolArray, inside: BoolArray) -> FloatArray:
 
 # Prices (multipliers) of missed comparisons for which the Lagrangian stays concave.
 #
-# There is one price for each node, see `maxent.solvers.gap.lagrangian`. For Gini there is more. The masses of a branch b
+# There is one price for each node. For Gini there is more. The masses of a branch b
 # that rates leave open add up to E_b, S_bx in class x. Let the sets a be what branches are made of, disjoint, and d_a
 # what the open masses of one class change by, d_b the sum of those in b. As ``2 / E sum_x d_x^2 <= sum_x d_x^2 / S_x``,
 # the Lagrangian with multipliers mu of comparisons is concave if, as a quadratic form of the d_a,

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeVar
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, MaxentError, invalid
 from maxent.models.files.input_files import redacted
 from maxent.models.packages import need
-from maxent.models.tables.frame import shorten
 from maxent.solvers.workers import memory_kept, one_thread
 
 # Seconds to wait for what the scheduler says, and for its first worker; and between looks at whether to give up.

@@ -126,8 +126,9 @@ def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes
 
 # Comparisons of splits over whole numbers: class totals of branches, and sums of functions of these.
 #
-# ``E_T <= E_U`` reads ``sum_T phi - sum_U phi >= 0`` (`maxent.constraints.program.impurity`): a sum of terms, each a factor
-# times ``a^2 / W`` (Gini), ``a ln a`` or ``-W ln W`` (entropy and gain ratio), with a the people of a class in a branch
+# ``E_T <= E_U`` reads ``sum_T phi - sum_U phi >= 0`` (`maxent.constraints.program.impurity`): a sum of terms, each a
+# factor times ``a^2 / W`` (Gini), ``a ln a`` or ``-W ln W`` (entropy and gain ratio), with a the people of a class in
+# a branch
 # and W all of its people. For the gain ratio each side is divided by its split information, which the sizes of the
 # branches tell.
 

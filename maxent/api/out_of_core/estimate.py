@@ -191,8 +191,8 @@ def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
     several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
 
     Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
-    others. Where something else links people of different leaves (`maxent.api.out_of_core.folder`), all of them are estimated
-    together in one process, as `maxent.estimate` does, if they fit into memory.
+    others. Where something else links people of different leaves (`maxent.api.out_of_core.folder`), all of them are
+    estimated together in one process, as `maxent.estimate` does, if they fit into memory.
 
     Returns
     -------

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from maxent.api.case import Case
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.columns import NOTHING
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -23,7 +24,7 @@ from maxent.models.nodes import attributes_of
 from maxent.models.nodes import links_of as node_links
 from maxent.models.reading import parse_size, size_text
 from maxent.models.release import Release
-from maxent.models.tables.frame import arrow_numbers, arrow_texts, shorten, taken
+from maxent.models.tables.frame import arrow_numbers, arrow_texts, taken
 
 if TYPE_CHECKING:
     from pandas import DataFrame

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
 from maxent.api.out_of_core.workers import Told, Workers
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
@@ -22,7 +23,7 @@ from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, num
 from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows
 from maxent.models.reading import Reader
 from maxent.models.release import Release
-from maxent.models.tables.frame import listed, shorten
+from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
 from maxent.models.tables.table_files import files_of

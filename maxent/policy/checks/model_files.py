@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
-from maxent.models.tables.frame import shorten_list
+from maxent.models.arguments import shorten_list
 from maxent.policy.checks.context import YES, Check, Finding, Limit, Matter, unknown
 
 SATRE = "SATRE 2.0.1, statement 3.3.07 (a policy for outputs that cannot be checked by hand)"

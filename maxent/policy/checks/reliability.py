@@ -8,7 +8,7 @@ import numpy as np
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.disclosure.registry import MEASURES
-from maxent.models.tables.frame import shorten_list
+from maxent.models.arguments import shorten_list
 from maxent.policy.checks.context import YES, Check, Finding, Limit, Matter, is_number, unknown, within
 from maxent.policy.checks.evidence import NO_CONTROL
 

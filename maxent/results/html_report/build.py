@@ -318,8 +318,8 @@ def overview(tree: TreeView, baseline: float, most: int = MOST) -> Overview:
     people = _people_by_shade(tree, baseline, set(columns))
     for place in columns:
         top, total = float(depth[place]), sum(people[place].values())
-        for name, number in sorted(people[place].items()):
-            high = (height - depth[place]) * number / total
+        for name, count in sorted(people[place].items()):
+            high = (height - depth[place]) * count / total
             shaded.setdefault(name, []).append(_box(first[place], top, 1, high))
             top += high
     return Overview(
@@ -526,7 +526,7 @@ def _environment() -> Environment:
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
     environment = Environment(
-        loader=PackageLoader("maxent.html_report", TEMPLATES),
+        loader=PackageLoader("maxent.results.html_report", TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
@@ -555,7 +555,7 @@ def _environment() -> Environment:
 @cache
 def _asset(name: str) -> str:
     """A file of ours that goes into the report."""
-    return (resources.files("maxent.html_report") / TEMPLATES / name).read_text(encoding="utf-8")
+    return (resources.files("maxent.results.html_report") / TEMPLATES / name).read_text(encoding="utf-8")
 
 
 def _hash(text: str) -> str:

@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxent.models.arguments import shorten_list
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.defenses.optimal.costs import least_cost, weights_stated
 from maxent.models.defenses.optimal.limits import Limits, Objective
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.release import Release, Rounded, Target, Tree
-from maxent.models.tables.frame import shorten_list
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.places import Places, number_places

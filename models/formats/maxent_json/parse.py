@@ -362,11 +362,11 @@ def read_numbers(fields: Fields, classes: Sequence[str]) -> tuple[Numbers, ...] 
         fields.refuse("numbers", _NUMBERS)
         return None
     found = []
-    for each in raw:
-        low, high = each if isinstance(each, list) and len(each) == 2 else (each, each)
+    for pair in raw:
+        low, high = pair if isinstance(pair, list) and len(pair) == 2 else (pair, pair)
         ends = [_end(low, -math.inf), _end(high, math.inf)]
         if (low is high and low is None) or ends[0] is None or ends[1] is None or ends[0] > ends[1]:
-            fields.wrong("numbers", _NUMBERS, show(each))
+            fields.wrong("numbers", _NUMBERS, show(pair))
             return None
         found.append((ends[0], ends[1]))
     return tuple(found)

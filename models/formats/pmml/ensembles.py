@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from maxent.models.arguments import shorten
 from maxent.models.formats.pmml.inputs import Scope
 from maxent.models.formats.pmml.xml_document import Element, number_in
 from maxent.models.release import Boosting, Predicts
-from maxent.models.tables.frame import shorten
 
 # Elements that are models
 MODELS = (

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 
+from maxent.models.arguments import shorten
 from maxent.models.formats.pmml.expressions import (
     Bounds,
     Column,
@@ -29,7 +30,6 @@ from maxent.models.formats.pmml.xml_document import Element, number_in
 from maxent.models.formats.proof import TrainingColumns
 from maxent.models.release import Attribute
 from maxent.models.tables.cells import MISSING, OTHER
-from maxent.models.tables.frame import shorten
 
 # Values that a document names: in arrays, and those that something compares each field with.
 

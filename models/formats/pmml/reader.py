@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 from os import PathLike
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
@@ -17,7 +18,6 @@ from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.proof import read_training
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
-from maxent.models.tables.frame import shorten
 
 # Default children that CatBoost leaves out: it names them below one of the two outcomes of each test only.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, TypeAlias
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.pmml.ensembles import Ensemble, trees_in
@@ -18,7 +18,6 @@ from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Labels, Node, Release, Tree
 from maxent.models.tables.cells import MISSING
-from maxent.models.tables.frame import shorten
 
 # Statements of the leaves of PMML: counts told apart from shares, and from weights.
 

@@ -12,9 +12,9 @@ from math import isfinite
 from typing import NoReturn
 from xml.parsers import expat
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.json_files import uncollected
-from maxent.models.tables.frame import shorten
 
 DEEPEST = 2_000  # elements within each other
 

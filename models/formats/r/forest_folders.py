@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, Problem, invalid
@@ -41,7 +42,6 @@ from maxent.models.nodes import Nodes, each
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting, Branch, Node, Release, Tree
 from maxent.models.tables.cells import MISSING
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import less_than
 
 # Classes that ``treeInfo`` of ranger exchanged, as it does up to version 0.14.1.

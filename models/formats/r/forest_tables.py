@@ -16,6 +16,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Literal
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import MAX_BYTES, read_text
@@ -24,7 +25,6 @@ from maxent.models.formats.proof import TrainingColumns
 from maxent.models.formats.release_reader import Wanted
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute, Branch, Node
-from maxent.models.tables.frame import shorten
 
 # Tables of trees as R's ``write.csv`` writes them: one a tree, a folder of them, or one with a column ``tree``.
 

@@ -15,7 +15,7 @@ from math import isfinite
 from os import PathLike
 from pathlib import Path
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -25,7 +25,6 @@ from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, He
 from maxent.models.reading import Reader
 from maxent.models.release import Node
 from maxent.models.tables.classes import numeric_target
-from maxent.models.tables.frame import shorten
 
 _FRAME = "frame.csv"
 _HEADER = re.compile(r'"?(?:node)?"?,"?var"?,"?n"?,"?wt"?,"?dev"?,"?yval"?,"?complexity"?,"?ncompete"?,"?nsurrogate"?')

@@ -13,7 +13,7 @@ from itertools import islice
 from os import PathLike
 from typing import NoReturn
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -41,7 +41,6 @@ from maxent.models.formats.r.rpart_tree import (
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Labels, Node, Release, Tree
-from maxent.models.tables.frame import shorten
 
 _HEADER = re.compile(r"^node\), split, n, (loss, yval, \(yprob\)|deviance, yval)\s*$", re.MULTILINE)
 _NUMBER = r"[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?"

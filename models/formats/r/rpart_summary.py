@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -30,7 +30,6 @@ from maxent.models.formats.r.rpart_tree import (
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Node
-from maxent.models.tables.frame import shorten
 
 _NODE = re.compile(r"^Node number ([0-9]{1,10}): ([0-9]{1,16}) observations", re.MULTILINE)
 _LABEL = re.compile(r"^  predicted class=(.*)  expected loss=", re.MULTILINE)

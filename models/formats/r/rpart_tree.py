@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
@@ -19,7 +20,6 @@ from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.formats.unrolled import Question, unrolled
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Labels, Node, Release, Target, Tree
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import less_than
 
 ADVICE = (

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import Problem
 from maxent.models.tables.cells import MISSING, OTHER
-from maxent.models.tables.frame import shorten
 
 
 @dataclass(frozen=True, slots=True)

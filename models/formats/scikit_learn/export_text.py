@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 
-from maxent.models.arguments import LARGEST_COUNT, close_to
+from maxent.models.arguments import LARGEST_COUNT, close_to, shorten
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -18,7 +18,6 @@ from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Labels, Node, Tree
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.places import single_at_most
 
 # Names of columns that scikit-learn prints, ``cat__colour_red``, as columns and values of the training table.

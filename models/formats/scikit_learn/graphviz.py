@@ -9,7 +9,7 @@ from os import PathLike
 
 import numpy as np
 
-from maxent.models.arguments import LARGEST_COUNT
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -17,7 +17,6 @@ from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
 from maxent.models.formats.scikit_learn.export_text import Drawn, drawn_release
 from maxent.models.reading import Reader
-from maxent.models.tables.frame import shorten
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?"
 _NODE = re.compile(r'([0-9]{1,9}) \[label=(?:"((?:[^"\\]|\\.)*)"|<(.*)>)(?:, fillcolor="[^"]*")?\] ;')

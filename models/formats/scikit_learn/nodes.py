@@ -9,6 +9,7 @@ from typing import overload
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.errors import InvalidInput, Problem
@@ -16,7 +17,6 @@ from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, Splits
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute, Boosting
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 
 # The nodes of a fitted tree in depth-first order, in which a release has and names them.

@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.nodes import Nodes, links_of
 from maxent.models.release import Boosting, Release, Tree
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.predict import places_of, read_columns
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.arguments import close_to
+from maxent.models.arguments import close_to, shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -25,7 +25,7 @@ from maxent.models.nodes import Nodes
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Encoding, Induction, Release, Tree
 from maxent.models.tables.cells import MISSING, OTHER, holds_numbers, numbers, understood
-from maxent.models.tables.frame import Frame, from_pandas, shorten
+from maxent.models.tables.frame import Frame, from_pandas
 from maxent.models.trees.places import single_at_most
 
 if TYPE_CHECKING:
@@ -760,9 +760,9 @@ def _unknown(values: Values) -> object:
 
 def _ordinal(made: Mapping[int, FloatArray], n: int) -> list[int]:
     """The values in the order of their codes, where some column has a code for each of the first ``n``."""
-    for numbers in made.values():
-        if n > 2 and len(np.unique(numbers[:n])) == n:
-            return [int(i) for i in np.argsort(numbers, kind="stable")]
+    for found in made.values():
+        if n > 2 and len(np.unique(found[:n])) == n:
+            return [int(i) for i in np.argsort(found, kind="stable")]
     return list(range(len(next(iter(made.values()), []))))
 
 

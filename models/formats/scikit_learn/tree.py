@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, get_args
 
 import numpy as np
 
+from maxent.models.arguments import shorten
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, Problem, invalid
@@ -36,7 +37,6 @@ from maxent.models.formats.scikit_learn.nodes import bare, boosting_of, nodes_of
 from maxent.models.nodes import Nodes
 from maxent.models.release import Attribute, Boosting, Encoding, Impurity, Induction, Link, Release, Target, Tree
 from maxent.models.tables.classes import numeric_target
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:

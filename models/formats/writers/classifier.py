@@ -11,11 +11,11 @@ import numpy.typing as npt
 import pandas as pd
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from maxent.models.arguments import shorten
 from maxent.models.errors import invalid
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import Reading
 from maxent.models.release import Release
-from maxent.models.tables.frame import shorten
 from maxent.models.trees.predict import Removed, predict_columns, predict_proba, read_columns
 
 

@@ -1,0 +1,1 @@
+"""Estimates, audits and bounds of more people than memory holds, by groups of leaves."""

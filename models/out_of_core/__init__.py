@@ -1,0 +1,1 @@
+"""Tables of people larger than memory: coded, sorted and grouped on disk."""
