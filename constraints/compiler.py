@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -21,16 +21,18 @@ from maxent.constraints.program.cells import Cells, CellSums, build_cells, place
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.program import Contradiction, Internal, Likelihood, Linear, Program, Regions, Unread
 from maxent.models.arguments import as_share, close_to, is_number, is_one_of, shorten
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import check_size
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem, invalid, unchecked
 from maxent.models.nodes import Nodes, links_of, state_scores, statements_of
-from maxent.models.release import Impurity, Release, Tree
-from maxent.models.successive.releases import Joined
-from maxent.models.tables.qi_table import QITable
-from maxent.models.tables.truth_and_facts import Fact, Weighed
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.release import Impurity, Release, Tree
+    from maxent.models.successive.releases import Joined
+    from maxent.models.tables.qi_table import QITable
+    from maxent.models.tables.truth_and_facts import Fact, Weighed
 
 # Ledger of the statements that no constraint reads, so that no verdict ignores them.
 

@@ -6,18 +6,20 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import positive_counts, total_count
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.release import Attribute, Branch, Node, Release
 from maxent.models.trees.places import Interval, Places, interval_of, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.release import Attribute, Branch, Node, Release
 
 # Atoms: for each attribute, the sets of values that all branches of the release treat alike.
 #

@@ -9,12 +9,13 @@ of the paper. Presolve and lifting are tested against this model.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program.program import Internal, Program
-from maxent.models.arrays import IntArray
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Internal, Program
+    from maxent.models.arrays import IntArray
 
 LINEAR = ("label", "rate")
 MEASURES = ("gini", "entropy")

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.constraints.program.program import Program
-from maxent.models.arrays import FloatArray
 from maxent.solvers.control import Clock, Solution
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import FloatArray
 
 # Variables up to which a program counts as small: it gets more starting points and fewer iterations each.
 FEW = 400

@@ -25,10 +25,12 @@ from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from enum import Enum
 from types import FrameType
-from typing import NoReturn, TypeVar
+from typing import TYPE_CHECKING, NoReturn, TypeVar
 
-from maxent.models.arrays import FloatArray
 from maxent.models.files.output import scratch
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray
 
 # The result of a back end: point, reason for stopping, and certificate, as separate facts.
 

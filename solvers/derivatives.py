@@ -8,12 +8,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram, Terms
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram, Terms
 
 
 class Derivatives:

@@ -29,15 +29,16 @@ from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.models.files.output import remove_dead
-from maxent.solvers.backend import Options
 from maxent.solvers.control import ASKED_TO_END, POLL, SOON, Clock, Solution
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized
+
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray
+    from maxent.solvers.backend import Options
 
 
 # Threads of linear algebra, processors to run on, and memory that a process keeps for its next array.

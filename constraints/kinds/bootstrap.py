@@ -20,20 +20,23 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise, repeat
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.sampling import ROUNDING
-from maxent.constraints.program.cells import TreeCells
 from maxent.constraints.program.program import Likelihood, Linear, printed_moments
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, check_size
 from maxent.models.nodes import statements_of
-from maxent.models.release import Attribute, Branch, Node, Release, Tree
-from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import EVERYWHERE, Places, interval_of
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.cells import TreeCells
+    from maxent.models.release import Attribute, Branch, Node, Release, Tree
+    from maxent.models.tables.qi_table import QITable
 
 # Divides an error probability among all groups of people that a node of a tree could hold.
 #

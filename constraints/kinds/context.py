@@ -5,19 +5,21 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
-from maxent.constraints.kinds.sampling import Counting
-from maxent.constraints.program.cells import Cells, CellSums
-from maxent.constraints.program.program import Internal, Linear
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import Origin
 from maxent.models.parameters import Noise as Noise
-from maxent.models.release import Impurity, Node, Release
-from maxent.models.tables.qi_table import QITable
-from maxent.models.tables.truth_and_facts import Fact
-from maxent.models.trees.printed_rates import RateReader
+
+if TYPE_CHECKING:
+    from maxent.constraints.kinds.sampling import Counting
+    from maxent.constraints.program.cells import Cells, CellSums
+    from maxent.constraints.program.program import Internal, Linear
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.release import Impurity, Node, Release
+    from maxent.models.tables.qi_table import QITable
+    from maxent.models.tables.truth_and_facts import Fact
+    from maxent.models.trees.printed_rates import RateReader
 
 NOISES: tuple[Noise, ...] = get_args(Noise)
 

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program.program import Linear
 from maxent.models.errors import Origin
-from maxent.models.tables.truth_and_facts import Fact
+
+if TYPE_CHECKING:
+    from maxent.models.tables.truth_and_facts import Fact
 
 
 def facts(context: Context) -> Iterator[Linear]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from typing import TYPE_CHECKING
 
 from maxent.constraints.kinds import (
     boosting,
@@ -19,7 +20,9 @@ from maxent.constraints.kinds import (
 )
 from maxent.constraints.kinds import boosting as kinds_boosting
 from maxent.constraints.kinds.context import Kind
-from maxent.constraints.program.program import Program
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
 
 QI = Kind(
     "qi",

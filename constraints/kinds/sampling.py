@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.cells import Cells
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.release import Release, Rounded
-from maxent.models.tables.qi_table import QITable
+if TYPE_CHECKING:
+    from maxent.constraints.program.cells import Cells
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.release import Release, Rounded
+    from maxent.models.tables.qi_table import QITable
 
 # Share by which the tails of a distribution may be off.
 ROUNDING = 1e-9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,8 +13,10 @@ from maxent.constraints.program.program import Contradiction, Linear
 from maxent.models.columns import total_count
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
-from maxent.models.release import Node, Release
-from maxent.models.trees.places import Places
+
+if TYPE_CHECKING:
+    from maxent.models.release import Node, Release
+    from maxent.models.trees.places import Places
 
 
 @dataclass(frozen=True, slots=True)

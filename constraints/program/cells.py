@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Check, invalid, unchecked
-from maxent.models.release import Attribute, Branch, Release, Tree
-from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.places import (
     EVERYWHERE,
     NOWHERE,
@@ -29,6 +26,11 @@ from maxent.models.trees.places import (
     interval_of,
     number_places,
 )
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.release import Attribute, Branch, Release, Tree
+    from maxent.models.tables.qi_table import QITable
 
 Values = frozenset[str] | tuple[Interval, bool]  # of a private attribute; with numbers, whether they may be missing
 

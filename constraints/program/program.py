@@ -11,18 +11,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.program.cells import Cells, CellSums
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.display import leaves_in
-from maxent.models.errors import Origin
 from maxent.models.parameters import Ties as Ties
-from maxent.models.release import Node, Release
-from maxent.models.tables.qi_table import QITable
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.cells import Cells, CellSums
+    from maxent.models.errors import Origin
+    from maxent.models.release import Node, Release
+    from maxent.models.tables.qi_table import QITable
 
 TIES: tuple[Ties, ...] = get_args(Ties)
 # Cells that are looked at together, so that intermediate results stay small.

@@ -10,15 +10,18 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.program.cells import TreeCells
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.impurity_numpy import PHI
-from maxent.constraints.program.program import Linear, Program
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.cells import TreeCells
+    from maxent.constraints.program.program import Linear, Program
 
 # Rows of several linear constraints as arrays, for vectorised code.
 

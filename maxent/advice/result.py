@@ -22,7 +22,6 @@ from maxent.models.display import Display, Shown, counted
 from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.release import Release
 from maxent.policy.concluded import Concluded
 from maxent.results.html_report.provenance import provenance
 from maxent.results.text.terminal import aligned, print_lines
@@ -30,6 +29,8 @@ from maxent.results.text.terminal import aligned, print_lines
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from pandas import DataFrame
+
+    from maxent.models.release import Release
 
 Row = Mapping[str, Any]
 

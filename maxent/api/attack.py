@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,21 +25,23 @@ from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, non
 from maxent.constraints.program.cells import place_sizes
 from maxent.constraints.records import row_contradictions
 from maxent.models.arguments import as_share, is_number, is_one_of, is_whole, shorten, up_to_largest
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.columns import Statements
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.formats.release_reader import Records
 from maxent.models.nodes import parts_in_words, statements_of
-from maxent.models.reading import Reading
-from maxent.models.release import Release
-from maxent.models.tables.frame import Source
-from maxent.models.tables.qi_table import QITable
-from maxent.models.tables.truth_and_facts import Fact
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.audit import Audit
 from maxent.results.records import RecordsAudit
 from maxent.results.solved import NOT_ABOUT_THEM, warn_unreliable
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.columns import Statements
+    from maxent.models.formats.release_reader import Records
+    from maxent.models.reading import Reading
+    from maxent.models.release import Release
+    from maxent.models.tables.frame import Source
+    from maxent.models.tables.qi_table import QITable
+    from maxent.models.tables.truth_and_facts import Fact
 
 # Auditing several releases about overlapping people: the nodes of each, and how it prints error rates.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,9 +19,11 @@ from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
 from maxent.results.audit import Audit, Audited
-from maxent.results.estimate import Estimate
-from maxent.results.records import RecordsAudit
 from maxent.results.solved import assessed_numbers
+
+if TYPE_CHECKING:
+    from maxent.results.estimate import Estimate
+    from maxent.results.records import RecordsAudit
 
 
 @takes(options.Auditing)

@@ -5,20 +5,22 @@ from __future__ import annotations
 import time
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
 from maxent.api.calling import takes
-from maxent.api.case import Case
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import Proving
-from maxent.constraints.program.program import Program
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.bounds import ProvedBounds
 from maxent.results.solved import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, prove
 from maxent.solvers.control import Clock
+
+if TYPE_CHECKING:
+    from maxent.api.case import Case
+    from maxent.constraints.program.program import Program
 
 
 @takes(options.Bounding)

@@ -17,14 +17,12 @@ import numpy as np
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.program.cells import Cells, build_cells
 from maxent.models.arguments import shorten
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Problem, check_unused, invalid, unchecked
 from maxent.models.files.input_files import Address, located
 from maxent.models.formats.maxent_json.read import READER
 from maxent.models.formats.release_reader import Records, read_head
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import (
     ALIKE,
@@ -39,9 +37,11 @@ from maxent.models.tables.truth_and_facts import (
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
     from maxent.disclosure.truth import Controls
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.formats.published_records import PublishedRecords
     from maxent.models.successive.people import People
     from maxent.models.successive.releases import Joined
+    from maxent.models.tables.frame import Source
 
 
 # Opening what was published: the readers of other formats, which are many, are loaded for what is not in ours.

@@ -21,11 +21,9 @@ from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.out_of_core.folder import InParts, check_fits
 from maxent.attacks.linking import bits_to_identify
 from maxent.disclosure.inference import Individuals
-from maxent.disclosure.limits import Limits, Mend
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.input_files import located
-from maxent.models.formats.release_reader import Records
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
@@ -36,6 +34,8 @@ from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
     from maxent.api.out_of_core.compare import Compared
+    from maxent.disclosure.limits import Limits, Mend
+    from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
 
 

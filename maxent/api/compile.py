@@ -5,18 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
-from maxent.api.case import Case
 from maxent.constraints.compiler import check_options, compile_program
-from maxent.constraints.program.program import Program
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
-from maxent.solvers.backend import Backend, Options
 from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Stop, Watch, in_time, watched
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
+
+if TYPE_CHECKING:
+    from maxent.api.case import Case
+    from maxent.constraints.program.program import Program
+    from maxent.solvers.backend import Backend, Options
 
 
 @dataclass(frozen=True, kw_only=True)

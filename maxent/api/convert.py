@@ -8,7 +8,7 @@ from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -18,10 +18,12 @@ from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines import final_of, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
-from maxent.models.release import Release
 from maxent.models.tables.frame import Source, missing_columns
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.predict import tested_attributes
+
+if TYPE_CHECKING:
+    from maxent.models.release import Release
 
 # Boosted models of XGBoost, LightGBM and CatBoost that are there, as the files that these tools write of them.
 

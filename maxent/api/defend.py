@@ -16,9 +16,7 @@ from maxent.api.estimate import Progress as Progress_estimate
 from maxent.api.estimate import Solving, estimate_case
 from maxent.disclosure.limits import Check, Limits, judge_rows
 from maxent.models.arguments import check_functions, shorten, shorten_list
-from maxent.models.arrays import BoolArray
 from maxent.models.defenses.method import CERTAIN, Method, Progress
-from maxent.models.defenses.optimal import limits as optimal
 from maxent.models.defenses.optimal.best_first import BestFirst, Member, members, together, tried
 from maxent.models.defenses.optimal.places import sensitive_classes
 from maxent.models.defenses.optimal.subtree import Searched
@@ -35,13 +33,15 @@ from maxent.models.trees.places import number_places
 from maxent.models.trees.predict import cases_of, read_cases, score
 from maxent.models.trees.restate import restate
 from maxent.results.defended import Defended
-from maxent.results.estimate import Estimate
 from maxent.results.solved import unwarned
 from maxent.solvers.control import Clock, Stop
 
 if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray
+    from maxent.models.defenses.optimal import limits as optimal
     from maxent.models.tables.frame import Source
     from maxent.models.tables.training import Missing
+    from maxent.results.estimate import Estimate
 
 TOGETHER = (
     "classes are combinations of {}: what is said of classes, of pure leaves too, is said of combinations, and people "

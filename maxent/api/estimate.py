@@ -15,19 +15,13 @@ from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
-from maxent.api.remediation import mended
-from maxent.constraints.program.program import Program
-from maxent.constraints.symmetry import Mixture
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
-from maxent.disclosure.limits import Limits, Mend, Verdict
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.truth import channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags
-from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput
 from maxent.models.parameters import Rounding, out_of_range
-from maxent.models.release import Release
 from maxent.results.estimate import Estimate
 from maxent.results.solved import Once, not_reliable, unwarned, warn_unreliable
 from maxent.solvers.backend import Backend, Options
@@ -38,7 +32,12 @@ from maxent.solvers.solve.driver import Outcome, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.constraints.symmetry import Mixture
+    from maxent.disclosure.limits import Limits, Mend, Verdict
     from maxent.disclosure.worst_case import WorstCase
+    from maxent.models.arrays import FloatArray
+    from maxent.models.release import Release
 
 
 # Everything that is measured of an answer: what it discloses, and the evidence on what that is worth.
@@ -338,7 +337,13 @@ def _seconds(clock: Clock) -> float:
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
     """The search for what of a case would pass limits; everything that the release then states is known."""
     again = partial(_judged, replace(case), replace(known, knowledge=None), how)
-    return partial(mended, replace(case), again, base_rate)
+    return partial(_mended, replace(case), again, base_rate)
+
+
+def _mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: float | None, limits: Limits) -> Mend:
+    from maxent.api.remediation import mended
+
+    return mended(case, judged, base_rate, limits)
 
 
 def _judged(case: Case, known: Knowledge, how: Solving, release: Release, limits: Limits) -> Verdict:

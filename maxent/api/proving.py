@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api import options
-from maxent.constraints.program.program import Program
 from maxent.disclosure.limits import Limits, judge_rows
 from maxent.models.arguments import is_one_of, shorten
-from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import out_of_range
 from maxent.models.tables.classes import part_codes
 from maxent.solvers.control import Clock, in_time
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
 
 AUTO = "auto"

@@ -5,23 +5,26 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import inf
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.api.case import open_published
 from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, stated_counts, unused
 from maxent.models.arguments import is_number, is_whole, shorten
-from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.formats.release_reader import Records
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import Source
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount
 from maxent.results.solved import warn_unreliable
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.formats.release_reader import Records
+    from maxent.models.tables.frame import Source
 
 
 def reconstruct(

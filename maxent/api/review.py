@@ -8,20 +8,17 @@ from contextlib import suppress
 from dataclasses import replace
 from math import prod
 from os import PathLike
-from typing import Any, overload
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from maxent.api import options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
-from maxent.api.case import Case
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty
 from maxent.api.review_input import Subject, subject_of, subjects_of, with_column
-from maxent.constraints.kinds.context import Noise
-from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.limits import Limits, Verdict, limits_of
@@ -35,15 +32,20 @@ from maxent.models.nodes import Nodes
 from maxent.models.reading import reader_of
 from maxent.models.release import Induction, Release, Tree
 from maxent.models.tables.classes import MOST_CLASSES, named_targets, product_target
-from maxent.models.tables.qi_table import QITable
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.models.trees.places import Places, number_places
 from maxent.results.audit import Audit
-from maxent.results.estimate import Estimate
 from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
 from maxent.results.solved import exposed_people, warn_unreliable
 from maxent.results.text.estimate import target_line
 from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
+
+if TYPE_CHECKING:
+    from maxent.api.case import Case
+    from maxent.constraints.kinds.context import Noise
+    from maxent.constraints.program.program import Program
+    from maxent.models.tables.qi_table import QITable
+    from maxent.results.estimate import Estimate
 
 # A release without its private splits: less than it says, of which an estimate takes much less time.
 

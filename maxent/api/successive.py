@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,12 +13,14 @@ from maxent.api.case import no_table
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import check_level, proof_of
-from maxent.constraints.program.program import Linear, Program
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.successive.releases import Joined
 from maxent.results.difference import ReleaseDifference
 from maxent.results.solved import unwarned, warn_unreliable
 from maxent.solvers.control import Clock
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Linear, Program
+    from maxent.models.successive.releases import Joined
 
 
 @takes(options.Differing)

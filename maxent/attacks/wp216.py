@@ -10,16 +10,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lgamma
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.attacks.linking import NO_SPAN, Links, link
 from maxent.constraints.program.cells import build_cells
-from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import Control, Interval, newcombe
-from maxent.disclosure.truth import Controls
-from maxent.models.arrays import FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.disclosure.truth import Controls
+    from maxent.models.arrays import FloatArray, IntArray
 
 TITLES: Mapping[str, str] = {
     "singling_out": "Singling out",

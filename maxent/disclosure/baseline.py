@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
 from statistics import NormalDist
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
 
 Source = Literal["marginal", "release", "truth"]
 

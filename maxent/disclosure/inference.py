@@ -14,7 +14,6 @@ from scipy.special import entr
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.program.program import CHUNK, Linear, Program
 from maxent.constraints.program.residuals import statement_rows
-from maxent.disclosure.baseline import Baseline
 from maxent.disclosure.measures import (
     TOLERANCE,
     AlphaK,
@@ -39,7 +38,7 @@ from maxent.models.tables.classes import marginal
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.disclosure.baseline import Control
+    from maxent.disclosure.baseline import Baseline, Control
 
 
 # Everything that a posterior discloses, in one value: all measures, and with a truth the divergences.

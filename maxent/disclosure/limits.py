@@ -6,14 +6,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from textwrap import wrap
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.disclosure.measures import TOLERANCE, at_most
 from maxent.models.arguments import as_share, close_to, is_number, is_whole, shorten, up_to_largest
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import WIDTH, Display, Shown, counted, leaves_in
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.release import Release
+
+if TYPE_CHECKING:
+    from maxent.models.release import Release
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
 

@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.baseline import Baseline
-from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.defenses.method import CERTAIN as CERTAIN
 
 if TYPE_CHECKING:
-    from maxent.disclosure.baseline import Control
+    from maxent.disclosure.baseline import Baseline, Control
+    from maxent.models.arrays import BoolArray, FloatArray
 
 
 # The arrays that measures are functions of, checked: posteriors, counts, truths, priors and divergences.

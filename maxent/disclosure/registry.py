@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -22,8 +22,10 @@ from maxent.disclosure.measures import (
     t_closeness,
     top_k_average,
 )
-from maxent.models.arrays import FloatArray
 from maxent.models.defenses.method import CERTAIN
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray
 
 Number: TypeAlias = float | int
 

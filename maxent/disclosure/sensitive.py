@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program.program import Program
 from maxent.disclosure.baseline import Two, base_of, newcombe
-from maxent.disclosure.inference import Shares
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
 from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_classes
 from maxent.models.arguments import close_to, shorten, shorten_list
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.release import Target
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.disclosure.inference import Shares
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.release import Target
 
 
 @dataclass(frozen=True, slots=True)

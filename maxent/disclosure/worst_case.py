@@ -18,15 +18,15 @@ import numpy as np
 from maxent.constraints.kinds.boosted_leaves import before_each_tree
 from maxent.constraints.program.program import Linear, Program, Regions
 from maxent.disclosure.truth import right_by
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import Origin
 from maxent.models.formats.boosting.hessians import SPARE
-from maxent.models.release import Release, Tree
 from maxent.models.tables.classes import marginal
 from maxent.models.trees.predict import answers_at, score_terms, shares_of, states_shares
 
 if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.release import Release, Tree
     from maxent.models.tables.truth_and_facts import Weighed
 
 NO_TRUTH = "the true classes are not given"

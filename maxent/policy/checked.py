@@ -6,15 +6,17 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, worst
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.policy.concluded import Concluded
-from maxent.policy.policy import Policy
-from maxent.policy.record import Asked, Hashed, Row
-from maxent.results.review import Review
+
+if TYPE_CHECKING:
+    from maxent.policy.policy import Policy
+    from maxent.policy.record import Asked, Hashed, Row
+    from maxent.results.review import Review
 
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
 """Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1."""

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from glob import glob
 from importlib.resources import files
 from os import PathLike
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.limits import STATUS_WORDS, Status
 from maxent.models.arguments import close_to, shorten
@@ -20,10 +20,12 @@ from maxent.models.errors import Problem
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
-from maxent.policy.checks.context import Check, Finding
 from maxent.policy.policy import Policy, presets
 from maxent.results.html_report.provenance import versions
-from maxent.results.review import Review
+
+if TYPE_CHECKING:
+    from maxent.policy.checks.context import Check, Finding
+    from maxent.results.review import Review
 
 # Documents against a JSON schema: the part of draft 2020-12 that the schema of records uses.
 

@@ -30,13 +30,14 @@ from maxent.attacks.linking import (
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows, limits_of
 from maxent.disclosure.registry import audited
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import Display, Shown, counted
 from maxent.models.nodes import nodes_at, parts_of
 from maxent.models.tables.cells import own_names
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
 # The JSON summary of an audit.

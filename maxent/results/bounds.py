@@ -11,20 +11,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program.program import Program
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.display import Display, Shown
 from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
 from maxent.results.solved import unread_entries
 from maxent.results.text.bounds import bounds_display
 from maxent.solvers.certainty.levels import level_names
-from maxent.solvers.certainty.weighing import Weighed
-from maxent.solvers.certainty.witness import Witness
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.solvers.certainty.weighing import Weighed
+    from maxent.solvers.certainty.witness import Witness
 
 
 # Worlds beside the estimate: where weighing each world equally says something else, the estimate is fragile.

@@ -17,7 +17,6 @@ from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.release import Release
 from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unwarned
 
 if TYPE_CHECKING:
@@ -25,6 +24,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.disclosure.inference import Individuals
+    from maxent.models.release import Release
     from maxent.models.trees.predict import Score
     from maxent.results.estimate import Estimate
 

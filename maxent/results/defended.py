@@ -7,15 +7,17 @@ from copy import deepcopy
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.models.display import Display, Shown
 from maxent.models.files import output
 from maxent.models.files.output import check_outputs
 from maxent.models.files.result_files import save_frame
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.release import Release
-from maxent.models.tables.generalized_records import GeneralizedTable
+
+if TYPE_CHECKING:
+    from maxent.models.release import Release
+    from maxent.models.tables.generalized_records import GeneralizedTable
 
 TREES, RECORDS = (".json",), (".csv", ".parquet")
 """Suffixes of the files that trees, and records, can be written to."""

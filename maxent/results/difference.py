@@ -12,19 +12,20 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import ROWS, Display, Shown, counted
-from maxent.models.successive.people import People
 from maxent.models.tables.cells import own_names, value_in_words
-from maxent.results.estimate import Estimate
-from maxent.results.proof import Proof
 from maxent.results.text.bounds import STATUS
 from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence
 from maxent.results.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.successive.people import People
+    from maxent.results.estimate import Estimate
+    from maxent.results.proof import Proof
 
 
 # What the difference of two successive releases tells of each person.

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
-from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
 from maxent.models.display import Display, Shown
 from maxent.results.solved import (
@@ -25,6 +24,8 @@ from maxent.results.text.estimate import estimate_display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from maxent.disclosure.inference import Inference
 
 _IN_TRUTH = ("base_rate", "uniform", "right_guesses", "pure")
 """Keys of the measures of guesses that the summary has of each of several sensitive columns."""

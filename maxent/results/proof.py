@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.constraints.kinds.registry import QI, kinds_of
-from maxent.constraints.program.program import Program
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.reading import NOTHING, Noticed
-from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import level_names
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.solvers.certainty.bounds import Bounds
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,20 +11,21 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts
-from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.errors import Origin
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.release import Release
 from maxent.models.tables.cells import value_in_words
-from maxent.models.tables.truth_and_facts import KnownColumns
 from maxent.models.trees.places import assign
 from maxent.results.text.estimate import SHOWN_ROWS
 from maxent.results.text.terminal import print_lines, print_table
-from maxent.solvers.worlds.tables import Status
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.release import Release
+    from maxent.models.tables.truth_and_facts import KnownColumns
+    from maxent.solvers.worlds.tables import Status
 
 
 # A table put into the trees again: how many people it has where the release states a number, and what it misses.

@@ -11,15 +11,10 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.formats.release_reader import Converted
-from maxent.models.reading import Noticed
-from maxent.models.release import Release
-from maxent.results.audit import Audit
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.solved import (
     NOT_ABOUT_THEM,
@@ -33,6 +28,11 @@ from maxent.results.solved import (
 )
 
 if TYPE_CHECKING:
+    from maxent.disclosure.inference import Inference
+    from maxent.models.formats.release_reader import Converted
+    from maxent.models.reading import Noticed
+    from maxent.models.release import Release
+    from maxent.results.audit import Audit
     from maxent.results.html_report.view import InputFile
 
 WITHOUT_PRIVATE = (

@@ -15,24 +15,22 @@ import numpy as np
 
 from maxent.constraints.program.program import Contradiction, Program
 from maxent.constraints.program.residuals import Evaluator
-from maxent.disclosure.baseline import Baseline
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.limits import Limits
 from maxent.disclosure.registry import audited
 from maxent.models.errors import UnreliableResult
 from maxent.models.reading import NOTHING, Noticed
-from maxent.models.release import Release
 from maxent.solvers.solve.attempt import PROVED
-from maxent.solvers.solve.driver import Outcome
 
 if TYPE_CHECKING:
     from maxent.attacks.wp216 import Risks
-    from maxent.disclosure.baseline import Control
-    from maxent.disclosure.limits import Mend
+    from maxent.disclosure.baseline import Baseline, Control
+    from maxent.disclosure.limits import Limits, Mend
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth, Leakage
     from maxent.disclosure.worst_case import WorstCase
+    from maxent.models.release import Release
     from maxent.results.proof import Proof
+    from maxent.solvers.solve.driver import Outcome
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,13 +13,14 @@ from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.nodes import each, links_of
-from maxent.models.reading import Reader
-from maxent.models.release import Release
-from maxent.models.tables.frame import Source
-from maxent.models.tables.generalized_records import GeneralizedTable
 
 if TYPE_CHECKING:
     from os import PathLike
+
+    from maxent.models.reading import Reader
+    from maxent.models.release import Release
+    from maxent.models.tables.frame import Source
+    from maxent.models.tables.generalized_records import GeneralizedTable
 
 
 # Conversion of a model: statements of the caller that its file lacks, the release, and losses.

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 from math import inf, nextafter
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,9 @@ import numpy.typing as npt
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import links_of, parts_of
-from maxent.models.release import Attribute, Branch, Node, Tree
+
+if TYPE_CHECKING:
+    from maxent.models.release import Attribute, Branch, Node, Tree
 
 
 @dataclass(frozen=True, eq=False)

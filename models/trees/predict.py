@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -30,8 +30,10 @@ from maxent.models.tables.classes import class_names, class_of_numbers
 from maxent.models.tables.frame import Frame, Source, missing_columns
 from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.table_files import read_frame
-from maxent.models.tables.training import Training
 from maxent.models.trees.places import Places, assign, number_places
+
+if TYPE_CHECKING:
+    from maxent.models.tables.training import Training
 
 # What each place of a tree adds to the prediction of its release.
 

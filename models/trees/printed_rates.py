@@ -14,7 +14,7 @@ from decimal import Decimal
 from fractions import Fraction
 from functools import lru_cache
 from math import ceil, floor
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -23,7 +23,9 @@ from maxent.models.columns import NOTHING, Statements
 from maxent.models.nodes import statements_of
 from maxent.models.parameters import Rounding as Rounding
 from maxent.models.reading import spelled
-from maxent.models.release import Content
+
+if TYPE_CHECKING:
+    from maxent.models.release import Content
 
 ROUNDINGS: tuple[Rounding, ...] = get_args(Rounding)
 

@@ -5,15 +5,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.textbook import refusal, textbook_model
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import UnknownBackend
 from maxent.models.packages import installed, need
 from maxent.solvers.backend import FEW, Options
@@ -23,6 +20,11 @@ from maxent.solvers.conic.kkt import Active
 from maxent.solvers.conic.polish import polish
 from maxent.solvers.control import OutOfTime, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import FloatArray, IntArray
 
 # Stands after the colon for the derivatives of our own.
 OWN = "own"

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.solvers.backend import Options
 from maxent.solvers.control import SOON, Clock, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.workers import LARGE, Tell, apart
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.solvers.backend import Options
 
 # The status of a run that was ended; Ipopt itself has others.
 NO_TIME = -100

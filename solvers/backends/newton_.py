@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.models.arrays import FloatArray
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.control import Clock, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.bound import relaxed_optimum
 
 if TYPE_CHECKING:  # what only programs that are not convex need
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
     from maxent.solvers.newton.quadratic_model import Problem
 

@@ -14,21 +14,23 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from importlib import metadata, util
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arguments import close_to
-from maxent.models.arrays import FloatArray
 from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.output import scratch
 from maxent.models.packages import need
-from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_run import refined
 from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.workers import Tell, solve_apart
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray
+    from maxent.solvers.backend import Options
 
 # Seconds of the shortest time limit; some solvers take 0 for none.
 SHORTEST = 0.01

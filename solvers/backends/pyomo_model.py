@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
 from maxent.constraints.program.impurity_numpy import PHI
-from maxent.models.arrays import BoolArray, FloatArray
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import BoolArray, FloatArray
 
 
 def build_model(program: LiftedProgram, start: FloatArray | None = None, *, expanded: bool = False) -> Any:

@@ -14,18 +14,20 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
 from maxent.models.arguments import close_to
-from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.newton_ import Kept, NewtonBackend
 from maxent.solvers.control import Solution, Stop
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray
 
 GROUP = "maxent.backends"
 # The default back end, which is there whatever is installed.

@@ -13,18 +13,20 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from importlib import import_module, metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.lifting import LiftedProgram
-from maxent.models.arrays import FloatArray
 from maxent.models.packages import need
-from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_run import refined
 from maxent.solvers.control import GRACE, SOON, Clock, Solution, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.workers import Tell, solve_apart
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import LiftedProgram
+    from maxent.models.arrays import FloatArray
+    from maxent.solvers.backend import Options
 
 # Variables up to which a program is taken: branch and bound takes exponential time in the worst case.
 MOST = 200

@@ -9,18 +9,20 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from importlib import metadata
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, restrict
 from maxent.models.arguments import close_to
-from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.errors import UnknownBackend
-from maxent.solvers.backend import Options
 from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.solvers.backend import Options
 
 METHODS = ("trust-constr", "slsqp")
 # Variables up to which a program counts as small: all matrices are dense.

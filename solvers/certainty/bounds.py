@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.program.program import Program
-from maxent.models.arrays import BoolArray, FloatArray
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray
 
 # Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
 # bound was rounded outward by end there.

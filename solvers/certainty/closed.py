@@ -14,14 +14,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.program import Linear, Program
 from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import Bounds, whole
-from maxent.solvers.control import Clock
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Linear, Program
+    from maxent.solvers.control import Clock
 
 # Rounds of passing intervals on, at most: none more would be wrong, only less tight.
 ROUNDS = 8

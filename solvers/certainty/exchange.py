@@ -9,14 +9,17 @@ where something breaks, each half of them by itself.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
-from maxent.models.arrays import BoolArray, IntArray
-from maxent.solvers.control import Clock
 from maxent.solvers.worlds.part import TIED
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.solvers.control import Clock
 
 # Probability by which a linear statement may be missed: the error of computing it.
 MET = 1e-9

@@ -12,17 +12,19 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, Terms, tangents
 from maxent.constraints.program.impurity_numpy import PHI
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.control import Stop
 from maxent.solvers.derivatives import Derivatives
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Rows of a program for CVXPY, in shares: linear rows, cones, and tangents; see `maxent.solvers.conic.model`.
 

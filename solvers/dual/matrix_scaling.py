@@ -20,17 +20,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.program import Program, components
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.solvers.backend import Options
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.workers import one_thread
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.solvers.backend import Options
 
 # Times that all columns and rows are scaled before Newton's method takes over, and when time is up before that.
 SWEEPS, FEW = 200, 3

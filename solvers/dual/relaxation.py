@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
@@ -16,10 +17,12 @@ from scipy import sparse
 from maxent.constraints.lifting import Elimination, LiftedProgram, Terms, eliminate, tangents
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray, IntArray
-from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import cholesky
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
+
+if TYPE_CHECKING:
+    from maxent.solvers.control import Clock
 
 # The linear entropy problem with the likelihood of draws, and its dual.
 #

@@ -4,20 +4,23 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import Elimination, LiftedProgram, eliminate
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.solvers.backend import FEW
-from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.gap.interior_point import Iterate, Proof
-from maxent.solvers.gap.lagrangian import Priced
-from maxent.solvers.gap.problem import Problem
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.solvers.control import Clock
+    from maxent.solvers.gap.lagrangian import Priced
+    from maxent.solvers.gap.problem import Problem
 
 # Error of the optimum of a small relaxation, and of a larger one, nats per individual.
 FINE, COARSE = 1e-7, 3e-5

@@ -15,14 +15,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ranges
-from maxent.solvers.control import Clock
-from maxent.solvers.gap.problem import Problem
+
+if TYPE_CHECKING:
+    from maxent.solvers.control import Clock
+    from maxent.solvers.gap.problem import Problem
 
 # Newton systems of an interior-point method: symmetric, indefinite, with one sparsity pattern.
 #

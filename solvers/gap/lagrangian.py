@@ -29,21 +29,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import Elimination, LiftedProgram
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.backend import FEW
-from maxent.solvers.control import Clock
-from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
-from maxent.solvers.gap.interior_point import Iterate
 from maxent.solvers.gap.problem import Bent, Curves, Problem
+
+if TYPE_CHECKING:
+    from maxent.constraints.lifting import Elimination, LiftedProgram
+    from maxent.solvers.control import Clock
+    from maxent.solvers.dual.linear_entropy import LinearEntropy
+    from maxent.solvers.gap.interior_point import Iterate
 
 # Linear upper bounds of entropy and index of coincidence over the possible shares of a set.
 #

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from maxent.constraints.presolve.merge import (
     unmerged,
 )
 from maxent.constraints.presolve.parts import solve_leafwise
-from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options, Whole
@@ -39,6 +38,9 @@ from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, Solution
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
 from maxent.solvers.workers import one_thread
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
 
 # Splits the program into independent parts, within the time limit.
 

@@ -12,12 +12,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TypeVar, cast
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
 from maxent.constraints.lifting import LiftedPart, LiftedProgram, single_point
-from maxent.models.arrays import FloatArray
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import FEW, Backend, Options, Stacks
 from maxent.solvers.control import LAST, POLL, Clock, OutOfTime, Solution, Stop, foretell, in_time
@@ -50,6 +49,9 @@ from maxent.solvers.workers import (
     serve,
     started,
 )
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray
 
 # Solves small parts together, from all of their starts at once.
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from maxent.constraints.presolve.merge import known_totals, needed
-from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.symmetry import Mixture, mixture
-from maxent.solvers.backend import Options
 from maxent.solvers.control import OutOfTime
-from maxent.solvers.solve.driver import Outcome
 from maxent.solvers.workers import one_thread
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.solvers.backend import Options
+    from maxent.solvers.solve.driver import Outcome
 
 
 def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | None:

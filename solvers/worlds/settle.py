@@ -13,15 +13,17 @@ import math
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.packages import need
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.workers import apart, cores
 from maxent.solvers.worlds.part import TIED, Branch, Comparison, WholePart, gini_scale, tells_ties
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # OR-Tools CP-SAT.
 #

@@ -14,14 +14,14 @@ from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.leaf_results import AuditInParts
 from maxent.api.out_of_core.opened import OfLeaves, Opened, groups_for, row_of_leaf, table_of
-from maxent.api.out_of_core.scan import Scanned
 from maxent.results.audit import Audit, people_table
-from maxent.results.records import RecordsAudit
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from maxent.api.out_of_core.scan import Scanned
     from maxent.models.arrays import IntArray
+    from maxent.results.records import RecordsAudit
 
 OF_TREE, OF_PEOPLE = ("string", "int64"), ("int64", "int64", "string", "string")
 """Types of the columns of `maxent.results.audit.Audit.individuals` after ``count``: for each tree, and the rest."""

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,10 +19,8 @@ from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of
 from maxent.api.out_of_core.leaf_results import BoundsInParts
 from maxent.api.out_of_core.opened import Opened, groups_for
-from maxent.api.out_of_core.scan import Scanned
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import Group, Rows, read_group
 from maxent.models.tables.cells import own_names
@@ -31,6 +29,10 @@ from maxent.results.bounds import ProvedBounds
 from maxent.results.solved import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import level_names, prove_alike
 from maxent.solvers.control import Clock
+
+if TYPE_CHECKING:
+    from maxent.api.out_of_core.scan import Scanned
+    from maxent.models.arrays import FloatArray, IntArray
 
 # Quasi-identifiers that are alike: in the same leaf, with as many people each. One of them stands for all.
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.api.case import Case, Tables
-from maxent.api.compile import Knowledge
-from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.estimate import estimate_tables
-from maxent.api.out_of_core.folder import InParts
 from maxent.api.out_of_core.result import EstimateInParts
-from maxent.models.arrays import IntArray
-from maxent.models.release import Release
-from maxent.models.tables.qi_table import QITable
 from maxent.models.trees.predict import Cases, Score, score
-from maxent.results.estimate import Estimate
 from maxent.results.solved import unwarned
+
+if TYPE_CHECKING:
+    from maxent.api.compile import Knowledge
+    from maxent.api.estimate import Progress, Solving
+    from maxent.api.out_of_core.folder import InParts
+    from maxent.models.arrays import IntArray
+    from maxent.models.release import Release
+    from maxent.models.tables.qi_table import QITable
+    from maxent.results.estimate import Estimate
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -14,7 +14,6 @@ import numpy as np
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, open_published
-from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving, estimate_case
 from maxent.api.out_of_core.folder import (
     POSTERIORS,
@@ -41,7 +40,6 @@ from maxent.api.out_of_core.posteriors import (
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
 from maxent.api.out_of_core.workers import Told, workers_of
 from maxent.constraints.program.residuals import Evaluator
-from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.files.json_files import uncollected
@@ -53,13 +51,15 @@ from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
-from maxent.results.estimate import Estimate
 from maxent.results.solved import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
+    from maxent.api.compile import Knowledge
     from maxent.api.estimate import Progress
     from maxent.api.out_of_core.result import FarFrom
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.results.estimate import Estimate
 
 
 # Posteriors of leaves as they will be where leaves alone say something: known before everything else is compiled.

@@ -6,21 +6,24 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.api.out_of_core.folder import needed
 from maxent.api.out_of_core.posteriors import Evaluated, differences, owner, pickled, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
-from maxent.api.out_of_core.workers import Told
-from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.descent import Steps, descent_of, numbered, steps_of
 from maxent.models.out_of_core.runs import Group, Lost, Packing, Rows, cells_of, read_group, remove_runs, written
 from maxent.models.reading import size_text
-from maxent.models.release import Release
 from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
+
+if TYPE_CHECKING:
+    from maxent.api.out_of_core.workers import Told
+    from maxent.models.arrays import IntArray
+    from maxent.models.release import Release
 
 # Cells of the people of one group of leaves of the first tree, and their rows in the order of cells.
 

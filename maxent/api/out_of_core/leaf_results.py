@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.out_of_core.folder import frame_of, parts_entry
-from maxent.models.arrays import IntArray
 from maxent.models.display import Display, counted
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.audit import Audit
@@ -21,6 +20,8 @@ from maxent.results.text.bounds import bounds_lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.models.arrays import IntArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,22 +13,23 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case
-from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
 from maxent.api.out_of_core.posteriors import ROWS, pickled, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, files_given, only, scan_table
 from maxent.api.out_of_core.workers import Told, workers_of
-from maxent.models.arrays import IntArray
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
 from maxent.models.out_of_core.runs import Group, Packing, Rows, groups_of, read_group, sizes_of, smallest_of
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.qi_table import QITable
 
 if TYPE_CHECKING:
     from pandas import DataFrame
+
+    from maxent.api.estimate import Progress, Solving
+    from maxent.models.arrays import IntArray
+    from maxent.models.tables.qi_table import QITable
 
 
 # Rows about people that follow from their leaves: written group by group.

@@ -7,15 +7,17 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.api.out_of_core.folder import PartFile
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.out_of_core.coding import Coded
 from maxent.models.out_of_core.runs import Group, Packing, Rows, positions, read_group
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.out_of_core.coding import Coded
 
 # The quasi-identifiers that an adversary is surest of and, with a truth, right about: the first ones of all groups.
 

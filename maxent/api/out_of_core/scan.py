@@ -7,22 +7,18 @@ from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
-from maxent.api.out_of_core.workers import Told, Workers
 from maxent.models.arguments import shorten
-from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
 from maxent.models.out_of_core.coding import Coded, Codes, KeptRows, coded, distinct_cells, open_table, together
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
 from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows
-from maxent.models.reading import Reader
-from maxent.models.release import Release
 from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
@@ -30,6 +26,12 @@ from maxent.models.tables.table_files import files_of
 from maxent.models.tables.truth_and_facts import level_index
 from maxent.models.trees.places import number_places
 from maxent.solvers.workers import nothing
+
+if TYPE_CHECKING:
+    from maxent.api.out_of_core.workers import Told, Workers
+    from maxent.models.arrays import IntArray
+    from maxent.models.reading import Reader
+    from maxent.models.release import Release
 
 
 @dataclass(frozen=True, slots=True)

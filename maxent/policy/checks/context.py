@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import inf
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
-from maxent.results.review import Review
+
+if TYPE_CHECKING:
+    from maxent.results.review import Review
 
 Figure = float | int | str | None
 

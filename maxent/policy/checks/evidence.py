@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from functools import partial
+from typing import TYPE_CHECKING
 
-from maxent.disclosure.baseline import Interval
 from maxent.policy.checks.context import SHARE, Check, Finding, Matter, unknown, within
+
+if TYPE_CHECKING:
+    from maxent.disclosure.baseline import Interval
 
 NO_CONTROL = "there are no control people (--truth and --control)"
 WP216 = "Article 29 Working Party, Opinion 05/2014 (WP216), section 2.2.1; Giomi et al., Anonymeter (2023)"

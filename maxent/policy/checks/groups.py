@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import inf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.attacks.linking import NO_CLASS, Bounds, background_knowledge, only_class
 from maxent.disclosure.limits import IDS
-from maxent.models.arrays import BoolArray, FloatArray
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.context import (
@@ -27,6 +26,9 @@ from maxent.policy.checks.context import (
     unknown,
     within,
 )
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray
 
 ACRO = "ACRO's default.yaml (github.com/AI-SDC/ACRO)"
 SACRO_ML = "structural attack of SACRO-ML (github.com/AI-SDC/SACRO-ML)"

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from maxent.policy.checks.context import Check
 from maxent.policy.checks.registry import CHECKS, FAMILIES
+
+if TYPE_CHECKING:
+    from maxent.policy.checks.context import Check
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks.md"
 

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from maxent.policy.checks import evidence, groups, inference, model_files, reliability
-from maxent.policy.checks.context import Check
+
+if TYPE_CHECKING:
+    from maxent.policy.checks.context import Check
 
 FAMILIES: Mapping[str, tuple[str, tuple[Check, ...]]] = {
     "1": ("Leaves and groups", groups.CHECKS),

@@ -21,9 +21,7 @@ import numpy as np
 from maxent.constraints.kinds.registry import KINDS as KINDS_registry
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure import limits
-from maxent.disclosure.limits import Verdict
 from maxent.disclosure.measures import TOLERANCE
-from maxent.models.arrays import IntArray
 from maxent.models.errors import printable
 from maxent.models.files.output import check_outputs, write_text
 from maxent.models.files.result_files import REPORT
@@ -45,11 +43,14 @@ from maxent.results.html_report.view import (
     number,
     shown,
 )
-from maxent.results.solved import Solved
 from maxent.results.text.estimate import target_line
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+
+    from maxent.disclosure.limits import Verdict
+    from maxent.models.arrays import IntArray
+    from maxent.results.solved import Solved
 
 
 # The content of a report on one release, from its estimate and the attacks on it.

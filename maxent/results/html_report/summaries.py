@@ -5,13 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import isfinite, isinf, log
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.wp216 import TITLES, Risk, Risks
-from maxent.disclosure.baseline import Baseline, Way
 from maxent.disclosure.limits import HOW, UNINFORMED, worse_certain, worse_posterior
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
-from maxent.disclosure.truth import Leakage
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import leaves_in
 from maxent.results.html_report.view import (
@@ -27,6 +25,10 @@ from maxent.results.html_report.view import (
     plural,
     shown,
 )
+
+if TYPE_CHECKING:
+    from maxent.disclosure.baseline import Baseline, Way
+    from maxent.disclosure.truth import Leakage
 
 # The numbers of a release, each with an explanation for somebody who does not know its formula.
 

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isinf
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from maxent.disclosure.inference import NodeDisclosure
-from maxent.disclosure.limits import Judged, Verdict
 from maxent.disclosure.measures import TOLERANCE
-from maxent.disclosure.registry import Better
 from maxent.models.errors import printable
+
+if TYPE_CHECKING:
+    from maxent.disclosure.inference import NodeDisclosure
+    from maxent.disclosure.limits import Judged, Verdict
+    from maxent.disclosure.registry import Better
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.models.display import Display
-from maxent.models.reading import Noticed
 from maxent.results.text.terminal import aligned, print_lines
+
+if TYPE_CHECKING:
+    from maxent.models.reading import Noticed
 
 SHOWN = 10
 """Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number."""

@@ -5,15 +5,17 @@ from __future__ import annotations
 import shutil
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.registry import MEASURES
 from maxent.models.display import Display, counted
-from maxent.models.reading import Noticed
-from maxent.models.release import Release
 from maxent.models.tables.cells import value_in_words
 from maxent.results.text.estimate import evidence_lines
 from maxent.results.text.terminal import aligned, print_lines
+
+if TYPE_CHECKING:
+    from maxent.models.reading import Noticed
+    from maxent.models.release import Release
 
 _ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability", "base_rate", "uniform")
 """Keys of the measures that are told of each of several sensitive columns."""

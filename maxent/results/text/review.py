@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import WORDS as WORDS_limits
 from maxent.disclosure.limits import Verdict
 from maxent.disclosure.registry import MEASURES
 from maxent.models.display import Display, counted
-from maxent.models.formats.release_reader import Converted
 from maxent.models.nodes import parts_in_words
-from maxent.models.release import Release
-from maxent.results.solved import Solved
 from maxent.results.text.estimate import target_line, worth
 from maxent.results.text.terminal import print_lines
+
+if TYPE_CHECKING:
+    from maxent.disclosure.inference import Inference
+    from maxent.models.formats.release_reader import Converted
+    from maxent.models.release import Release
+    from maxent.results.solved import Solved
 
 # A converted model for people to read: what survived, and what is lost.
 

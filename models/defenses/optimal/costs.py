@@ -7,17 +7,19 @@ weights that stand for them, leads to the first decision w with the least sum ov
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import Reader
-from maxent.models.release import Target
 from maxent.models.tables.truth_and_facts import read_stakes
-from maxent.models.trees.draft import Publish
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.release import Target
+    from maxent.models.trees.draft import Publish
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import reduce
+from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
@@ -12,13 +13,15 @@ import numpy.typing as npt
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.defenses.optimal.costs import least_cost, weights_stated, with_costs
-from maxent.models.defenses.optimal.limits import Limits
 from maxent.models.defenses.optimal.places import ROUNDING, sensitive_classes
 from maxent.models.defenses.optimal.subtree import NAME, Searched
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.release import Attribute, Branch, Defense, Induction, Release, Tree
-from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
+
+if TYPE_CHECKING:
+    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.tables.training import Training
 
 # The binary splits that an optimal tree may consist of, and how many records of each class pairs of them hold.
 #
