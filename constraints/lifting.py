@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Terms:
+class LiftedTerms:
     """The terms ``coef * phi(z[var], w)`` of all nonlinear rows with one phi (``gini`` or ``entropy``).
 
     ``size`` is the constant w in individuals; where ``size_var >= 0`` that variable stands in its place. Terms of equal
@@ -95,7 +95,7 @@ class LiftedProgram:
     matrix: sparse.csr_matrix
     row_lower: FloatArray
     row_upper: FloatArray
-    terms: tuple[Terms, ...]
+    terms: tuple[LiftedTerms, ...]
     nl_const: FloatArray
     nl_size: FloatArray
     origins: tuple[Origin | None, ...]
@@ -250,7 +250,7 @@ def _accumulated(matrix: sparse.spmatrix, start: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class LiftedBlock:
     """The masses of a set of groups, per class: a variable ``var[x]`` (-1: none) or a constant ``const[x]``.
 
     ``size`` are the individuals in it, None when they are the variable ``size_var``.
@@ -263,7 +263,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Wanted:
+class WantedSums:
     """A set of groups (increasing numbers) to make a block of.
 
     ``pieces`` are disjoint blocks inside it that its definition may use, ``rest`` the groups that these leave.
@@ -271,7 +271,7 @@ class Wanted:
 
     groups: IntArray
     rest: IntArray
-    pieces: Sequence[Block] = ()
+    pieces: Sequence[LiftedBlock] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,7 +297,7 @@ class Aggregates:
         self._view, self._known, self._index = view, known, index
         self._n_masses = int((index >= 0).sum())
         self._n = self._n_masses
-        self._blocks: dict[bytes, Block] = {}
+        self._blocks: dict[bytes, LiftedBlock] = {}
         self._totals: dict[bytes, FloatArray] = {}
         self._columns: list[IntArray] = []
         self._lengths: list[IntArray] = []
@@ -308,7 +308,7 @@ class Aggregates:
         known = self._totals.setdefault(groups.tobytes(), totals)
         self._totals[groups.tobytes()] = np.where(np.isnan(known), totals, known)
 
-    def blocks(self, wanted: Sequence[Wanted]) -> list[Block]:
+    def blocks(self, wanted: Sequence[WantedSums]) -> list[LiftedBlock]:
         """The blocks of some sets of groups; a new one may use the blocks that exist already."""
         keys = [want.groups.tobytes() for want in wanted]
         new = {key: want for key, want in zip(keys, wanted, strict=True) if key not in self._blocks}
@@ -316,7 +316,7 @@ class Aggregates:
             self._blocks.update(zip(new, self._define(list(new.values())), strict=True))
         return [self._blocks[key] for key in keys]
 
-    def _define(self, wanted: list[Wanted]) -> list[Block]:
+    def _define(self, wanted: list[WantedSums]) -> list[LiftedBlock]:
         """New blocks: per class a constant, a variable that exists already, or a new sum."""
         parts = self._parts(wanted)
         sizes = [self._view.size(want.groups) for want in wanted]
@@ -330,9 +330,9 @@ class Aggregates:
         self._add(var[parts.block[row], klass] - self._n, parts.terms[row, klass], parts.base[new])
         const[new] = 0.0
         size_var = self._sizes(var, const, unsized)
-        return [Block(*block) for block in zip(var, const, sizes, size_var.tolist(), strict=True)]
+        return [LiftedBlock(*block) for block in zip(var, const, sizes, size_var.tolist(), strict=True)]
 
-    def _parts(self, wanted: list[Wanted]) -> _Parts:
+    def _parts(self, wanted: list[WantedSums]) -> _Parts:
         """The groups and pieces that new blocks are made of."""
         pieces = [piece for want in wanted for piece in want.pieces]
         rest = np.concatenate([want.rest for want in wanted])
@@ -345,7 +345,7 @@ class Aggregates:
         n_terms = np.add.reduceat(terms >= 0, first, dtype=np.int64)
         return _Parts(block[order], first, terms, n_terms, np.add.reduceat(base, first))
 
-    def _constants(self, wanted: list[Wanted], parts: _Parts, unsized: BoolArray) -> tuple[FloatArray, BoolArray]:
+    def _constants(self, wanted: list[WantedSums], parts: _Parts, unsized: BoolArray) -> tuple[FloatArray, BoolArray]:
         """The masses of new blocks that are known, 0 elsewhere, and which are not; shapes (n_blocks, n_classes)."""
         # Where the size of a block is a variable it needs all its masses as variables, but those of nobody.
         unknown = (parts.n_terms > 0) | (unsized[:, None] & (parts.base != 0.0))
@@ -387,27 +387,27 @@ class Aggregates:
 
 # The active internal constraints of a part as separable nonlinear rows over aggregates.
 
-ByCode = dict[int, Block]
+ByCode = dict[int, LiftedBlock]
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparisons:
+class LiftedComparisons:
     """Rows ``sum of terms + const >= 0``, impurity units; ``size`` are the individuals of each row's node."""
 
-    terms: tuple[Terms, ...]
+    terms: tuple[LiftedTerms, ...]
     const: FloatArray
     size: FloatArray
     origins: tuple[Origin, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Row:
+class _LiftedRow:
     """A comparison before it is laid out: ``E_U - E_T`` is the sum of factor times phi over blocks."""
 
     constraint: Internal
     people: float
-    factors: tuple[tuple[Block, float], ...]
+    factors: tuple[tuple[LiftedBlock, float], ...]
 
 
 @dataclass(slots=True)
@@ -466,10 +466,10 @@ class _Lifter:
 
     def __init__(self, view: PartView, aggregates: Aggregates, check: Callable[[], None]) -> None:
         self.view, self.aggregates, self.check = view, aggregates, check
-        self._whole: dict[int, _Finished[list[Block]]] = {}
+        self._whole: dict[int, _Finished[list[LiftedBlock]]] = {}
         self._by_code: dict[tuple[int, int], _Finished[ByCode]] = {}
 
-    def rows(self, node: _Node, constraints: list[tuple[Internal, IntArray]]) -> Iterator[_Row]:
+    def rows(self, node: _Node, constraints: list[tuple[Internal, IntArray]]) -> Iterator[_LiftedRow]:
         """The rows of the constraints about one node, with the offsets of those that are active."""
         people = self.view.people(node.groups)
         chosen = self._chosen(node)
@@ -484,21 +484,21 @@ class _Lifter:
             else:
                 candidates = self._each(node, constraint.column, constraint.codes[offsets])
             for candidate in candidates:
-                yield _Row(constraint, people, self._factors(constraint, node, people, chosen, candidate))
+                yield _LiftedRow(constraint, people, self._factors(constraint, node, people, chosen, candidate))
         for column, by_code in cut.items():
             self._by_code.setdefault((node.tree, column), _Finished()).add(node.low, node.high, by_code)
         if cut:
             whole = list(cut[min(cut)].values())
             self._whole.setdefault(node.tree, _Finished()).add(node.low, node.high, whole)
 
-    def _chosen(self, node: _Node) -> list[Block]:
+    def _chosen(self, node: _Node) -> list[LiftedBlock]:
         """The blocks of the chosen split: the branches of the node."""
         finished = self._whole.setdefault(node.tree, _Finished())
         wanted = []
         for child in node.branches:
             found = list(finished.within(child.low, child.high))
             rest = child.groups[child.rest((low, high) for low, high, _ in found)]
-            wanted.append(Wanted(child.groups, rest, list(chain.from_iterable(what for _, _, what in found))))
+            wanted.append(WantedSums(child.groups, rest, list(chain.from_iterable(what for _, _, what in found))))
         return self.aggregates.blocks(wanted)
 
     def _values(self, node: _Node, column: int) -> ByCode:
@@ -509,49 +509,49 @@ class _Lifter:
         for code, inside in _by_label(self.view.codes(node.groups, column)):
             pieces = [what[code] for _, _, what in found if code in what]
             groups = node.groups[inside]
-            wanted[code] = Wanted(groups, groups[outside[inside]] if found else groups, pieces)
+            wanted[code] = WantedSums(groups, groups[outside[inside]] if found else groups, pieces)
         return dict(zip(wanted, self.aggregates.blocks(list(wanted.values())), strict=True))
 
-    def _cuts(self, node: _Node, column: int, cuts: IntArray) -> list[list[Block]]:
+    def _cuts(self, node: _Node, column: int, cuts: IntArray) -> list[list[LiftedBlock]]:
         """Two blocks per cut, up to it and above it, each the sum of the next smaller one and the groups between."""
         between = np.searchsorted(cuts, self.view.codes(node.groups, column))
-        left: list[Block] = []
+        left: list[LiftedBlock] = []
         for i in range(len(cuts)):
             new = node.groups[between == i]
-            left += self.aggregates.blocks([Wanted(node.groups[between <= i], new, left[-1:])])
-        right: list[Block] = []
+            left += self.aggregates.blocks([WantedSums(node.groups[between <= i], new, left[-1:])])
+        right: list[LiftedBlock] = []
         for i in range(len(cuts), 0, -1):
             new = node.groups[between == i]
-            right += self.aggregates.blocks([Wanted(node.groups[between >= i], new, right[-1:])])
+            right += self.aggregates.blocks([WantedSums(node.groups[between >= i], new, right[-1:])])
         return [list(sides) for sides in zip(left, reversed(right), strict=True)]
 
-    def _each(self, node: _Node, column: int, values: IntArray) -> list[list[Block]]:
+    def _each(self, node: _Node, column: int, values: IntArray) -> list[list[LiftedBlock]]:
         """Two blocks per value, those who have it and the others: the sum of those who have another one."""
         codes = self.view.codes(node.groups, column)
         having = [node.groups[codes == value] for value in values.tolist()]
-        one = self.aggregates.blocks([Wanted(groups, groups) for groups in having])
+        one = self.aggregates.blocks([WantedSums(groups, groups) for groups in having])
         unnamed = node.groups[~np.isin(codes, values)]
         others = self.aggregates.blocks(
             [
-                Wanted(node.groups[codes != value], unnamed, one[:i] + one[i + 1 :])
+                WantedSums(node.groups[codes != value], unnamed, one[:i] + one[i + 1 :])
                 for i, value in enumerate(values.tolist())
             ]
         )
         return [list(sides) for sides in zip(one, others, strict=True)]
 
     def _factors(
-        self, constraint: Internal, node: _Node, people: float, chosen: list[Block], candidate: list[Block]
-    ) -> tuple[tuple[Block, float], ...]:
+        self, constraint: Internal, node: _Node, people: float, chosen: list[LiftedBlock], candidate: list[LiftedBlock]
+    ) -> tuple[tuple[LiftedBlock, float], ...]:
         """The blocks of a row with their factors; blocks common to both sides cancel."""
         if constraint.measure == "gain_ratio":
             split_t, split_u = _split_information(chosen, people), _split_information(candidate, people)
-            (whole,) = self.aggregates.blocks([Wanted(node.groups, node.groups[:0], chosen)])
+            (whole,) = self.aggregates.blocks([WantedSums(node.groups, node.groups[:0], chosen)])
             factors = [(b, 1 / (people * split_t)) for b in chosen]
             factors += [(b, -1 / (people * split_u)) for b in candidate]
             factors.append((whole, (1 / split_u - 1 / split_t) / people))
         else:
             factors = [(b, 1 / people) for b in chosen] + [(b, -1 / people) for b in candidate]
-        total: dict[Block, float] = {}
+        total: dict[LiftedBlock, float] = {}
         for block, factor in factors:
             total[block] = total.get(block, 0.0) + factor
         return tuple((block, factor) for block, factor in total.items() if abs(factor) > 1e-15)
@@ -563,7 +563,7 @@ def lift_comparisons(
     totals: tuple[Totals, ...] | None,
     aggregates: Aggregates,
     check: Callable[[], None],
-) -> Comparisons:
+) -> LiftedComparisons:
     """Nonlinear rows for the active internal rows of a part.
 
     ``totals`` are class totals of places that statements fix; None to look at masses alone.
@@ -591,15 +591,15 @@ def _by_label(label: IntArray) -> Iterator[tuple[int, IntArray]]:
         yield int(sorted_label[start]), order[start:stop]
 
 
-def _split_information(blocks: list[Block], n: float) -> float:
+def _split_information(blocks: list[LiftedBlock], n: float) -> float:
     """Entropy of the sizes of a split's branches, nats."""
     share = np.array([block.size for block in blocks], np.float64) / n
     return float(-(share * np.log(share)).sum())
 
 
-def _laid_out(rows: Sequence[_Row]) -> Comparisons:
+def _laid_out(rows: Sequence[_LiftedRow]) -> LiftedComparisons:
     """Rows as arrays: a term per row, block and class with a variable mass; known masses go to the constant."""
-    number: dict[Block, int] = {}
+    number: dict[LiftedBlock, int] = {}
     row_of = np.repeat(np.arange(len(rows)), np.array([len(row.factors) for row in rows], np.int64))
     block_of = np.array([number.setdefault(block, len(number)) for row in rows for block, _ in row.factors], np.int64)
     blocks = list(number)
@@ -617,9 +617,9 @@ def _laid_out(rows: Sequence[_Row]) -> Comparisons:
         pair, klass = np.nonzero(var[block_of[mine]] >= 0)
         pair = mine[pair]
         at = block_of[pair]
-        terms.append(Terms(phi, row_of[pair], var[at, klass], factor[pair], size[at], size_var[at], at))
+        terms.append(LiftedTerms(phi, row_of[pair], var[at, klass], factor[pair], size[at], size_var[at], at))
     people = np.array([row.people for row in rows])
-    return Comparisons(tuple(terms), const, people, tuple(row.constraint.origin for row in rows))
+    return LiftedComparisons(tuple(terms), const, people, tuple(row.constraint.origin for row in rows))
 
 
 # Sums of masses that stand in logarithms of the objective: classes in places with counted draws.
@@ -636,7 +636,7 @@ def likely_sums(view: PartView, aggregates: Aggregates) -> tuple[IntArray, Float
     places = list(zip(likely.tree[mine].tolist(), likely.place[mine].tolist(), strict=True))
     spans = zip(*(found.tolist() for found in spans_of(view.trees, places)), strict=True)
     groups = [view.trees[tree].at(low, high) for tree, low, high in spans]
-    blocks = aggregates.blocks([Wanted(some, some) for some in groups])
+    blocks = aggregates.blocks([WantedSums(some, some) for some in groups])
     var = np.array([block.var for block in blocks], np.int64)
     drawn = likely.draws[mine]
     used = (var >= 0) & (drawn > 0)

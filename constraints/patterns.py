@@ -505,7 +505,7 @@ class System:
 
 def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> System:
     """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner."""
-    book = _Rows(len(patterns))
+    book = _PatternRows(len(patterns))
     if len(weight) > 1 or not any(tree.exact and tree.total == weight[0] for tree in trees):
         order = np.argsort(patterns.owner, kind="stable")
         ends = np.searchsorted(patterns.owner[order], np.arange(len(weight) + 1))
@@ -516,7 +516,7 @@ def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArra
     return book.system()
 
 
-def _of_tree(book: _Rows, patterns: Patterns, t: int, counts: TreeCounts) -> None:
+def _of_tree(book: _PatternRows, patterns: Patterns, t: int, counts: TreeCounts) -> None:
     """The rows of a tree. Those of inner nodes are left out where its leaves imply them."""
     places, n_classes = counts.places, counts.low.shape[1]
     rank, n_ranks = places.first[patterns.leaf[:, t]], int(places.last[0])
@@ -557,7 +557,7 @@ def _implied(counts: TreeCounts) -> BoolArray:
     return inner
 
 
-class _Rows:
+class _PatternRows:
     """Collects rows, those that are the same but for their bounds as one."""
 
     def __init__(self, n_patterns: int) -> None:

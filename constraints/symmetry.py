@@ -22,7 +22,7 @@ from scipy import sparse
 from maxent.constraints.presolve.merge import EXACT, compared, parts, unmerged
 from maxent.constraints.program.residuals import (
     InternalRows,
-    Split,
+    SplitSlack,
     StatementRows,
     branches,
     neg_x_log_x,
@@ -247,7 +247,7 @@ def breakable(
         if among[rows.first_row[k] : rows.first_row[k + 1]].any():
             places.setdefault((comparison.tree, comparison.place), []).append(k)
     totals = [program.sums.totals(t, mean) for t in range(len(program.cells.trees))]
-    splits: dict[tuple[int, str], Split] = {}
+    splits: dict[tuple[int, str], SplitSlack] = {}
     found = []
     for (tree, place), which in places.items():
         inside = held.inside(tree, place)
@@ -295,7 +295,7 @@ class _Held:
         whole = [len(self.cells[piece]) for piece in pieces.tolist()]
         return pieces if (n_cells == whole).all() else pieces[:0]
 
-    def least(self, comparison: Internal, inside: IntArray, together: list[IntArray], split: Split) -> FloatArray:
+    def least(self, comparison: Internal, inside: IntArray, together: list[IntArray], split: SplitSlack) -> FloatArray:
         """Lower bounds on the slacks of a comparison's rows over all permutations, shape (rows,).
 
         ``inside`` are the pieces in its place, ``together`` sets of classes that these permute among one another.
@@ -486,7 +486,7 @@ def mixture(
     tolerance : largest violation of a comparison, impurity units
     check : called again and again meanwhile; it may raise
     """
-    search = _Search(program, rows, linear, tolerance, check, Exchangeable(program))
+    search = _ClassSearch(program, rows, linear, tolerance, check, Exchangeable(program))
     binding = active[rows.slack(masses)[active] <= BINDING]
     out, optima = masses.copy(), 1
     for linked, suspects in search.linked(search.pieces(binding), binding, masses):
@@ -501,7 +501,7 @@ def mixture(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Search:
+class _ClassSearch:
     """The search for the permutations that lead from one optimum of a program to others."""
 
     program: Program

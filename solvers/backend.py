@@ -119,7 +119,7 @@ class Stacks(Backend, Protocol):
 
 
 @runtime_checkable
-class Whole(Backend, Protocol):
+class WholeBackend(Backend, Protocol):
     """A back end that solves a program as it was compiled: presolve and lifting are skipped."""
 
     def refuses_whole(self, program: Program) -> str | None:

@@ -16,7 +16,7 @@ from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, FloatArray, IntArray
 
 if TYPE_CHECKING:
-    from maxent.constraints.lifting import LiftedProgram, Terms
+    from maxent.constraints.lifting import LiftedProgram, LiftedTerms
 
 
 class Derivatives:
@@ -122,7 +122,7 @@ class Derivatives:
         return float(max(worst, out))
 
 
-def _arguments(terms: Terms, z: FloatArray) -> tuple[FloatArray, FloatArray]:
+def _arguments(terms: LiftedTerms, z: FloatArray) -> tuple[FloatArray, FloatArray]:
     """``a`` and ``w`` of each term, kept off zero."""
     w = np.where(terms.size_var >= 0, z[terms.size_var], terms.size)
     return np.maximum(z[terms.var], INVERTIBLE), np.maximum(w, INVERTIBLE)

@@ -187,7 +187,7 @@ class Curve:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundCounts:
     """Lower and upper counts of a leaf's class, and weighted sums."""
 
     number: tuple[float, float]
@@ -221,7 +221,7 @@ class WeightedLeaf:
     fixed: float
     free: float
 
-    def found(self, n: int | None, curve: Curve | None, *, single: bool) -> Found | str:
+    def found(self, n: int | None, curve: Curve | None, *, single: bool) -> FoundCounts | str:
         """Everything the leaf states, or a description of the error.
 
         ``n`` are the records that it states; ``single`` is whether no quasi-identifier has cells elsewhere.
@@ -240,7 +240,7 @@ class WeightedLeaf:
         telling = [said for said in sums if says_more(said, x, self.people)]
         if low == high in (0.0, people):
             telling = []
-        return Found((low, high), tuple(telling))
+        return FoundCounts((low, high), tuple(telling))
 
     def _value(self, *, single: bool) -> LeafSum:
         """The statement of the value."""
@@ -311,7 +311,7 @@ def says_more(said: LeafSum, klass: int, people: FloatArray) -> bool:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class WeighedPeople:
     """The weight of each person of a quasi-identifier, and that of its people in each class.
 
     ``weight`` has shape (n_qi,), NaN where people have different ones; ``sums`` has shape (n_qi, n_classes).
@@ -350,7 +350,7 @@ class People:
         return numbers, sums
 
 
-def people_of(weighed: Weighed, n_qi: int, n_classes: int) -> People:
+def people_of(weighed: Weighed, n_qi: int, n_classes: int) -> WeighedPeople:
     """The weights of the people of each quasi-identifier."""
     there = weighed.counts > 0
     owner, weight = weighed.owner[there], weighed.weight[there]
@@ -358,7 +358,7 @@ def people_of(weighed: Weighed, n_qi: int, n_classes: int) -> People:
     each[owner] = weight
     each[owner[each[owner] != weight]] = np.nan
     np.add.at(sums, (owner, weighed.classes[there]), weighed.counts[there] * weight)
-    return People(each, sums)
+    return WeighedPeople(each, sums)
 
 
 def _unit(weight: FloatArray) -> float:

@@ -259,7 +259,7 @@ FULL = 15
 
 
 @dataclass(frozen=True, slots=True)
-class Printed:
+class PrintedNumber:
     """How all numbers of one kind were printed: with this many significant digits at least, or decimals.
 
     A program prints them alike, and leaves out zeros at the end. Where 151 and 310 stand side by side, 310 was not
@@ -279,7 +279,7 @@ class Printed:
         return float(0.5 * 10.0 ** min(last, max(first + 1 - self.digits, -self.decimals)))
 
 
-def printed_moments(nodes: Iterable[Node]) -> tuple[Printed, Printed]:
+def printed_moments(nodes: Iterable[Node]) -> tuple[PrintedNumber, PrintedNumber]:
     """How the means of nodes were printed, and how their variances.
 
     If some number has so many digits that it was not rounded, none of them was.
@@ -293,7 +293,9 @@ def printed_moments(nodes: Iterable[Node]) -> tuple[Printed, Printed]:
     shapes = [[_digits(number) for number in numbers if number] for numbers in (means, variances)]
     whole = any(digits >= FULL for shape in shapes for digits, _ in shape)
     first, second = (
-        Printed(whole, max((digits for digits, _ in shape), default=1), max((-last for _, last in shape), default=0))
+        PrintedNumber(
+            whole, max((digits for digits, _ in shape), default=1), max((-last for _, last in shape), default=0)
+        )
         for shape in shapes
     )
     return first, second

@@ -196,7 +196,7 @@ class _Batch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class SplitSlack:
     """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals.
 
     Shapes (n_places,); the split information is times the individuals, and anything where no measure asks for it.
@@ -219,7 +219,7 @@ class Branches:
     below: IntArray
     ends: IntArray | None = None
 
-    def chosen(self, measure: str, totals: FloatArray) -> Split:
+    def chosen(self, measure: str, totals: FloatArray) -> SplitSlack:
         """Scores of the chosen splits; ``totals`` are the masses of the places, shape (n_places, n_classes)."""
         if self.ends is None:
             size = totals.sum(axis=1)
@@ -230,7 +230,7 @@ class Branches:
             size[self.ends] = inside.sum(axis=1)
             whole[self.ends] = phi_sum(measure, inside, size[self.ends])
         split = self._sum(neg_x_log_x(size)) if measure == RATIO else size
-        return Split(self._sum(whole), whole, split, size)
+        return SplitSlack(self._sum(whole), whole, split, size)
 
     def _sum(self, values: FloatArray) -> FloatArray:
         """Sums over the branches of each place."""
@@ -300,7 +300,7 @@ class InternalRows:
         """
         out = np.empty(self.n_rows)
         totals: dict[int, FloatArray] = {}
-        splits: dict[tuple[int, str], Split] = {}
+        splits: dict[tuple[int, str], SplitSlack] = {}
         for batch in self._batches:
             tree, measure = batch.tree, batch.measure
             if tree not in totals:
@@ -314,7 +314,7 @@ class InternalRows:
         """Amount by which each comparison is missed, impurity units, shape (n_rows,)."""
         return np.maximum(-self.slack(masses), 0.0)
 
-    def _compared(self, batch: _Batch, a: FloatArray, totals: FloatArray, split: Split) -> FloatArray:
+    def _compared(self, batch: _Batch, a: FloatArray, totals: FloatArray, split: SplitSlack) -> FloatArray:
         """The slack of a batch's rows; ``a`` are sums by value."""
         sums = self.program.sums.by_value(batch.tree, batch.column)
         w = a.sum(axis=1)
@@ -338,7 +338,7 @@ class InternalRows:
         return slack
 
 
-def _compare(measure: str, split: Split, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
+def _compare(measure: str, split: SplitSlack, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:
     """``E_U - E_T`` from the sums of phi over branches; for the gain ratio ``gain_T / S_T - gain_U / S_U``."""
     chosen, size = split.chosen[place], split.size[place]
     if measure == RATIO:

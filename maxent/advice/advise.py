@@ -10,8 +10,8 @@ import numpy as np
 
 from maxent.advice.ranking import Standing, check_methods, frontier, portfolio, ranked, untried
 from maxent.advice.result import Advice
-from maxent.advice.search import Search, kept_in, now, silent
-from maxent.advice.trials import People, costs_about, forget, mark_of, published, read_people
+from maxent.advice.search import AdviceSearch, kept_in, now, silent
+from maxent.advice.trials import TrialPeople, costs_about, forget, mark_of, published, read_people
 from maxent.api import options
 from maxent.api.calling import takes_limits
 from maxent.api.defend import columns_named
@@ -96,7 +96,7 @@ def advise(call: options.Advising, limits: dict[str, Any]) -> Advice:
     wanted = people.wanted(stated)
     found = portfolio(names, wanted, seed)
     work = (call.jobs, call.dask, call.time_limit, call.progress or silent)
-    search = Search(people, stated, folds, seed, kept, *work, begin)
+    search = AdviceSearch(people, stated, folds, seed, kept, *work, begin)
     standings = [Standing(number, candidate) for number, candidate in enumerate(found)]
     cut = ""
     try:
@@ -143,7 +143,7 @@ def _called(given: object, otherwise: str) -> str:
     return "" if given is None else fspath(given) if isinstance(given, (str, PathLike)) else otherwise
 
 
-def _tested(release: Release, asked: Method, cases: Cases, people: People) -> dict[str, Any]:
+def _tested(release: Release, asked: Method, cases: Cases, people: TrialPeople) -> dict[str, Any]:
     """Accuracy of a release on other people, and what its decisions cost about those whose class is known."""
     from maxent.models.trees.predict import score
 
@@ -170,7 +170,7 @@ def _with_classes(data: Any, y: Any, target: Any) -> tuple[Any, Any]:
     return with_column(frame_of(data), named, y), named
 
 
-def _release(best: Standing, people: People, seed: int) -> tuple[Release, tuple[str, ...]]:
+def _release(best: Standing, people: TrialPeople, seed: int) -> tuple[Release, tuple[str, ...]]:
     """The release of the best candidate: the one that was audited, made again."""
     release, _, notes = published(best.candidate, people, seed)
     if mark_of(release) != best.audit["same"]:

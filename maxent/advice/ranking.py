@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.limits import IDS, Check, Limits, Status, in_words, judge_rows
+from maxent.disclosure.limits import IDS, LimitCheck, Limits, Status, in_words, judge_rows
 from maxent.models.arguments import close_to, shorten
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.registry import asked_for, method_names, methods
@@ -207,7 +207,7 @@ class Standing:
     number: int
     candidate: Candidate
     status: Status | None = None
-    checks: tuple[Check, ...] = ()
+    checks: tuple[LimitCheck, ...] = ()
     audit: Mapping[str, Any] = field(default_factory=dict)
     same: str = ""
     error: str = ""
@@ -227,7 +227,7 @@ class Standing:
         return self.status in ("pass", "not stated") and not self.same and not self.error
 
     @property
-    def broken(self) -> tuple[Check, ...]:
+    def broken(self) -> tuple[LimitCheck, ...]:
         """The limits that are not kept for sure."""
         return tuple(check for check in self.checks if check.status != "pass")
 
@@ -335,7 +335,7 @@ def _order(row: Mapping[str, Any]) -> tuple[int, float, float]:
     return group, 0.0, 0.0
 
 
-def excess(checks: Sequence[Check]) -> float:
+def excess(checks: Sequence[LimitCheck]) -> float:
     """How far a candidate is from keeping all limits: for each the relative distance, added up; at most 1 each.
 
     A limit of which nothing is known counts as 1.
@@ -343,7 +343,7 @@ def excess(checks: Sequence[Check]) -> float:
     return sum(_distance(check) for check in checks if check.status != "pass")
 
 
-def _distance(check: Check) -> float:
+def _distance(check: LimitCheck) -> float:
     if check.found is None:
         return 1.0
     if check.limit == "min_k":

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 from maxent.advice.ranking import Standing, behind, judged, leader_of
 from maxent.advice.trials import (
     PEOPLE,
-    People,
     Trial,
+    TrialPeople,
     costs_of,
     failed,
     hits_of,
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(slots=True)
-class Kept:
+class KeptAdvice:
     """Rows by the id of their trial; ``folder`` None keeps them for this call alone."""
 
     folder: Folder | None = None
@@ -71,9 +71,9 @@ class Kept:
         return folder.parts / f"{trial}.json"
 
 
-def kept_in(path: str | PathLike[str] | None) -> Kept:
+def kept_in(path: str | PathLike[str] | None) -> KeptAdvice:
     """Rows in a folder, which may be new; refuses what is a file."""
-    return Kept(None if path is None else check_folder(path, "resume"))
+    return KeptAdvice(None if path is None else check_folder(path, "resume"))
 
 
 def _read(path: Path) -> dict[str, Any] | None:
@@ -112,14 +112,14 @@ def silent(text: str, done: int, total: int) -> None:
 
 
 @dataclass(slots=True)
-class Search:
+class AdviceSearch:
     """Trials of candidates, in their order, within the time that there is since ``begin``."""
 
-    people: People
+    people: TrialPeople
     limits: Limits
     folds: int
     seed: int
-    kept: Kept
+    kept: KeptAdvice
     jobs: int
     dask: str | None
     time_limit: float | None

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class TrialPeople:
     """Records with their classes, and the fold that each is tested in.
 
     ``trainings`` has the records for each order of domains that methods ask for; ``fold`` is of shape (n,), from 0.
@@ -97,7 +97,7 @@ def read_people(
     start: Release | None = None,
     cost: Any = None,
     domains: Mapping[str, Sequence[str]] | None = None,
-) -> People:
+) -> TrialPeople:
     """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows.
 
     ``cost`` is a table of costs, or an array, as for the method ``optimal``.
@@ -117,7 +117,7 @@ def read_people(
     codes = sensitive_codes(sensitive, first.target)
     costs = None if cost is None else read_costs(CostFile(cost, reader), first.target)
     digest = _digest(first, columns, start, costs)
-    return People(trainings, stratified(first.y, folds, seed), codes, digest, start, costs)
+    return TrialPeople(trainings, stratified(first.y, folds, seed), codes, digest, start, costs)
 
 
 def _digest(training: Training, columns: Mapping[str, Any], start: Release | None, costs: FloatArray | None) -> str:
@@ -158,7 +158,7 @@ class Trial:
     data: str = PEOPLE
 
 
-def trial_of(candidate: Candidate, people: People, seed: int, fold: int | None = None) -> Trial:
+def trial_of(candidate: Candidate, people: TrialPeople, seed: int, fold: int | None = None) -> Trial:
     """The trial of a candidate."""
     folds = int(people.fold.max()) + 1
     about: list[Any] = ["audit", people.sensitive] if fold is None else ["fold", fold, folds]
@@ -205,8 +205,8 @@ def costs_about(release: Release, asked: Method, cases: Any, costs: FloatArray) 
 
 
 @lru_cache(maxsize=1)
-def _unpack(packed: Packed) -> People:
-    people: People = pickle.loads(packed if isinstance(packed, bytes) else Path(packed).read_bytes())
+def _unpack(packed: Packed) -> TrialPeople:
+    people: TrialPeople = pickle.loads(packed if isinstance(packed, bytes) else Path(packed).read_bytes())
     return people
 
 
@@ -215,7 +215,7 @@ def forget() -> None:
     _unpack.cache_clear()
 
 
-def _made(trial: Trial, training: Training, people: People) -> tuple[Any, Mapping[str, Any], Any]:
+def _made(trial: Trial, training: Training, people: TrialPeople) -> tuple[Any, Mapping[str, Any], Any]:
     """The release of records, what is said of it, and the method as it was asked."""
     from maxent.api.defend import publication
     from maxent.api.start import counted
@@ -226,7 +226,7 @@ def _made(trial: Trial, training: Training, people: People) -> tuple[Any, Mappin
     return release, row, asked
 
 
-def _asked(trial: Trial, training: Training, people: People) -> Any:
+def _asked(trial: Trial, training: Training, people: TrialPeople) -> Any:
     from maxent.models.reading import reader_of
 
     names = [attribute.name for attribute in training.attributes]
@@ -235,11 +235,11 @@ def _asked(trial: Trial, training: Training, people: People) -> Any:
     return method.read(training.target.name, names, reader_of(None))
 
 
-def _training(trial: Trial, people: People) -> Training:
+def _training(trial: Trial, people: TrialPeople) -> Training:
     return people.trainings[trial.candidate.asked(trial.seed).domain_order]
 
 
-def _test(trial: Trial, people: People, fold: int) -> dict[str, Any]:
+def _test(trial: Trial, people: TrialPeople, fold: int) -> dict[str, Any]:
     """Accuracy on the people of a fold, and what decisions cost, of a release about all others."""
     training = _training(trial, people)
     release, _, asked = _made(trial, training.take(people.fold != fold), people)
@@ -255,7 +255,7 @@ def _test(trial: Trial, people: People, fold: int) -> dict[str, Any]:
     return {**row, "cost": float(each.mean()), "costs": packed}
 
 
-def _audit(trial: Trial, people: People) -> dict[str, Any]:
+def _audit(trial: Trial, people: TrialPeople) -> dict[str, Any]:
     """The release of all people as the engine sees it."""
     from maxent.models.trees.predict import cases_of, score
 
@@ -338,7 +338,7 @@ def _plain(value: Any) -> Any:
     return None if isinstance(found, float) and not isfinite(found) else found
 
 
-def published(candidate: Candidate, people: People, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
+def published(candidate: Candidate, people: TrialPeople, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
     """The release of a candidate about all people, these, and notes on what it guarantees.
 
     Raises

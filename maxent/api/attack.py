@@ -12,7 +12,7 @@ from maxent.api.by_target import case_of
 from maxent.api.case import Case, Tables
 from maxent.attacks.findings import Difference, TreeAudit, audit_tree, difference
 from maxent.attacks.linking import (
-    Bounds,
+    CountBounds,
     Links,
     audit_risk,
     known_records,
@@ -227,7 +227,7 @@ def _scored(case: Case) -> LeafCounts:
     return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
 
 
-def _with_scores(bounds: Bounds, leaves: IntArray, scored: LeafCounts, number: int) -> Bounds:
+def _with_scores(bounds: CountBounds, leaves: IntArray, scored: LeafCounts, number: int) -> CountBounds:
     """Bounds of leaves of a tree, narrowed by what their values prove."""
     mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
     if not len(mine):

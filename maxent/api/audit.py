@@ -18,7 +18,7 @@ from maxent.attacks.findings import attacked_controls
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
-from maxent.results.audit import Audit, Audited
+from maxent.results.audit import Audit, AuditedPart
 from maxent.results.solved import assessed_numbers
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 @takes(options.Auditing)
-def audit(call: options.Auditing) -> Audited:
+def audit(call: options.Auditing) -> AuditedPart:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
     A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
@@ -90,7 +90,7 @@ def audit(call: options.Auditing) -> Audited:
     InvalidInput
         For anything wrong with the inputs, naming every problem and its place.
     """
-    return Audited(_audited(call))
+    return AuditedPart(_audited(call))
 
 
 @takes(options.Auditing)
@@ -119,7 +119,9 @@ def _audited(call: options.Auditing) -> Audit | RecordsAudit:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Attacking(options.Sensitive, options.Confident, options.Risk, options.Printed, options.Attacks):
+class Attacking(
+    options.SensitiveOption, options.Confident, options.RiskOption, options.RoundingOption, options.Attacks
+):
     """Parameters of `audit` for the attacks, whatever the tables."""
 
     def check(self, qi: object, **of_tables: object) -> None:

@@ -27,7 +27,7 @@ from maxent.policy.checked import Checked
 from maxent.policy.checks.context import Matter
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.policy import Policy, presets, read_policy
-from maxent.policy.record import Asked, Hashed, Row, hashed
+from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed
 from maxent.results import review as results
 
 SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
@@ -146,10 +146,10 @@ def check_release(
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(
-        Row(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
+        RecordRow(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    asked = Asked(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
+    asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
 
 

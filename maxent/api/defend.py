@@ -14,10 +14,10 @@ from maxent.api.case import Case
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress as Progress_estimate
 from maxent.api.estimate import Solving, estimate_case
-from maxent.disclosure.limits import Check, Limits, judge_rows
+from maxent.disclosure.limits import LimitCheck, Limits, judge_rows
 from maxent.models.arguments import check_functions, shorten, shorten_list
 from maxent.models.defenses.method import CERTAIN, Method, Progress
-from maxent.models.defenses.optimal.best_first import BestFirst, Member, members, together, tried
+from maxent.models.defenses.optimal.best_first import BestFirst, SearchedTree, members, together, tried
 from maxent.models.defenses.optimal.places import sensitive_classes
 from maxent.models.defenses.optimal.subtree import Searched
 from maxent.models.defenses.registry import asked_for, given, methods, parameters
@@ -325,7 +325,7 @@ class Passed:
     unfinished: int | None = None
 
 
-def audit_of(training: Training, limits: optimal.Limits, clock: Clock | None = None) -> Audit:
+def audit_of(training: Training, limits: optimal.SubtreeLimits, clock: Clock | None = None) -> Audit:
     """The audit of releases about these records: estimate and attacks, with the truth, against the limits.
 
     Each takes half of the time that is left on the clock, at most, so that there is time for others.
@@ -512,22 +512,22 @@ def _search(method: Any, training: Training, grown: Release) -> BestFirst:
     return BestFirst(grown, limits, training, **method.asked)
 
 
-def _open(numbers: Mapping[str, Any], limits: Limits) -> list[Check]:
+def _open(numbers: Mapping[str, Any], limits: Limits) -> list[LimitCheck]:
     """The limits that numbers are not known to keep."""
     return [check for check in judge_rows(limits, [numbers]).releases[0].checks if check.status != "pass"]
 
 
-def _divergence(result: Estimate, least: float) -> list[Check]:
+def _divergence(result: Estimate, least: float) -> list[LimitCheck]:
     """The check of the least divergence."""
     found = result.disclosure.divergence
     overall = None if found is None else found.overall  # None is infinite
     kept = overall is None or overall >= least - 1e-9
     if not result.reliable:
-        return [Check("min_divergence", least, overall, "cannot_tell", "truth")]
-    return [] if kept else [Check("min_divergence", least, overall, "fail", "truth")]
+        return [LimitCheck("min_divergence", least, overall, "cannot_tell", "truth")]
+    return [] if kept else [LimitCheck("min_divergence", least, overall, "fail", "truth")]
 
 
-def _is_proved(check: Check) -> bool:
+def _is_proved(check: LimitCheck) -> bool:
     """Whether a limit is broken whatever an estimate would find in the end."""
     of_groups = check.limit in ("max_posterior", "max_certain") and check.origin != "estimate"
     return check.status == "fail" and (of_groups or check.limit == "min_k")
@@ -541,7 +541,7 @@ def _unfinished(release: Release) -> Broken:
     return Broken("cannot be told in time", frozenset(_ids(release, lower)), unknown=True, unfinished=True)
 
 
-def _broken(case: Case, result: Estimate, checks: Sequence[Check], named: Any) -> Broken:
+def _broken(case: Case, result: Estimate, checks: Sequence[LimitCheck], named: Any) -> Broken:
     """What is broken, and by which leaves."""
     release = case.release
     told = ", ".join(f"{c.limit} {_number(c.found)} where {c.stated:g} is stated" for c in checks)
@@ -599,14 +599,14 @@ class Chosen:
     ``unfinished`` of these audits did not end in time.
     """
 
-    members: tuple[Member, ...]
+    members: tuple[SearchedTree, ...]
     reached: float
     audits: int
     unfinished: int = 0
 
 
 def greedy_forest(
-    options: Sequence[Member],
+    options: Sequence[SearchedTree],
     audit: Audit,
     training: Training,
     most_audits: int,
@@ -626,7 +626,7 @@ def greedy_forest(
     NoAnswerInTime
         When time is over before one has passed.
     """
-    left, chosen, audits, unfinished, told = list(options), list[Member](), 0, 0, ""
+    left, chosen, audits, unfinished, told = list(options), list[SearchedTree](), 0, 0, ""
     clock = clock or Clock()
     best = Chosen((), -1.0, 0)
     while audits < most_audits and clock.stop() is None and (ranked := tried(left, chosen, training)):

@@ -129,7 +129,7 @@ TREES_ONLY = ("knowledge", "impurity", "marginal", "control")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Solving(options.Whole, options.Top, options.Solver, options.ByBackend):
+class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.ByBackend):
     """Parameters of `estimate` for solving and measuring; ``solver`` is the back end.
 
     Raises
@@ -156,8 +156,8 @@ class Solving(options.Whole, options.Top, options.Solver, options.ByBackend):
         object.__setattr__(self, "solver", load_backend(self.backend))
 
 
-@takes(options.Problem)
-def compile_release(call: options.Problem) -> Program:
+@takes(options.ProblemOptions)
+def compile_release(call: options.ProblemOptions) -> Program:
     """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`, which `estimate` solves.
 
     Returns

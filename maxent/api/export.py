@@ -8,7 +8,7 @@ from maxent.api.case import open_published
 from maxent.models.errors import invalid
 from maxent.models.files.output import check_outputs, write_text
 from maxent.models.formats.writers.registry import writer_for
-from maxent.models.formats.writers.rules import Wanted
+from maxent.models.formats.writers.rules import WantedForm
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 
@@ -51,7 +51,7 @@ def export(
     published = open_published(release, reader_of(reading))
     if not isinstance(published, Release):
         raise invalid("release", "file", "format", "a release of trees", "a table of generalised records")
-    text = writer.write(published, Wanted(table))
+    text = writer.write(published, WantedForm(table))
     if path is not None:
         write_text(fspath(path), text)
     return text

@@ -130,7 +130,7 @@ class Companions(Facts):
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Printed:
+class RoundingOption:
     """How printed rates are read."""
 
     rounding: Rounding = parameter(
@@ -168,7 +168,7 @@ class Noisy:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Knowing(Noisy, Confident, Printed, Companions, Kinds):
+class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
     """What the adversary knows of a release of trees."""
 
 
@@ -219,7 +219,7 @@ CONTROL = "People who were not in the data, with their classes: adds how much be
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Control:
+class ControlOption:
     """People who were not in the data."""
 
     control: Source | None = parameter(
@@ -233,7 +233,7 @@ class Control:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Sensitive:
+class SensitiveOption:
     """Which classes do harm."""
 
     sensitive: str | Iterable[str] | None = parameter(
@@ -246,7 +246,7 @@ class Sensitive:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Gain:
+class GainOption:
     """Which guesses do harm."""
 
     gain: Source | None = parameter(
@@ -260,7 +260,7 @@ class Gain:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Evidence(Gain, Sensitive, Control):
+class Evidence(GainOption, SensitiveOption, ControlOption):
     """What a disclosure is compared with."""
 
 
@@ -295,7 +295,7 @@ JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Workers:
+class WorkerOptions:
     """Who solves independent parts."""
 
     jobs: int | None = parameter(
@@ -380,7 +380,7 @@ class Floor:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Solver(Floor, Workers, Timed, Seeded, Presolve, Tolerance):
+class SolverOptions(Floor, WorkerOptions, Timed, Seeded, Presolve, Tolerance):
     """How a program is solved, by whatever back end."""
 
 
@@ -411,7 +411,7 @@ class Top:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Single:
+class SingleOption:
     """Which of several optima is reported."""
 
     single_optimum: bool = parameter(
@@ -424,7 +424,7 @@ class Single:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Whole(Single):
+class WholeOptions(SingleOption):
     """What of an estimate is reported beyond its posterior."""
 
     bounds: str | None = parameter(
@@ -436,14 +436,14 @@ class Whole(Single):
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Told:
+class ProgressOption:
     """Who is told of the work."""
 
     progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Interruptible(Told):
+class Interruptible(ProgressOption):
     """The same, and whether Ctrl-C ends it with what there is."""
 
     interruptible: bool = parameter(
@@ -476,7 +476,7 @@ class Attacks:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Risk:
+class RiskOption:
     """Whether the information that re-identification takes is measured."""
 
     risk: bool = parameter(
@@ -490,7 +490,7 @@ class Risk:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class InParts:
+class PartsOptions:
     """How people are taken in parts."""
 
     memory: int | str | None = parameter(
@@ -553,17 +553,19 @@ class Truth:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Problem(Linked, Knowing, Released):
+class ProblemOptions(Linked, Knowing, Released):
     """A call of `maxent.api.estimate.compile_release`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Estimating(Interruptible, Informed, Whole, Top, Solver, ByBackend, Linked, Knowing, Evidence, Truth, Released):
+class Estimating(
+    Interruptible, Informed, WholeOptions, Top, SolverOptions, ByBackend, Linked, Knowing, Evidence, Truth, Released
+):
     """A call of `maxent.estimate`."""
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Level:
+class LevelOption:
     """How far proofs go."""
 
     level: str = parameter(
@@ -578,7 +580,7 @@ class Level:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Proof(Level):
+class ProofOptions(LevelOption):
     """How bounds are proved."""
 
     ties: Ties = parameter(
@@ -606,12 +608,12 @@ class Proof(Level):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Bounding(Interruptible, Linked, Knowing, Proof, Released):
+class Bounding(Interruptible, Linked, Knowing, ProofOptions, Released):
     """A call of `maxent.bounds`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks):
+class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, Linked, Facts, Attacks):
     """A call of `maxent.audit`."""
 
     release: Published = field(kw_only=False, metadata=_positional(RELEASE))
@@ -619,7 +621,7 @@ class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Atta
         default=None, kw_only=False, metadata=_positional("The adversary's table, as for `maxent.estimate`.")
     )
     control: Source | None = same(
-        Control,
+        ControlOption,
         "control",
         help="People who were not in the data, with their classes: how often what attacks show is true of them.",
         doc="People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.",
@@ -627,7 +629,7 @@ class Auditing(Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Atta
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Test:
+class ControlTestOption:
     """Other people."""
 
     test: Source | None = field(
@@ -658,17 +660,17 @@ class Releases:
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparing(
-    InParts,
+    PartsOptions,
     Interruptible,
     Informed,
     Top,
-    Solver,
+    SolverOptions,
     ByBackend,
     Targeted,
     Read,
     Knowing,
     Attacks,
-    Test,
+    ControlTestOption,
     Evidence,
     Truth,
     Releases,
@@ -681,7 +683,7 @@ class Comparing(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Differing(Interruptible, Solver, ByBackend, Read, Knowing, Level, Who):
+class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOption, Who):
     """A call of `maxent.compare_releases`."""
 
     releases: Sequence[Release | Source] = field(
@@ -697,10 +699,12 @@ class Differing(Interruptible, Solver, ByBackend, Read, Knowing, Level, Who):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Benching(Told, Solver, Read, Knowing, Truth, Released):
+class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     """A call of `maxent.bench`."""
 
-    jobs: int = same(Workers, "jobs", default=1, doc="As for `maxent.estimate`; one unless the call says otherwise.")
+    jobs: int = same(
+        WorkerOptions, "jobs", default=1, doc="As for `maxent.estimate`; one unless the call says otherwise."
+    )
     backends: str | Iterable[str] | None = parameter(
         None,
         "Back ends, such as newton,cvxpy:scs; default: all that are installed.",
@@ -760,7 +764,9 @@ TIME = 120.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Confident, Printed, Kinds, Evidence):
+class Reviewing(
+    Interruptible, Informed, Top, SolverOptions, ByBackend, Read, Noisy, Confident, RoundingOption, Kinds, Evidence
+):
     """A call of `maxent.review`."""
 
     model: Any = field(
@@ -833,7 +839,7 @@ class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Co
     )
     time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
     control: Source | None = same(
-        Control,
+        ControlOption,
         "control",
         help=CONTROL.replace("--truth", "DATA"),
         doc="Control people, who were not in the data, a DataFrame or path: columns of the quasi-identifiers and the "
@@ -846,7 +852,7 @@ class Reviewing(Interruptible, Informed, Top, Solver, ByBackend, Read, Noisy, Co
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Control, Truth):
+class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth):
     """A call of `maxent.check`."""
 
     release: Any = field(
@@ -884,7 +890,7 @@ class Checking(Interruptible, Informed, Solver, ByBackend, Read, Sensitive, Cont
     parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
     count: str | None = same(Facts, "count")
     sensitive: str | Sequence[str] | None = same(
-        Sensitive, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
+        SensitiveOption, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
     )
     time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
@@ -916,31 +922,53 @@ class InFiles:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class WorkersOfParts(Workers):
+class WorkersOfParts(WorkerOptions):
     """Who does the work of people in parts: one process unless the call says otherwise."""
 
-    jobs: int = same(Workers, "jobs", default=1, help=JOBS)
+    jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EstimatingInParts(
-    Told, Informed, Single, Top, Solver, ByBackend, Linked, Knowing, Evidence, InParts, Truth, InFiles
+    ProgressOption,
+    Informed,
+    SingleOption,
+    Top,
+    SolverOptions,
+    ByBackend,
+    Linked,
+    Knowing,
+    Evidence,
+    PartsOptions,
+    Truth,
+    InFiles,
 ):
     """A call of `maxent.estimate_in_parts`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AuditingInParts(
-    Told, Sensitive, Confident, Control, Risk, Printed, Linked, Facts, Attacks, WorkersOfParts, InParts, InFiles
+    ProgressOption,
+    SensitiveOption,
+    Confident,
+    ControlOption,
+    RiskOption,
+    RoundingOption,
+    Linked,
+    Facts,
+    Attacks,
+    WorkersOfParts,
+    PartsOptions,
+    InFiles,
 ):
     """A call of `maxent.audit_in_parts`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BoundingInParts(Told, Linked, Knowing, Proof, WorkersOfParts, InParts, InFiles):
+class BoundingInParts(ProgressOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
     """A call of `maxent.bounds_in_parts`."""
 
-    level: str = same(Level, "level", default="closed", help="None but ``closed``.")
+    level: str = same(LevelOption, "level", default="closed", help="None but ``closed``.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
@@ -971,7 +999,7 @@ class Advising(Interruptible, Read):
         doc="Of cross-validation, at least 2: stratified by the class.",
     )
     test: Source | None = same(
-        Test,
+        ControlTestOption,
         "test",
         help="Other records with their classes: people who take no part in the search; adds the accuracy of the best "
         "on them.",
@@ -996,7 +1024,7 @@ class Advising(Interruptible, Read):
         "of it. Its splits may have been chosen by all records, so that accuracies may be too good; use ``test``.",
     )
     sensitive: str | Iterable[str] | None = same(
-        Sensitive, "sensitive", doc="The classes that the limits are about, see `maxent.estimate`; default: all."
+        SensitiveOption, "sensitive", doc="The classes that the limits are about, see `maxent.estimate`; default: all."
     )
     seed: int = parameter(
         0,
@@ -1005,9 +1033,11 @@ class Advising(Interruptible, Read):
         group="run",
         doc="Makes folds and random methods repeatable.",
     )
-    jobs: int = same(Workers, "jobs", default=1, help=JOBS, doc="Processes that run trials, -1 for one on each core.")
+    jobs: int = same(
+        WorkerOptions, "jobs", default=1, help=JOBS, doc="Processes that run trials, -1 for one on each core."
+    )
     dask: str | None = same(
-        Workers,
+        WorkerOptions,
         "dask",
         doc="The address of the scheduler of a Dask cluster whose workers run the trials instead.",
     )

@@ -27,7 +27,7 @@ AUTO = "auto"
 
 
 @dataclass(frozen=True, kw_only=True)
-class Proving(options.Proof):
+class Proving(options.ProofOptions):
     """Parameters of `bounds` for proving.
 
     Raises

@@ -99,7 +99,7 @@ def _most_frequent(release: Release) -> float:
     return float(max(people) / max(sum(people), 1))
 
 
-def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.Limits:
+def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.SubtreeLimits:
     """The limits as the search has them."""
     from maxent.models.defenses.optimal import limits as optimal
 
@@ -113,7 +113,7 @@ def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.Li
     if limits.max_lift is not None:
         shares.append(base_rate + limits.max_lift)
     right = min((share for share in shares if share is not None), default=None)
-    return optimal.Limits(
+    return optimal.SubtreeLimits(
         k=limits.min_k or 1,
         max_posterior=posterior,
         sensitive=sensitive,
@@ -122,7 +122,7 @@ def _searched_limits(case: Case, limits: Limits, base_rate: float) -> optimal.Li
     )
 
 
-def _mend(release: Release, asked: optimal.Limits, found: Searched) -> Mend:
+def _mend(release: Release, asked: optimal.SubtreeLimits, found: Searched) -> Mend:
     """What the search found, beside what there was."""
     before, after = release.trees[0], found.release.trees[0]
     inner = {node.id for node in before.nodes if not node.is_leaf}

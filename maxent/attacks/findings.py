@@ -14,7 +14,7 @@ from maxent.attacks.linking import (
     NO_LABEL,
     ROUNDS,
     Attacked,
-    Bounds,
+    CountBounds,
     Links,
     after_facts,
     background_knowledge,
@@ -25,7 +25,7 @@ from maxent.attacks.linking import (
     uniqueness,
 )
 from maxent.constraints.program.cells import build_cells
-from maxent.disclosure.baseline import Two, newcombe
+from maxent.disclosure.baseline import TwoGroups, newcombe
 from maxent.models.columns import NOTHING as NOTHING_columns
 from maxent.models.columns import Statements, total_count
 from maxent.models.defenses.registry import stated
@@ -85,7 +85,7 @@ class Difference:
         leaves were removed, or the table may be of other people.
     """
 
-    bounds: Bounds
+    bounds: CountBounds
     recovered: IntArray
     groups: tuple[Group, ...]
     contradicted: bool
@@ -140,12 +140,12 @@ def _has_inner_numbers(places: Places, said: Statements) -> bool:
 
 def _every_place(
     release: Release, places: Places, said: Statements, rates: RateReader, sizes: FloatArray | None
-) -> Bounds:
+) -> CountBounds:
     """Bounds that every place of a tree states; for removed leaves at most their size."""
     stated = stated_bounds(release, said, rates, None if sizes is None else sizes[: places.n_nodes])
     removed = len(places) - places.n_nodes
     nothing = np.zeros((removed, len(release.target.classes) + 1))
-    return Bounds(
+    return CountBounds(
         np.concatenate([stated.low, nothing]),
         np.concatenate([stated.high, np.full_like(nothing, _largest_removed(release))]),
         np.concatenate([stated.label, np.full(removed, NO_LABEL)]),
@@ -158,7 +158,7 @@ def _largest_removed(release: Release) -> float:
     return np.inf if below is None else below - 1.0
 
 
-def _add_sizes(places: Places, bounds: Bounds, sizes: FloatArray) -> None:
+def _add_sizes(places: Places, bounds: CountBounds, sizes: FloatArray) -> None:
     """Let removed leaves, in place, have as many records as the adversary's table shows."""
     removed = np.arange(places.n_nodes, len(places))
     removed = removed[~np.isnan(sizes[removed])]
@@ -166,12 +166,12 @@ def _add_sizes(places: Places, bounds: Bounds, sizes: FloatArray) -> None:
     tighten(bounds)
 
 
-def _intersection(one: Bounds, other: Bounds) -> Bounds:
+def _intersection(one: CountBounds, other: CountBounds) -> CountBounds:
     """The intersection of two bounds of the same places."""
-    return Bounds(np.maximum(one.low, other.low), np.minimum(one.high, other.high), one.label)
+    return CountBounds(np.maximum(one.low, other.low), np.minimum(one.high, other.high), one.label)
 
 
-def _combined(release: Release, places: Sequence[Places], bounds: Sequence[Bounds]) -> list[Bounds]:
+def _combined(release: Release, places: Sequence[Places], bounds: Sequence[CountBounds]) -> list[CountBounds]:
     """The bounds of all places of all trees, narrowed by one another."""
     found = [propagated(p, b) for p, b in zip(places, bounds, strict=True)]
     if len(found) == 1 or release.sampled:  # each tree has a sample of its own
@@ -187,7 +187,7 @@ def _combined(release: Release, places: Sequence[Places], bounds: Sequence[Bound
     return found
 
 
-def propagated(places: Places, bounds: Bounds) -> Bounds:
+def propagated(places: Places, bounds: CountBounds) -> CountBounds:
     """Bounds of all places of a tree, narrowed by one another: a node has the records of its children together.
 
     Parameters
@@ -197,7 +197,7 @@ def propagated(places: Places, bounds: Bounds) -> Bounds:
         What each place of the tree is known to hold by itself.
     """
     order = np.concatenate(places.levels)
-    found = Bounds(bounds.low[order], bounds.high[order], bounds.label[order])
+    found = CountBounds(bounds.low[order], bounds.high[order], bounds.label[order])
     families = list(_families(places, order))
     for _ in range(ROUNDS):
         before = found.low.copy(), found.high.copy()
@@ -211,7 +211,7 @@ def propagated(places: Places, bounds: Bounds) -> Bounds:
             break
     low, high = np.empty_like(found.low), np.empty_like(found.high)
     low[order], high[order] = found.low, found.high
-    return Bounds(low, high, bounds.label)
+    return CountBounds(low, high, bounds.label)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -226,14 +226,14 @@ class _Family:
     start: IntArray
     of: IntArray
 
-    def bound_parents(self, bounds: Bounds) -> None:
+    def bound_parents(self, bounds: CountBounds) -> None:
         """Narrow the bounds of the parents by the sums of their children's."""
         low, high = bounds.low, bounds.high
         least, most = (np.add.reduceat(side[self.children], self.start, axis=0) for side in (low, high))
         low[self.parents] = np.maximum(low[self.parents], least)
         high[self.parents] = np.minimum(high[self.parents], most)
 
-    def bound_children(self, bounds: Bounds) -> None:
+    def bound_children(self, bounds: CountBounds) -> None:
         """Narrow the bounds of each child by its parent's, minus its siblings'."""
         low, high = bounds.low[self.children], bounds.high[self.children]
         above = self.parents[self.of]
@@ -258,7 +258,9 @@ def _families(places: Places, order: IntArray) -> Iterator[_Family]:
         begin = end
 
 
-def _difference(places: Places, own: Bounds, told: Bounds, shown: Bounds, known: Bounds) -> Difference:
+def _difference(
+    places: Places, own: CountBounds, told: CountBounds, shown: CountBounds, known: CountBounds
+) -> Difference:
     """Compare what places state of themselves with what all of them tell.
 
     ``own`` and ``told`` are without the sizes that the adversary's table shows, ``shown`` and ``known`` with them.
@@ -272,13 +274,13 @@ def _difference(places: Places, own: Bounds, told: Bounds, shown: Bounds, known:
     return Difference(known, leaves[gained[leaves]], tuple(_groups(places, known)), False)
 
 
-def _of_one_class(bounds: Bounds) -> BoolArray:
+def _of_one_class(bounds: CountBounds) -> BoolArray:
     """Places with records, all of one class."""
     alike: BoolArray = (bounds.possible.sum(axis=1) == 1) & (bounds.low[:, -1] > 0)
     return alike
 
 
-def _groups(places: Places, bounds: Bounds) -> Iterator[Group]:
+def _groups(places: Places, bounds: CountBounds) -> Iterator[Group]:
     """The leaves that are only known together: unknown ones with the same nearest known node above."""
     known = bounds.known
     anchor = np.full(len(places), -1)
@@ -321,7 +323,7 @@ class TreeAudit:
 
     places: Places
     leaves: IntArray
-    bounds: Bounds
+    bounds: CountBounds
     uniqueness: Attacked
     homogeneity: Attacked
     background: Attacked
@@ -399,7 +401,7 @@ class TreeAudit:
 def audit_tree(
     places: Places,
     leaves: IntArray,
-    bounds: Bounds,
+    bounds: CountBounds,
     found: Difference | None,
     known: FloatArray | None,
     *,
@@ -606,7 +608,7 @@ def attacked_controls(
     people = int(members.sum()), int(others.sum())
     shown = int(members[np.isin(mine, counted)].sum()), int(others[np.isin(theirs, counted)].sum())
     hits = shown[0], int(right[np.isin(theirs, counted)].sum())
-    shares = Two(*(hit / many for hit, many in zip(hits, people, strict=True)))
+    shares = TwoGroups(*(hit / many for hit, many in zip(hits, people, strict=True)))
     return {
         **shares.as_dict(newcombe(hits, people, confidence)),
         "confidence": confidence,

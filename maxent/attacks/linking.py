@@ -86,7 +86,7 @@ ROUNDS = 50
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Bounds:
+class CountBounds:
     """Smallest and largest number of records in some places: of each class and, in the last column, of all.
 
     ``low`` and ``high`` have shape (n_places, n_classes + 1) and hold whole numbers; ``high`` is infinite where nothing
@@ -121,13 +121,13 @@ class Bounds:
         """The classes that some record may have, shape (n_places, n_classes)."""
         return self.high[:, :-1] > 0
 
-    def take(self, places: IntArray) -> Bounds:
+    def take(self, places: IntArray) -> CountBounds:
         """The bounds of some of the places."""
         low = self.low[places]
-        return Bounds(low, low if self.low is self.high else self.high[places], self.label[places])
+        return CountBounds(low, low if self.low is self.high else self.high[places], self.label[places])
 
 
-def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArray) -> Bounds:
+def within_moments(bounds: CountBounds, release: Release, number: int, leaves: IntArray) -> CountBounds:
     """Bounds of leaves without the classes whose numbers are too far from the mean for the variance that is stated.
 
     Of n records with the variance V nobody is further than ``sqrt(n V)`` from the mean. A leaf of one record, or of
@@ -155,7 +155,9 @@ def within_moments(bounds: Bounds, release: Release, number: int, leaves: IntArr
     return bounds
 
 
-def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: FloatArray | None = None) -> Bounds:
+def stated_bounds(
+    release: Release, said: Statements, rates: RateReader, sizes: FloatArray | None = None
+) -> CountBounds:
     """Bounds from the statements of each node alone.
 
     A published 0 that may have been suppressed stands for fewer records than the limit, and a rounded number for all
@@ -183,7 +185,7 @@ def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: 
     low[:, -1] = low[:, :-1].sum(axis=1)
     unranked = np.full_like(label, NO_LABEL)  # under costs, weights or priors other classes need not be rarer
     if counted.all() and not release.blurred:
-        return Bounds(low, low, unranked if release.labels == "decided" else label)
+        return CountBounds(low, low, unranked if release.labels == "decided" else label)
     high = np.full_like(low, np.inf)
     high[counted, :-1] = counts_high
     told = said.n != NOTHING
@@ -196,7 +198,7 @@ def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: 
         least, most = np.maximum(low[:, -1], low[:, :-1].sum(axis=1)), np.minimum(high[:, -1], high[:, :-1].sum(axis=1))
         fits = (low[:, -1] < high[:, -1]) & (sizes >= least) & (sizes <= most)
         low[fits, -1] = high[fits, -1] = sizes[fits]
-    bounds = Bounds(low, high, label)
+    bounds = CountBounds(low, high, label)
     _read_rates(bounds, said, rates, classes)
     if release.labels == "decided":
         bounds = replace(bounds, label=unranked)
@@ -204,17 +206,19 @@ def stated_bounds(release: Release, said: Statements, rates: RateReader, sizes: 
     return bounds
 
 
-def narrowed(bounds: Bounds, places: IntArray, classes: IntArray, low: FloatArray, high: FloatArray) -> Bounds:
+def narrowed(
+    bounds: CountBounds, places: IntArray, classes: IntArray, low: FloatArray, high: FloatArray
+) -> CountBounds:
     """Bounds with further ones of single classes, shapes (n,), which others then follow from."""
     least, most = bounds.low.copy(), bounds.high.copy()
     np.maximum.at(least, (places, classes), low)
     np.minimum.at(most, (places, classes), high)
-    found = Bounds(least, most, bounds.label)
+    found = CountBounds(least, most, bounds.label)
     tighten(found)
     return found
 
 
-def _read_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
+def _read_rates(bounds: CountBounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
     """Narrow the bounds, in place, by the rates of nodes whose counts are not all known."""
     low, high = bounds.low, bounds.high
     if rates.of_classes is not None:
@@ -229,7 +233,7 @@ def _read_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tu
             high[i, :-1][np.arange(low.shape[1] - 1) != x] = 0.0
 
 
-def _read_class_rates(bounds: Bounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
+def _read_class_rates(bounds: CountBounds, said: Statements, rates: RateReader, classes: tuple[str, ...]) -> None:
     """Narrow the bounds, in place, by the share of each class that nodes state."""
     low, high = bounds.low, bounds.high
     for i in np.flatnonzero(~bounds.known).tolist() if said.shares else ():
@@ -244,7 +248,7 @@ def _read_class_rates(bounds: Bounds, said: Statements, rates: RateReader, class
                 high[i, x] = 0.0
 
 
-def tighten(bounds: Bounds) -> None:
+def tighten(bounds: CountBounds) -> None:
     """Narrow the bounds by one another, in place: the classes of a place add up to its records."""
     low, high = bounds.low, bounds.high
     rows = np.arange(len(low)) if 2 * bounds.known.sum() < len(low) else np.flatnonzero(~bounds.known)
@@ -317,7 +321,7 @@ class Attacked:
         return int(self.individuals.sum())
 
 
-def only_class(bounds: Bounds) -> IntArray:
+def only_class(bounds: CountBounds) -> IntArray:
     """The one class that records of a leaf can have, `NO_CLASS` where there are several or none; shape (n_leaves,)."""
     possible = bounds.possible
     alone = np.flatnonzero(np.count_nonzero(possible, axis=1) == 1)
@@ -326,19 +330,19 @@ def only_class(bounds: Bounds) -> IntArray:
     return found
 
 
-def uniqueness(bounds: Bounds) -> Attacked:
+def uniqueness(bounds: CountBounds) -> Attacked:
     """Leaves with a single record: whoever is known to be in one is singled out."""
     alone = bounds.sized & (bounds.low[:, -1] == 1)
     return _attacked(alone, only_class(bounds), bounds.low[:, -1])
 
 
-def homogeneity(bounds: Bounds, min_size: int = 1) -> Attacked:
+def homogeneity(bounds: CountBounds, min_size: int = 1) -> Attacked:
     """Leaves whose records, at least ``min_size`` (and one), are all of one class."""
     only = only_class(bounds)
     return _attacked((only != NO_CLASS) & (bounds.low[:, -1] >= max(min_size, 1)), only, bounds.low[:, -1])
 
 
-def background_knowledge(bounds: Bounds, known: int = 1) -> Attacked:
+def background_knowledge(bounds: CountBounds, known: int = 1) -> Attacked:
     """Leaves where the classes of at most ``known`` members settle those of all others.
 
     They are those with at most so many records that are not of the most frequent class; whoever knows them knows that
@@ -354,7 +358,7 @@ def background_knowledge(bounds: Bounds, known: int = 1) -> Attacked:
     return _attacked((most > 0) & (rest <= known), largest, most)
 
 
-def after_facts(bounds: Bounds, known: FloatArray, min_size: int = 1) -> Attacked:
+def after_facts(bounds: CountBounds, known: FloatArray, min_size: int = 1) -> Attacked:
     """Leaves that become homogeneous without known records, with the remaining records.
 
     Parameters
@@ -367,7 +371,7 @@ def after_facts(bounds: Bounds, known: FloatArray, min_size: int = 1) -> Attacke
         The fewest records of a leaf that counts.
     """
     total = np.column_stack([known, known.sum(axis=1)])
-    rest = Bounds(np.maximum(bounds.low - total, 0), np.maximum(bounds.high - total, 0), _no_labels(len(bounds)))
+    rest = CountBounds(np.maximum(bounds.low - total, 0), np.maximum(bounds.high - total, 0), _no_labels(len(bounds)))
     found = homogeneity(rest)
     new = found.leaves & ~homogeneity(bounds).leaves & (bounds.low[:, -1] >= min_size)
     return _attacked(new, found.disclosed, found.individuals)

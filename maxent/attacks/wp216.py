@@ -16,7 +16,7 @@ import numpy as np
 
 from maxent.attacks.linking import NO_SPAN, Links, link
 from maxent.constraints.program.cells import build_cells
-from maxent.disclosure.baseline import Control, Interval, newcombe
+from maxent.disclosure.baseline import ControlShares, Interval, newcombe
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -32,7 +32,7 @@ TITLES: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Risk:
+class Wp216Risk:
     """One risk: shares of members and of control people; these, and the interval, are None without control people."""
 
     members: float
@@ -68,12 +68,12 @@ class Risk:
 class Risks:
     """The three risks, see `risks`."""
 
-    singling_out: Risk
-    linkability: Risk
-    inference: Risk
+    singling_out: Wp216Risk
+    linkability: Wp216Risk
+    inference: Wp216Risk
 
     @property
-    def named(self) -> dict[str, Risk]:
+    def named(self) -> dict[str, Wp216Risk]:
         """Each risk by its key."""
         return {"singling_out": self.singling_out, "linkability": self.linkability, "inference": self.inference}
 
@@ -83,7 +83,7 @@ class Risks:
 
 
 def risks(
-    program: Program, hit_rate: float, controls: Controls | None, control: Control | None, confidence: float
+    program: Program, hit_rate: float, controls: Controls | None, control: ControlShares | None, confidence: float
 ) -> Risks:
     """The three risks of a release.
 
@@ -114,16 +114,16 @@ def risks(
     people = int(counts.sum())
     if controls is None or control is None:
         single, right = _expected(mine, people, people)
-        return Risks(Risk(single), Risk(right), Risk(hit_rate))
+        return Risks(Wp216Risk(single), Wp216Risk(right), Wp216Risk(hit_rate))
     their_counts = controls.table.counts
     theirs = _group_sizes(link(build_cells(program.release, controls.table), their_counts, nodes))
     others = int(their_counts.sum())
     size = min(people, others)
     alone, linked = (
-        Risk(one, other, newcombe((one * size, other * size), (size, size), confidence), confidence)
+        Wp216Risk(one, other, newcombe((one * size, other * size), (size, size), confidence), confidence)
         for one, other in zip(_expected(mine, people, size), _expected(theirs, others, size), strict=True)
     )
-    inference = Risk(control.hits.members, control.hits.controls, control.interval, confidence)
+    inference = Wp216Risk(control.hits.members, control.hits.controls, control.interval, confidence)
     return Risks(alone, linked, inference)
 
 

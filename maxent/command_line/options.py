@@ -15,7 +15,7 @@ import typer
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
-from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, Kind
+from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, FileKind
 from maxent.models.parameters import Parameter, parameters_of
 
 if TYPE_CHECKING:
@@ -79,13 +79,13 @@ OUTPUT = ("-o", "--output")
 Json = Annotated[bool, panels.output("--json", help="Print one JSON object and nothing else.")]
 
 
-def result(*kinds: Kind) -> Any:
+def result(*kinds: FileKind) -> Any:
     """The option ``-o`` of a command that writes tables."""
     words = "Write the result, by suffix: .csv, .parquet or .json."
     return panels.written(*kinds, names=OUTPUT, help=words)
 
 
-def result_or_plot(*kinds: Kind) -> Any:
+def result_or_plot(*kinds: FileKind) -> Any:
     """The option ``-o`` of a command that also draws."""
     words = "Write the result, by suffix: .csv, .parquet or .json; or a plot of it: .svg, .png or .pdf."
     return panels.written(*kinds, names=OUTPUT, help=words)

@@ -8,7 +8,7 @@ from typing import Any
 
 import typer
 
-from maxent.models.files.output import Kind
+from maxent.models.files.output import FileKind
 
 REQUIRED = "Required"
 FIRST = "Used most"
@@ -69,7 +69,7 @@ limit = partial(typer.Option, rich_help_panel=LIMITS)
 output = partial(typer.Option, rich_help_panel=OUTPUT)
 
 
-def written(*kinds: Kind, names: tuple[str, ...] = (), **about: Any) -> Any:
+def written(*kinds: FileKind, names: tuple[str, ...] = (), **about: Any) -> Any:
     """An option that names a file to write, of one of some kinds: what else is there is replaced by ``--force`` alone.
 
     This is all that a command says of that: `maxent.command_line.parsing.Command` adds ``--force``, and

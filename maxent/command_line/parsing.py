@@ -223,7 +223,7 @@ class Command(TyperCommand):
             )
 
 
-class Group(TyperGroup):
+class CommandGroup(TyperGroup):
     """A command with subcommands: the program itself, or one of its commands."""
 
     noun = "COMMAND"

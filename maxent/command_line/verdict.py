@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedVerdict:
     """The limits that were stated, whether they are enforced, and where the report goes."""
 
     max_posterior: float | None
@@ -76,10 +76,10 @@ def asked(
     title: opt.Title = None,
     purpose: opt.Purpose = None,
     no_marginal: opt.NoMarginal = False,
-) -> Asked:
+) -> AskedVerdict:
     """The options of limits, and of the report."""
     limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift)
-    return Asked(*limits, enforce, report, title, purpose, no_marginal)
+    return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:
@@ -96,7 +96,7 @@ def as_options(reading: Reading | None) -> dict[str, str]:
 class ReportFile:
     """The report that a command writes, if it is asked to: ``each`` is called with each release."""
 
-    asked: Asked
+    asked: AskedVerdict
     command: Sequence[str]
     options: Mapping[str, Any]
     gatherer: Gatherer | None = field(init=False, default=None)

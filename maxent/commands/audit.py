@@ -12,7 +12,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.release_files import FilesPerhapsOfPeople, named, split_files
-from maxent.command_line.verdict import Asked, asked
+from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import GROUPS
 from maxent.results.solved import NOT_ABOUT_THEM
 
@@ -56,7 +56,7 @@ def _run(
     options: dict[str, Any],
     as_json: bool,
     outputs: dict[str, str | None],
-    asked: Asked,
+    asked: AskedVerdict,
     csv_literal: bool,
     work: parts.Work,
 ) -> int:

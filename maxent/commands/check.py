@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import completed_policy, reads_files, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import Asked, asked
+from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import CHECKS, RECORD
 
 EXAMPLES = (
@@ -96,7 +96,7 @@ def _run(
     said: dict[str, Any],
     as_json: bool,
     written: dict[str, Any],
-    asked: Asked,
+    asked: AskedVerdict,
 ) -> int:
     from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 

@@ -15,7 +15,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.release_files import TREES_AND_QI, Who, is_table, split_files
-from maxent.command_line.verdict import Asked, ReportFile, asked
+from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.models.files.output import COMPARISON, DIFFERENCE
 from maxent.models.parameters import parameters_of
 from maxent.results.solved import REASONS
@@ -188,7 +188,7 @@ def _run(
     as_json: bool,
     output: str | None,
     plot: str | None,
-    asked: Asked,
+    asked: AskedVerdict,
     csv_literal: bool,
 ) -> int:
     from maxent.models.errors import check_unused

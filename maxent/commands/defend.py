@@ -19,7 +19,7 @@ from maxent.command_line.options import option, reads_files
 from maxent.command_line.parsing import (
     Call,
     Command,
-    Group,
+    CommandGroup,
     WrongCall,
     forced,
     help_all,
@@ -159,7 +159,7 @@ def _run(
 # --- A command for each method ---------------------------------------------------------------------------------
 
 
-class Methods(Group):
+class Methods(CommandGroup):
     """Grow a decision tree from confidential records, defend it, and write the release.
 
     Prints how many leaves are left, how well it predicts, and what is guaranteed. 'maxent defend METHOD --help' lists

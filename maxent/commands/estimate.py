@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.release_files import Files, named, split_files
-from maxent.command_line.verdict import Asked, ReportFile, asked
+from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.results.solved import not_reliable
 
 if TYPE_CHECKING:
@@ -73,7 +73,7 @@ def _run(
     as_json: bool,
     output: str | None,
     plot: str | None,
-    asked: Asked,
+    asked: AskedVerdict,
     csv_literal: bool,
 ) -> int:
     trees, tables = split_files(files)
@@ -123,7 +123,7 @@ def _in_parts(
     as_json: bool,
     output: str | None,
     memory: str | None,
-    asked: Asked,
+    asked: AskedVerdict,
     refused: Mapping[str, Any],
 ) -> int:
     """Estimate leaf by leaf, posteriors in files; options that are ``refused`` have to be left out."""
@@ -166,7 +166,7 @@ def _row(result: Estimate, trees: list[str], *, attacked: bool) -> dict[str, Any
     return {**release, **(result.numbers if attacked else estimate_numbers(result)), **release}
 
 
-def _status(result: Estimate, verdict: Verdict, asked: Asked) -> int:
+def _status(result: Estimate, verdict: Verdict, asked: AskedVerdict) -> int:
     """The exit status of an estimate and its verdict."""
     status = asked.status(verdict)
     if result.reliable:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-from maxent.api.options import Problem
+from maxent.api.options import ProblemOptions
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
@@ -19,7 +19,7 @@ EXAMPLES = (
 """Calls that its help ends with."""
 
 
-@reads_files(options=stated(Problem, without=["who"]))
+@reads_files(options=stated(ProblemOptions, without=["who"]))
 def command(
     tree: opt.Published,
     qi: opt.QI,

@@ -21,7 +21,7 @@ from typer.main import get_command
 
 from maxent.command_line.lazy_modules import NoRoom
 from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
-from maxent.command_line.parsing import Call, Command, Group, WrongCall
+from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.release_files import swapped
 from maxent.models.errors import InvalidInput, MaxentError
@@ -54,7 +54,7 @@ COMMANDS: Mapping[str, str] = {
 """Name -> its line in the help. The module of this name has the ``command``, and its ``EXAMPLES``."""
 
 
-class Program(Group):
+class CommandProgram(CommandGroup):
     """The program itself."""
 
     def list_commands(self, ctx: Any) -> list[str]:
@@ -75,7 +75,7 @@ NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one o
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}
 app = typer.Typer(
     name="maxent",
-    cls=Program,
+    cls=CommandProgram,
     epilog="\n".join(EXAMPLES),
     context_settings=SETTINGS,
     rich_markup_mode=None,

@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import Asked, asked
+from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import REVIEW
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def _run(
     options: dict[str, Any],
     as_json: bool,
     output: str | None,
-    asked: Asked,
+    asked: AskedVerdict,
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs

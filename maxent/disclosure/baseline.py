@@ -180,7 +180,7 @@ def welch(values: tuple[FloatArray, FloatArray], weights: tuple[FloatArray, Floa
 
 
 @dataclass(frozen=True, slots=True)
-class Two:
+class TwoGroups:
     """A number of members and of control people."""
 
     members: float
@@ -202,7 +202,7 @@ class Two:
 
 
 @dataclass(frozen=True, slots=True)
-class Control:
+class ControlShares:
     """One adversary against members and against control people.
 
     Attributes
@@ -222,11 +222,11 @@ class Control:
         Of each interval.
     """
 
-    hits: Two
+    hits: TwoGroups
     interval: Interval
-    vulnerability: Two
+    vulnerability: TwoGroups
     vulnerability_interval: Interval
-    divergence: Two
+    divergence: TwoGroups
     people: tuple[int, int]
     known: int
     confidence: float

@@ -38,7 +38,7 @@ from maxent.models.tables.classes import marginal
 if TYPE_CHECKING:
     from pandas import DataFrame
 
-    from maxent.disclosure.baseline import Baseline, Control
+    from maxent.disclosure.baseline import Baseline, ControlShares
 
 
 # Everything that a posterior discloses, in one value: all measures, and with a truth the divergences.
@@ -115,7 +115,7 @@ def measure(
     right: FloatArray | None = None,
     pure: BoolArray | None = None,
     baseline: Baseline | None = None,
-    control: Control | None = None,
+    control: ControlShares | None = None,
 ) -> Disclosure:
     """Every measure together.
 

@@ -157,7 +157,7 @@ def limits_of(stated: Mapping[str, Any]) -> Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class LimitCheck:
     """One limit, what was found (None: it cannot be said) and where, and whether that is within it.
 
     ``possible`` is what published numbers allow to be found, None where that is no question. ``target`` is the one of
@@ -261,13 +261,13 @@ class Judged:
     release: str
     decisive: bool
     status: Status
-    checks: tuple[Check, ...]
-    beside: tuple[Check, ...] = ()
+    checks: tuple[LimitCheck, ...]
+    beside: tuple[LimitCheck, ...] = ()
     mend: Mend | None = None
     no_marginal: bool = False
 
     @property
-    def told(self) -> Iterator[tuple[str, Check]]:
+    def told(self) -> Iterator[tuple[str, LimitCheck]]:
         """Every check with the words for what it is about."""
         name = self.release if self.decisive else f"{self.release} (compared with only)"
         alone = ", sensitive classes" if self.beside else ""
@@ -367,22 +367,22 @@ class Verdict(Shown):
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
 
 
-def in_words(check: Check) -> str:
+def in_words(check: LimitCheck) -> str:
     """``largest posterior 0.950 by the estimate, at most 0.9: beyond the limit``."""
     return f"{NAMES[check.limit]} {_found_how(check)}, {bound_of(check)}: {_status_why(check)}"
 
 
-def _found_how(check: Check) -> str:
+def _found_how(check: LimitCheck) -> str:
     """What was found, and how it is known."""
     return f"{check.found_text} {check.how}".strip()
 
 
-def _status_why(check: Check) -> str:
+def _status_why(check: LimitCheck) -> str:
     """The status, with its reason."""
     return CHECK_WORDS[check.status] + (f", {check.why}" if check.why else "")
 
 
-def bound_of(check: Check) -> str:
+def bound_of(check: LimitCheck) -> str:
     """``at most 0.9``."""
     return f"{'at least' if check.limit == 'min_k' else 'at most'} {check.stated_text}"
 
@@ -590,16 +590,18 @@ def judge(
         possible = 1.0 if allowed is not None and proved_most else allowed
         status = _status(most, possible, limits.max_posterior, sure)
         unproved = "did not end" if allowed is not None and allowed <= limits.max_posterior < (possible or 0.0) else ""
-        checks.append(Check("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved))
+        checks.append(
+            LimitCheck("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved)
+        )
     if limits.min_k is not None:
         kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
-        checks.append(Check("min_k", limits.min_k, k, kept, "groups"))
+        checks.append(LimitCheck("min_k", limits.min_k, k, kept, "groups"))
     if limits.max_certain is not None and certain_proved is not None:
         many, origin = worse_certain(certain_proved, exposed, pure)
         origin = "proof" if origin == "estimate" else origin
         possible = max(many or 0, certain_at_most or 0)
         status = _status(many, possible, limits.max_certain, reliable)
-        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
+        found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
         checks.append(replace(found, unproved="were not asked for"))
     elif limits.max_certain is not None:
         many, origin = worse_certain(certain, exposed, pure)
@@ -612,7 +614,7 @@ def judge(
         unproved = "did not end" if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
-        found = Check("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
+        found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
@@ -643,7 +645,7 @@ def _by_frequency(
     }
 
 
-def _informed(check: Check, base: float | None, most: float | None) -> Check:
+def _informed(check: LimitCheck, base: float | None, most: float | None) -> LimitCheck:
     """A limit by what is found or by the base rate alone, whichever is more; ``most`` is a bound of one not known."""
     if base is None:
         bounded = most is not None and most <= check.stated and check.limit != "max_lift"
@@ -656,7 +658,7 @@ def _informed(check: Check, base: float | None, most: float | None) -> Check:
     return alone if more and check.found is not None else check
 
 
-def _without_estimate(check: Check, exposed: int, pure: int, proved: int) -> Check:
+def _without_estimate(check: LimitCheck, exposed: int, pure: int, proved: int) -> LimitCheck:
     """A limit that an estimate may exceed, by what groups, the truth or proofs show instead."""
     if check.status == "pass" or check.origin != "estimate":
         return check
@@ -669,8 +671,11 @@ def _without_estimate(check: Check, exposed: int, pure: int, proved: int) -> Che
 
 
 def _beside(
-    check: Check, unread: Sequence[Mapping[str, Any]], worst_case: Mapping[str, Any] | None, base_rate: float | None
-) -> Check:
+    check: LimitCheck,
+    unread: Sequence[Mapping[str, Any]],
+    worst_case: Mapping[str, Any] | None,
+    base_rate: float | None,
+) -> LimitCheck:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
     if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
         words = ", ".join(f"{each['what']} ({leaves_in(each['leaves'], each['trees'])})" for each in unread)
@@ -704,7 +709,7 @@ def _guesses(
     expected: float | None,
     possible: float | None,
     base: float | None,
-) -> list[Check]:
+) -> list[LimitCheck]:
     """The checks of limits on right guesses: by the truth where there is one, otherwise as the estimate expects."""
     origin: Origin = "truth" if right is not None else "groups" if expected is None else "estimate"
     found = expected if right is None else right
@@ -712,7 +717,7 @@ def _guesses(
     checks = []
     if limits.max_right_guesses is not None:
         status = _status(found, most, limits.max_right_guesses, reliable)
-        checks.append(Check("max_right_guesses", limits.max_right_guesses, found, status, origin, most))
+        checks.append(LimitCheck("max_right_guesses", limits.max_right_guesses, found, status, origin, most))
     if limits.max_lift is not None:
         lift = None if found is None or base is None else _difference(found, base, limits.max_lift)
         highest = None if most is None or base is None else _difference(most, base, limits.max_lift)
@@ -720,7 +725,7 @@ def _guesses(
             lift = 0.0
             highest = 0.0 if highest is not None and highest <= TOLERANCE else highest
         status = _status(lift, highest, limits.max_lift, reliable)
-        checks.append(Check("max_lift", limits.max_lift, lift, status, origin, highest))
+        checks.append(LimitCheck("max_lift", limits.max_lift, lift, status, origin, highest))
     return checks
 
 
@@ -787,7 +792,7 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
             alone = _judge_row(limits, {**shared, **each}, decisive=whole.decisive).checks
             both = zip(checks, (replace(check, target=each["target"]) for check in alone), strict=True)
             checks = tuple(max(pair, key=_badness) for pair in both)
-        beside: tuple[Check, ...] = ()
+        beside: tuple[LimitCheck, ...] = ()
         if "sensitive" in row:  # what is known of other classes harms nobody, and is only shown
             alone, beside = _judge_row(limits, _sensitive_row(row), decisive=whole.decisive).checks, checks
             checks = alone
@@ -849,7 +854,7 @@ def _sensitive_row(row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, **dict.fromkeys((*ROW_KEYS, "base_posterior")), **row["sensitive"]}
 
 
-def _badness(check: Check) -> tuple[int, float]:
+def _badness(check: LimitCheck) -> tuple[int, float]:
     """An order of checks of one limit: the worst is the largest."""
     found = 0.0 if check.found is None or check.limit == "min_k" else check.found
     return ("pass", "cannot_tell", "fail").index(check.status), found

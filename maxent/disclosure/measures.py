@@ -18,7 +18,7 @@ import numpy.typing as npt
 from maxent.models.defenses.method import CERTAIN as CERTAIN
 
 if TYPE_CHECKING:
-    from maxent.disclosure.baseline import Baseline, Control
+    from maxent.disclosure.baseline import Baseline, ControlShares
     from maxent.models.arrays import BoolArray, FloatArray
 
 
@@ -58,7 +58,7 @@ class Believed:
     right: FloatArray | None = None
     pure: BoolArray | None = None
     baseline: Baseline | None = None
-    control: Control | None = None
+    control: ControlShares | None = None
 
 
 def at_most(probability: npt.ArrayLike, tolerance: float = TOLERANCE) -> FloatArray:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.disclosure.baseline import Two, base_of, newcombe
+from maxent.disclosure.baseline import TwoGroups, base_of, newcombe
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
 from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_classes
 from maxent.models.arguments import close_to, shorten, shorten_list
@@ -146,7 +146,7 @@ def sensitive_of(
             their_right = int(controls.truth[each, their_guess][mine[their_guess]].sum())
             interval = newcombe((right, their_right), (people, others), confidence)
             found["control"] = {
-                **Two(right / people, their_right / others).as_dict(interval),
+                **TwoGroups(right / people, their_right / others).as_dict(interval),
                 "confidence": confidence,
                 "individuals": {"members": people, "controls": others},
             }

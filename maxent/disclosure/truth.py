@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.program.cells import build_cells
-from maxent.disclosure.baseline import Control, Two, Way, newcombe, welch
+from maxent.disclosure.baseline import ControlShares, TwoGroups, Way, newcombe, welch
 from maxent.disclosure.measures import TOLERANCE, individual_divergence, mean
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.tables.qi_table import QITable, row_keys, sum_by
@@ -262,7 +262,7 @@ class Controls:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Believed:
+class BelievedInTruth:
     """What an adversary believes of control people.
 
     ``posterior`` (n_qi, n_classes) is P(x|q), ``predicted`` (n_qi,) the class that the release predicts. ``known`` are
@@ -321,7 +321,7 @@ def read_controls(
     return Controls(table, truth, left_out)
 
 
-def believed(program: Program, masses: FloatArray, posterior: FloatArray, controls: Controls) -> Believed:
+def believed(program: Program, masses: FloatArray, posterior: FloatArray, controls: Controls) -> BelievedInTruth:
     """The posterior that an adversary holds of control people.
 
     Somebody whose quasi-identifier is in the adversary's table has its posterior. Anybody else has that of the people
@@ -369,7 +369,7 @@ def believed(program: Program, masses: FloatArray, posterior: FloatArray, contro
     row = _rows(table, program.table)
     known = row >= 0
     found[known] = posterior[row[known]]
-    return Believed(found, votes.argmax(axis=1), int(table.counts[known].sum()))
+    return BelievedInTruth(found, votes.argmax(axis=1), int(table.counts[known].sum()))
 
 
 def _together(program: Program, masses: FloatArray, leaf: IntArray) -> FloatArray:
@@ -407,7 +407,7 @@ def compared(
     confidence: float,
     held: InTruth,
     frequent: int | None = None,
-) -> Control:
+) -> ControlShares:
     """Apply the adversary of a release to its people, and to people who were not in its data.
 
     Parameters
@@ -437,19 +437,19 @@ def compared(
     weights = counts.astype(np.float64), their_counts.astype(np.float64)
     surest = posterior.max(axis=1), others.posterior.max(axis=1)
     divergence = individual_divergence(truth, posterior), individual_divergence(controls.truth, others.posterior)
-    return Control(
-        hits=Two(*(float(r / n) for r, n in zip(right, people, strict=True))),
+    return ControlShares(
+        hits=TwoGroups(*(float(r / n) for r, n in zip(right, people, strict=True))),
         interval=newcombe((float(right[0]), float(right[1])), people, confidence),
-        vulnerability=Two(*(mean(s, w) for s, w in zip(surest, weights, strict=True))),
+        vulnerability=TwoGroups(*(mean(s, w) for s, w in zip(surest, weights, strict=True))),
         vulnerability_interval=welch(surest, weights, confidence),
-        divergence=Two(*(mean(d, w) for d, w in zip(divergence, weights, strict=True))),
+        divergence=TwoGroups(*(mean(d, w) for d, w in zip(divergence, weights, strict=True))),
         people=people,
         known=others.known,
         confidence=confidence,
     )
 
 
-def _theirs(way: Way, others: Believed, truth: IntArray, frequent: int | None) -> FloatArray:
+def _theirs(way: Way, others: BelievedInTruth, truth: IntArray, frequent: int | None) -> FloatArray:
     """Control people of each quasi-identifier whose class is guessed right, in a way."""
     if way == "estimate":
         return right_by(others.posterior, truth)

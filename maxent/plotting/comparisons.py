@@ -159,7 +159,7 @@ _MARKS = "osD^vPX"
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
+class PlottedPoint:
     """A release: what is disclosed (nats), accuracy, what was done to it, and for which k, if for any."""
 
     name: str
@@ -224,22 +224,22 @@ def _left_out(names: Sequence[str], shown: int = 2) -> str:
     return f"infinite divergence, or no accuracy: {', '.join(names[:shown])}{others}"
 
 
-def _point(row: TradeoffRow, key: str) -> Point:
+def _point(row: TradeoffRow, key: str) -> PlottedPoint:
     """Read back from what was done, ``prune-leaf k=5``, the method and its k."""
     words = (row["defense"] or "").split(" ")
     k = next((word[2:] for word in words if word.startswith("k=")), "")
     method = " ".join(word for word in words if not word.startswith("k="))
     number = float(k) if k.replace(".", "", 1).isdecimal() else None
-    return Point(row["release"], row["divergence"], row[key], method or None, number)
+    return PlottedPoint(row["release"], row["divergence"], row[key], method or None, number)
 
 
-def _lines(points: Sequence[Point]) -> dict[str, list[Point]]:
+def _lines(points: Sequence[PlottedPoint]) -> dict[str, list[PlottedPoint]]:
     """Points by the name of their line: of one method by ascending k, all others each by itself."""
-    by_method: dict[str, list[Point]] = {}
+    by_method: dict[str, list[PlottedPoint]] = {}
     for point in points:
         if point.method is not None and point.k is not None:
             by_method.setdefault(point.method, []).append(point)
-    lines: dict[str, list[Point]] = {}
+    lines: dict[str, list[PlottedPoint]] = {}
     for point in points:
         series = by_method.get(point.method or "", [])
         if point.k is not None and len({p.k for p in series}) == len(series) > 1:
@@ -249,7 +249,7 @@ def _lines(points: Sequence[Point]) -> dict[str, list[Point]]:
     return lines
 
 
-class Compared(Protocol):
+class ComparedRelease(Protocol):
     """The rows of a comparison, and the individuals behind each of them; see `maxent.Comparison`."""
 
     @property
@@ -282,7 +282,7 @@ def check_comparison_kind(kind: str, *, truth: bool) -> None:
         raise missing("truth", "the confidential data, which divergences need", "none")
 
 
-def check_comparison_plot(kind: str, comparison: Compared) -> None:
+def check_comparison_plot(kind: str, comparison: ComparedRelease) -> None:
     """Refuse, besides, what some comparison has not: an accuracy to trade off, the individuals for curves of them.
 
     Raises
@@ -299,7 +299,7 @@ def check_comparison_plot(kind: str, comparison: Compared) -> None:
         raise missing("people", "the divergence of every individual, which is not kept of people in parts", "none")
 
 
-def draw_comparison(axes: Axes, comparison: Compared, kind: str = KINDS[0]) -> None:
+def draw_comparison(axes: Axes, comparison: ComparedRelease, kind: str = KINDS[0]) -> None:
     """Draw one of `KINDS`; errors as in `check_comparison_plot`."""
     check_comparison_plot(kind, comparison)
     if kind == "bars":
@@ -311,7 +311,7 @@ def draw_comparison(axes: Axes, comparison: Compared, kind: str = KINDS[0]) -> N
         (draw_posteriors if kind == "posterior" else draw_divergences)(axes, people)
 
 
-def size_of(comparison: Compared, kind: str) -> tuple[float, float]:
+def size_of(comparison: ComparedRelease, kind: str) -> tuple[float, float]:
     """Width and height (inches) that a plot takes: bars as many as there are, lines with their names beside them."""
     if kind != "bars":
         return SIZE[0] + _NAMES, SIZE[1]
@@ -320,7 +320,7 @@ def size_of(comparison: Compared, kind: str) -> tuple[float, float]:
     return SIZE[0], max(SIZE[1], 1.2 + bars * n * len(shown_measures(comparison.rows)) + 0.1 * n)
 
 
-def save_comparison_plot(comparison: Compared, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
+def save_comparison_plot(comparison: ComparedRelease, path: str | os.PathLike[str], kind: str = KINDS[0]) -> None:
     """Write the plot to a file, by suffix; errors as in `check_comparison_plot` and `save_plot`."""
     check_comparison_plot(kind, comparison)
     save_plot(lambda figure: draw_comparison(figure.add_subplot(), comparison, kind), path, size_of(comparison, kind))

@@ -15,7 +15,7 @@ from maxent.policy.concluded import Concluded
 
 if TYPE_CHECKING:
     from maxent.policy.policy import Policy
-    from maxent.policy.record import Asked, Hashed, Row
+    from maxent.policy.record import AskedRecord, Hashed, RecordRow
     from maxent.results.review import Review
 
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
@@ -50,9 +50,9 @@ class Checked(Shown):
     """
 
     policy: Policy
-    rows: tuple[Row, ...]
+    rows: tuple[RecordRow, ...]
     review: Review
-    asked: Asked
+    asked: AskedRecord
     inputs: tuple[Hashed, ...] = field(default=())
 
     @property

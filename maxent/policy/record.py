@@ -24,7 +24,7 @@ from maxent.policy.policy import Policy, presets
 from maxent.results.html_report.provenance import versions
 
 if TYPE_CHECKING:
-    from maxent.policy.checks.context import Check, Finding
+    from maxent.policy.checks.context import Finding, PolicyCheck
     from maxent.results.review import Review
 
 # Documents against a JSON schema: the part of draft 2020-12 that the schema of records uses.
@@ -112,10 +112,10 @@ def _is(value: Any, name: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class RecordRow:
     """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts."""
 
-    check: Check
+    check: PolicyCheck
     limit: Any
     finding: Finding
     off: str = ""
@@ -148,7 +148,7 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class AskedRecord:
     """What was asked of a check: paths by their role, options that change numbers, a title and a purpose."""
 
     paths: Mapping[str, Any]
@@ -216,17 +216,17 @@ UNDECIDED: Mapping[str, str] = {"decided_by": "", "role": "", "decision": "", "r
 """What is left blank for whoever decides."""
 
 
-class Checked(Protocol):
+class RecordChecked(Protocol):
     """The recorded parts of `maxent.Checked`."""
 
     @property
     def policy(self) -> Policy: ...
     @property
-    def rows(self) -> tuple[Row, ...]: ...
+    def rows(self) -> tuple[RecordRow, ...]: ...
     @property
     def review(self) -> Review: ...
     @property
-    def asked(self) -> Asked: ...
+    def asked(self) -> AskedRecord: ...
     @property
     def inputs(self) -> tuple[Hashed, ...]: ...
     @property
@@ -244,7 +244,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def save_record(checked: Checked, path: str | PathLike[str] | None) -> dict[str, Any]:
+def save_record(checked: RecordChecked, path: str | PathLike[str] | None) -> dict[str, Any]:
     """The record of a check, written to a file unless ``path`` is None; see `Checked.record`."""
     if path is not None:
         check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
@@ -322,7 +322,7 @@ def recorded_versions(review: Review) -> dict[str, str]:
     return told
 
 
-def record_of(checked: Checked, folder: str) -> dict[str, Any]:
+def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
     """The record of a check, whose paths are from a folder."""
     review, policy, asked = checked.review, checked.policy, checked.asked
     release = review.release

@@ -19,7 +19,7 @@ from maxent.attacks.linking import (
     NO_SPAN,
     UNCERTAIN,
     Attacked,
-    Bounds,
+    CountBounds,
     Links,
     background_knowledge,
     homogeneity,
@@ -138,7 +138,7 @@ def _beyond(audit: Findings, tree: TreeAudit) -> Any:
     return tree.background.leaves & ~(homogeneity(tree.bounds) if audit.min_size > 1 else tree.homogeneity).leaves
 
 
-def _homogeneous_if_any(bounds: Bounds) -> Any:
+def _homogeneous_if_any(bounds: CountBounds) -> Any:
     """Leaves that may have no records, but none that are not of one class."""
     return (only_class(bounds) != NO_CLASS) & (bounds.low[:, -1] == 0)
 
@@ -348,7 +348,7 @@ def _head(audit: Findings, number: int) -> list[tuple[str, Column]]:
     return [*tree, ("leaf", ids), *([("part_of", of)] if several else [])]
 
 
-def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Column]]:
+def _records(audit: Findings, number: int, bounds: CountBounds) -> list[tuple[str, Column]]:
     """The records of leaves, where they are known, and their labels."""
     classes, places = audit.release.target.classes, audit.trees[number].places
     exact = bounds.low == bounds.high
@@ -360,7 +360,7 @@ def _records(audit: Findings, number: int, bounds: Bounds) -> list[tuple[str, Co
     ]
 
 
-def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> Bounds:
+def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> CountBounds:
     """Bounds of every leaf, published ones first; of recovered leaves with those from inner nodes."""
     leaves, width = tree.places.leaves, len(audit.release.target.classes) + 1
     whole = tree.places.whole[leaves]
@@ -372,10 +372,10 @@ def _leaf_bounds(audit: Findings, tree: TreeAudit, *, told: bool) -> Bounds:
     if told and tree.difference is not None:
         rows, found = np.searchsorted(leaves, tree.recovered), tree.difference.bounds.take(tree.recovered)
         low[rows], high[rows] = found.low, found.high
-    return Bounds(low, high, label)
+    return CountBounds(low, high, label)
 
 
-def _attacks_on_leaves(audit: Findings, tree: TreeAudit, bounds: Bounds) -> Exposure:
+def _attacks_on_leaves(audit: Findings, tree: TreeAudit, bounds: CountBounds) -> Exposure:
     """The attack that each leaf is open to."""
     leaves = tree.places.leaves
 
@@ -465,7 +465,7 @@ def _copied(value: Any) -> Any:
     return [_copied(item) for item in value] if isinstance(value, list) else value
 
 
-class Audited(dict[str, Any]):
+class AuditedPart(dict[str, Any]):
     """The summary of an audit, a mapping, with the views of the audit that it is of."""
 
     def __init__(self, attacks: Any) -> None:

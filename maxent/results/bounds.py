@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.solvers.certainty.weighing import Weighed
+    from maxent.solvers.certainty.weighing import WeighedWorlds
     from maxent.solvers.certainty.witness import Witness
 
 
@@ -44,7 +44,7 @@ class Worlds(Shown):
     ``counts`` are the individuals of each quasi-identifier.
     """
 
-    weighed: Weighed
+    weighed: WeighedWorlds
     estimate: FloatArray
     counts: IntArray
 

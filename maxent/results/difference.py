@@ -35,7 +35,7 @@ CHANGES = ("joined", "left", "stayed")
 
 
 @dataclass(frozen=True, eq=False)
-class Findings:
+class DifferenceFindings:
     """What two successive releases tell together, and what each of them alone.
 
     Attributes
@@ -170,7 +170,7 @@ def _change(first: bool, second: bool) -> str:
 STAYED = "stayed"
 
 
-def print_successive(found: Findings) -> None:
+def print_successive(found: DifferenceFindings) -> None:
     """Print who joined and left, what is known of them, and of whom else the difference tells something."""
     header, rows, rest = _rows(found, SHOWN_ROWS)
     if rows:
@@ -179,7 +179,7 @@ def print_successive(found: Findings) -> None:
     print_lines(successive_lines(found))
 
 
-def successive_display(found: Findings) -> Display:
+def successive_display(found: DifferenceFindings) -> Display:
     """The difference in a console and in a notebook."""
     header, rows, rest = _rows(found, ROWS)
     lines = successive_lines(found)
@@ -187,7 +187,7 @@ def successive_display(found: Findings) -> Display:
     return Display(title, lines, header, rows, [*rest, *lines])
 
 
-def successive_lines(found: Findings) -> list[str]:
+def successive_lines(found: DifferenceFindings) -> list[str]:
     """What the releases tell together, in plain language."""
     summary = found.summary
     target = in_sentence(found.proof.program.release.target.name)
@@ -213,7 +213,7 @@ def successive_lines(found: Findings) -> list[str]:
     return lines
 
 
-def _rows(found: Findings, most: int) -> tuple[list[str], list[Sequence[str]], list[str]]:
+def _rows(found: DifferenceFindings, most: int) -> tuple[list[str], list[Sequence[str]], list[str]]:
     """Header and rows of those who joined or left, or of whom the difference proves something; and what is left out."""
     table, proof = found.people.table, found.proof
     attributes = [a for a in table.attributes if a is not found.people.joined.membership]
@@ -240,11 +240,11 @@ def _rows(found: Findings, most: int) -> tuple[list[str], list[Sequence[str]], l
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ReleaseDifference(Shown, Findings):
+class ReleaseDifference(Shown, DifferenceFindings):
     """What two successive releases tell together of those who joined, left or stayed, and what each of them alone.
 
     ``people``, ``who``, ``estimate``, ``proof``, ``alone``, `reliable`, `change`, `by_difference`, `summary`, `notes`
-    and `frame` are those of `maxent.results.difference.Findings`.
+    and `frame` are those of `maxent.results.difference.DifferenceFindings`.
     """
 
     def _display(self) -> Display:

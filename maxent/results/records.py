@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.attacks.linking import NO_CLASS, Attacked, Bounds, background_knowledge, homogeneity, uniqueness
+from maxent.attacks.linking import NO_CLASS, Attacked, CountBounds, background_knowledge, homogeneity, uniqueness
 from maxent.constraints.records import Assignment, left_out
 from maxent.disclosure.baseline import base_numbers, baseline_of
 from maxent.disclosure.limits import Limits, Verdict, judge_rows, limits_of
@@ -42,7 +42,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidates:
+class RecordCandidates:
     """The rows that may be a person's, as some pairs of quasi-identifiers and groups of rows have it.
 
     ``rows`` and ``groups`` (n_qi,) are how many there are; ``only`` (n_qi,) the class that all of them have, `NO_CLASS`
@@ -55,7 +55,7 @@ class Candidates:
     people: IntArray
 
     @classmethod
-    def of(cls, owner: IntArray, group: IntArray, counts: IntArray, individuals: IntArray) -> Candidates:
+    def of(cls, owner: IntArray, group: IntArray, counts: IntArray, individuals: IntArray) -> RecordCandidates:
         """From pairs; ``counts`` has shape (n_groups, n_classes)."""
         n = len(individuals)
         rows = np.bincount(owner, counts.sum(axis=1)[group], n).astype(np.int64)
@@ -95,21 +95,21 @@ class RecordsAudit(Shown):
         return not self.contradictions
 
     @cached_property
-    def bounds(self) -> Bounds:
+    def bounds(self) -> CountBounds:
         """Rows of each group and class, and in all."""
         counts = np.column_stack([self.records.counts, self.records.counts.sum(axis=1)]).astype(np.float64)
-        return Bounds(counts, counts, np.full(len(counts), -1))
+        return CountBounds(counts, counts, np.full(len(counts), -1))
 
     @cached_property
-    def covering(self) -> Candidates:
+    def covering(self) -> RecordCandidates:
         """The rows whose boxes hold a person's values."""
-        return Candidates.of(self.owner, self.group, self.records.counts, self.people.counts)
+        return RecordCandidates.of(self.owner, self.group, self.records.counts, self.people.counts)
 
     @cached_property
-    def possible(self) -> Candidates:
+    def possible(self) -> RecordCandidates:
         """Rows that belong to a person in some complete assignment; all covering rows where there is none."""
         kept = self.assignment.possible if self.reliable else np.ones(len(self.owner), bool)
-        return Candidates.of(self.owner[kept], self.group[kept], self.records.counts, self.people.counts)
+        return RecordCandidates.of(self.owner[kept], self.group[kept], self.records.counts, self.people.counts)
 
     @cached_property
     def span(self) -> IntArray:
@@ -189,7 +189,7 @@ class RecordsAudit(Shown):
         """The k of (k,k)-anonymity: at least k rows cover each person, and each row covers at least k people."""
         return min(self._fewest(self.covering).values())
 
-    def _fewest(self, candidates: Candidates) -> dict[str, int]:
+    def _fewest(self, candidates: RecordCandidates) -> dict[str, int]:
         return {"rows_per_person": int(candidates.rows.min()), "people_per_row": int(candidates.people.min())}
 
     def _worst(self, alike: Attacked) -> Iterator[dict[str, Any]]:

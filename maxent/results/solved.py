@@ -23,7 +23,7 @@ from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
     from maxent.attacks.wp216 import Risks
-    from maxent.disclosure.baseline import Baseline, Control
+    from maxent.disclosure.baseline import Baseline, ControlShares
     from maxent.disclosure.limits import Limits, Mend
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth, Leakage
@@ -61,7 +61,7 @@ class Solved(Inference):
     held: InTruth | None = None
     targets: Mapping[str, Inference] = field(default_factory=dict)
     proof: Proof | None = None
-    control: Control | None = None
+    control: ControlShares | None = None
     min_capacity: float | None = None
     leakage: Leakage | None = None
     sensitive: Sensitive | None = None

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class DataSet:
+class StudyData:
     """A data set of a study, as the study file has it.
 
     ``qi`` None: all columns but the target, ``private`` and ``ignore``. Test records are those of a file, ``test``, or
@@ -89,7 +89,7 @@ class Material:
     noticed: Noticed = NOTHING
 
 
-def read_material(data: DataSet) -> Material:
+def read_material(data: StudyData) -> Material:
     """Read a data set, and everything that goes with it.
 
     Raises
@@ -135,7 +135,7 @@ def read_material(data: DataSet) -> Material:
     return Material(records, test, columns, hierarchies, domains, tuple(files), digest, data.reading, reader.noticed)
 
 
-def _quasi_identifiers(data: DataSet, reader: Reader) -> list[str]:
+def _quasi_identifiers(data: StudyData, reader: Reader) -> list[str]:
     """The quasi-identifiers that a data set names, by default all columns without a role of their own."""
     if data.qi is not None:
         return list(data.qi)
@@ -146,7 +146,7 @@ def _quasi_identifiers(data: DataSet, reader: Reader) -> list[str]:
     return [name for name in frame.header if name not in roles]
 
 
-def _texts(data: DataSet, frame: Frame, names: Sequence[str], declared: Collection[str]) -> list[str]:
+def _texts(data: StudyData, frame: Frame, names: Sequence[str], declared: Collection[str]) -> list[str]:
     """The columns that are not numeric; refuses dates and times, and values that are spelled in several ways."""
     numeric = {name for name in names if name not in data.categorical and holds_numbers(frame.columns[name])}
     if data.target in numeric and _are_names(frame, data.target):
@@ -159,7 +159,7 @@ def _texts(data: DataSet, frame: Frame, names: Sequence[str], declared: Collecti
     return texts
 
 
-def _note_texts(data: DataSet, frame: Frame, texts: Sequence[str]) -> None:
+def _note_texts(data: StudyData, frame: Frame, texts: Sequence[str]) -> None:
     """Note columns that look like numbers, and missing values that are a category."""
     for name in texts:
         if name not in data.categorical:

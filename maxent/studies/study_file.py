@@ -24,7 +24,7 @@ from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_na
 from maxent.models.tables.datasets import DATA, cache_folder
 from maxent.models.tables.training import Missing, read_training
 from maxent.results.text.terminal import in_study, respelled
-from maxent.studies.data import DataSet, Material, Protocol, draws, read_material
+from maxent.studies.data import Material, Protocol, StudyData, draws, read_material
 
 if TYPE_CHECKING:
     from maxent.models.defenses.method import Method
@@ -184,7 +184,7 @@ class Study:
     name: str
     source: Path
     text: str
-    files: Mapping[str, DataSet]
+    files: Mapping[str, StudyData]
     data: Mapping[str, Material]
     protocol: Protocol
     points: tuple[Point, ...]
@@ -298,7 +298,7 @@ def _reading(table: Table) -> Reading | None:
     return reading_of({"text": text, "na": na, "max_memory": size, "sheet": sheet, **csv})
 
 
-def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | None:
+def _data_set(name: str, table: Table, folders: Sequence[Path]) -> StudyData | None:
     """A data set whose files are there, None when they are not."""
 
     def is_test(value: Any) -> bool:
@@ -332,14 +332,14 @@ def _data_set(name: str, table: Table, folders: Sequence[Path]) -> DataSet | Non
     table.close()
     if len(table.problems) > before:
         return None
-    return DataSet(name, **{key: value for key, value in given.items() if value is not None})
+    return StudyData(name, **{key: value for key, value in given.items() if value is not None})
 
 
 def _listed(folders: Sequence[Path]) -> str:
     return ", ".join(dict.fromkeys(str(folder) for folder in folders))
 
 
-def _material(data: DataSet, table: Table, protocol: Protocol) -> Material | None:
+def _material(data: StudyData, table: Table, protocol: Protocol) -> Material | None:
     """A data set that is read and whose columns can be used, None when it cannot."""
     from pandas import DataFrame
 
@@ -374,7 +374,7 @@ class _Block:
     adversaries: tuple[Options, ...]
 
 
-def _blocks(top: Table, files: Mapping[str, DataSet | None]) -> list[_Block]:
+def _blocks(top: Table, files: Mapping[str, StudyData | None]) -> list[_Block]:
     """Every block of the grid whose options can be used."""
     defaults = top.table("defaults")
     usual = _values(defaults)
@@ -423,7 +423,7 @@ def _combined(values: Mapping[str, Sequence[Value]], names: Any) -> tuple[Option
     )
 
 
-def _check(block: _Block, table: Table, defaults: Table, data: Mapping[str, DataSet | None]) -> None:
+def _check(block: _Block, table: Table, defaults: Table, data: Mapping[str, StudyData | None]) -> None:
     """Note what is wrong with combinations of options, each problem once."""
     found = [problem for options in block.releases for problem in problems_of(options)]
     found += [problem for options in block.adversaries for problem in problems_of(options)]

@@ -166,7 +166,7 @@ ERP = "erp"
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PrunedAt:
     """A branch that is pruned: the id of its node, and its error-risk ratio by then (bits per record)."""
 
     node: str
@@ -202,7 +202,7 @@ def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: R
 
 def erp_cuts(
     release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig", tree: int = 0
-) -> tuple[Cut, ...]:
+) -> tuple[PrunedAt, ...]:
     """The branches of a tree that ERP prunes, in order; parameters and errors as in `prune_erp`.
 
     Takes time proportional to M log M for M nodes with ``twig``, and with ``literal`` to the depths of the nodes
@@ -217,7 +217,7 @@ def erp_cuts(
         raise InvalidInput("erp", [Problem(where, "n", f"at least k = {k} records in the whole tree", str(risk.n[0]))])
     branches = _Branches(risk, places)
     pruned = _twigs(branches, k) if rule == "twig" else _literal(branches, k)
-    return tuple(Cut(risk.nodes[place], ratio) for place, ratio in pruned)
+    return tuple(PrunedAt(risk.nodes[place], ratio) for place, ratio in pruned)
 
 
 def collapse(release: Release, nodes: Collection[str], *, tree: int = 0) -> Tree:

@@ -22,7 +22,7 @@ from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
 from maxent.models.defenses.error_risk import ErrorRiskPruned, Rule
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet import Kadet, kadet
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits
 from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.defenses.pruning import Plain, PrunedLeaves, PrunedParents, k_problems
 from maxent.models.defenses.random_trees import RandomForest, random_trees, vote_shares
@@ -490,9 +490,9 @@ class OptimalSubtree(PlainTree):
     Parameters
     ----------
     k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, max_lift
-        See `maxent.models.defenses.optimal.limits.Limits`.
+        See `maxent.models.defenses.optimal.limits.SubtreeLimits`.
     objective, cost, complexity, complexity_folds, cautious
-        See `maxent.models.defenses.optimal.limits.Limits`.
+        See `maxent.models.defenses.optimal.limits.SubtreeLimits`.
     grow : bool
         Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
         `maxent.models.defenses.optimal.growing.optimal_tree`.
@@ -518,7 +518,7 @@ class OptimalSubtree(PlainTree):
 
     _method = BestSubtree
 
-    __init__ = constructor(PlainTree, Limits, grow=False, remove=False, criterion="unstated", hierarchies=None)
+    __init__ = constructor(PlainTree, SubtreeLimits, grow=False, remove=False, criterion="unstated", hierarchies=None)
 
 
 # Private random decision trees as an estimator (Waseda et al. 2025).

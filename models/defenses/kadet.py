@@ -20,8 +20,8 @@ from maxent.models.induction.split_scores import (
     TIE,
     Criterion,
     Cut,
+    ImpurityMeasure,
     Intervals,
-    Measure,
     Scorer,
     above_average,
     any_of,
@@ -384,7 +384,7 @@ class GrownNode:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Split:
+class _KadetSplit:
     """A split: its attribute, its number of branches, and the branch of each record, shape (n,).
 
     Either ``taken`` is the branch of each value, -1 for those that cannot come here, or there is a ``threshold``.
@@ -418,7 +418,7 @@ class GrowingTree:
         self._n_classes = len(self.training.target.classes)
         of_class = [np.flatnonzero(self.training.y == c) for c in range(self._n_classes)]
         self.spans = Spans(0, of_class if self.rules.class_public else [everybody])
-        measure = Measure.of(self.rules.impurity, len(everybody))
+        measure = ImpurityMeasure.of(self.rules.impurity, len(everybody))
         self._scorer = Scorer(self.training, measure, by_gain=self.rules.above_average)
         self._public = np.array([a.role == "public" for a in self.training.attributes], bool)
         self._flat = np.array([len(groups) < 2 for groups in self.rules.groups], bool)
@@ -522,7 +522,7 @@ class GrowingTree:
             table = self._scorer.table(node.rows, group[self._scorer.codes[attribute][node.rows]], int(group.max()) + 1)
             node.gain[attribute], node.score[attribute] = self._scorer.judge_split(table, node.counts)
 
-    def _by_values(self, node: GrownNode, attribute: int) -> _Split:
+    def _by_values(self, node: GrownNode, attribute: int) -> _KadetSplit:
         """The split by groups of values; values of groups that nobody in the node is in share a branch, the last."""
         codes, group = self._scorer.codes[attribute], self.rules.groups[attribute][node.level[attribute]]
         reach = node.reach.get(attribute, np.arange(len(group)))
@@ -531,9 +531,9 @@ class GrowingTree:
         number[present] = np.arange(len(present))
         taken = np.full(len(group), -1)
         taken[reach] = number[group[reach]]
-        return _Split(attribute, int(taken.max()) + 1, lambda rows: taken[codes[rows]], taken=taken)
+        return _KadetSplit(attribute, int(taken.max()) + 1, lambda rows: taken[codes[rows]], taken=taken)
 
-    def _breaches(self, number: int, split: _Split) -> bool:
+    def _breaches(self, number: int, split: _KadetSplit) -> bool:
         """Whether some who are in one span now, and take the same branch, would be a span that breaches."""
         if not self._public[split.attribute]:
             return False
@@ -571,11 +571,13 @@ class GrowingTree:
             span.bad_cuts[attribute] = breaching_cuts(ranks, counts, self.rules.breach)
         return span.bad_cuts[attribute]
 
-    def _by_cut(self, attribute: int, cut: Cut) -> _Split:
+    def _by_cut(self, attribute: int, cut: Cut) -> _KadetSplit:
         ranks = self._scorer.codes[attribute]
-        return _Split(attribute, 2, lambda rows: (ranks[rows] > cut.rank).astype(np.int64), threshold=cut.threshold)
+        return _KadetSplit(
+            attribute, 2, lambda rows: (ranks[rows] > cut.rank).astype(np.int64), threshold=cut.threshold
+        )
 
-    def _split(self, number: int, split: _Split) -> None:
+    def _split(self, number: int, split: _KadetSplit) -> None:
         """Give a leaf sons."""
         node, attribute = self.nodes[number], self.training.attributes[split.attribute]
         sons = tuple(range(len(self.nodes), len(self.nodes) + split.n_branches))

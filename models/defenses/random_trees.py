@@ -172,7 +172,7 @@ def space_of(attributes: Sequence[Attribute], ranges: Ranges) -> Space:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class PathStep:
     """One level of the paths of some records, all of shape (n,).
 
     ``attribute`` is what the node of each record tests, -1 where the record has come to a leaf before; ``cut`` is the
@@ -187,12 +187,12 @@ class Step:
     last: BoolArray
     node: Words
 
-    def take(self, rows: IntArray) -> Step:
+    def take(self, rows: IntArray) -> PathStep:
         """Some of the records."""
-        return Step(self.attribute[rows], self.cut[rows], self.branch[rows], self.last[rows], self.node[rows])
+        return PathStep(self.attribute[rows], self.cut[rows], self.branch[rows], self.last[rows], self.node[rows])
 
 
-def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[Step]:
+def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[PathStep]:
     """Send records down a tree, a level at a time (Fan et al. 2003; Waseda et al. 2025, Algorithm 1).
 
     Every node tests an attribute that is chosen at random among those that are left on its path: categorical ones that
@@ -222,7 +222,7 @@ def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[
         high[rows, attribute] = np.where(branch == 0, cut, most)
         untested[rows, attribute] = numeric & (low[rows, attribute] < high[rows, attribute])
         last = goes_on if level + 1 == depth else (left == 1) & ~numeric
-        yield Step(np.where(goes_on, attribute, -1), cut, np.where(goes_on, branch, -1), last, node)
+        yield PathStep(np.where(goes_on, attribute, -1), cut, np.where(goes_on, branch, -1), last, node)
 
 
 def leaf_keys(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Words:
@@ -253,7 +253,7 @@ _CHUNK = 2**16  # records that walk together
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Leaves:
+class LeavesOfPaths:
     """The leaves that a sample reaches: their keys, shape (n,), and their records per class, shape (n, n_classes).
 
     ``some`` has one of the records of each, shape (n, n_attributes): it tells the path to the leaf.
@@ -263,19 +263,19 @@ class Leaves:
     counts: IntArray
     some: FloatArray
 
-    def add(self, key: Words, y: IntArray, x: FloatArray) -> Leaves:
+    def add(self, key: Words, y: IntArray, x: FloatArray) -> LeavesOfPaths:
         """Count more records, with the keys of their leaves and their classes."""
         found, first, at = np.unique(np.concatenate([self.key, key]), return_index=True, return_inverse=True)
         old, n_classes = self.counts.shape
         counts = np.bincount(at[old:] * n_classes + y, minlength=len(found) * n_classes).reshape(-1, n_classes)
         counts[at[:old]] += self.counts
-        return Leaves(found, counts, np.concatenate([self.some, x])[first])
+        return LeavesOfPaths(found, counts, np.concatenate([self.some, x])[first])
 
-    def suppressed(self, k: int) -> Leaves:
+    def suppressed(self, k: int) -> LeavesOfPaths:
         """The leaves that have a count of at least k, and counts of 0 for those below."""
         counts = np.where(self.counts >= k, self.counts, 0)
         shown = counts.any(axis=1)
-        return Leaves(self.key[shown], counts[shown], self.some[shown])
+        return LeavesOfPaths(self.key[shown], counts[shown], self.some[shown])
 
 
 def randomness(seed: int | None, tree: int) -> tuple[np.uint64, Source]:
@@ -297,10 +297,10 @@ def count_leaves(
     space: Space,
     depth: int,
     n_classes: int,
-) -> tuple[Leaves, ...]:
+) -> tuple[LeavesOfPaths, ...]:
     """Count a sample of all records in each of the trees that have this `randomness`."""
     n_attributes = len(space.sizes)
-    nobody = Leaves(np.empty(0, np.uint64), np.empty((0, n_classes), np.int64), np.empty((0, n_attributes)))
+    nobody = LeavesOfPaths(np.empty(0, np.uint64), np.empty((0, n_classes), np.int64), np.empty((0, n_attributes)))
     leaves = [nobody] * len(random)
     for x, y in _chunks(batches):
         for t, (root, source) in enumerate(random):
@@ -340,7 +340,7 @@ METHOD = "rdt"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class DrawnTree:
     """Random trees with all counts of their samples, which are confidential until `release` suppresses some.
 
     ``roots`` are the keys of their roots. ``stated`` says whether all domains are known without the data.
@@ -353,7 +353,7 @@ class Drawn:
     asked: RandomTrees
     stated: bool
     roots: tuple[np.uint64, ...]
-    leaves: tuple[Leaves, ...]
+    leaves: tuple[LeavesOfPaths, ...]
 
     @property
     def reached(self) -> int:
@@ -409,7 +409,7 @@ def random_trees(training: Training, asked: RandomTrees, domains: Domains | None
     return draw(training, asked, domains).release()
 
 
-def draw(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Drawn:
+def draw(training: Training, asked: RandomTrees, domains: Domains | None = None) -> DrawnTree:
     """`random_trees` before any count is suppressed; parameters and errors as there."""
     domains = domains or Domains()
     problems = [*problems_of(asked), *domains.problems(training)]
@@ -428,7 +428,7 @@ def draw_batches(
     ranges: Ranges,
     *,
     stated: bool = True,
-) -> Drawn:
+) -> DrawnTree:
     """`draw` for records that come in batches, all with these domains; nothing is checked.
 
     ``ranges`` has every numeric attribute; ``stated`` says whether all domains are known without the data. What has to
@@ -440,10 +440,10 @@ def draw_batches(
     random = [randomness(asked.seed, t) for t in range(asked.trees)]
     leaves = count_leaves(batches, random, asked.beta, space, depth, len(target.classes))
     roots = tuple(root for root, _ in random)
-    return Drawn(target, tuple(attributes), space, depth, asked, stated, roots, leaves)
+    return DrawnTree(target, tuple(attributes), space, depth, asked, stated, roots, leaves)
 
 
-def _nodes(forest: Drawn, root: np.uint64, shown: Leaves, exact: bool) -> Iterator[Node]:
+def _nodes(forest: DrawnTree, root: np.uint64, shown: LeavesOfPaths, exact: bool) -> Iterator[Node]:
     """The nodes of a tree, the root first; ``shown`` are its leaves with counts above 0.
 
     Leaves without anybody share one below each node. Others with counts of 0 must not: those of several leaves together

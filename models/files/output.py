@@ -54,7 +54,7 @@ _MARKS: Mapping[str, str] = {".html": re.escape(REPORT_MARK), **dict.fromkeys(("
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class FileKind:
     """A kind of file.
 
     ``name``: what it states: as the key ``format`` of JSON, and in the metadata of Parquet. ``header``: the columns of
@@ -151,29 +151,29 @@ def _decided(record: Mapping[str, Any]) -> str | None:
 
 
 # The kinds, each of one output of a command
-RELEASE = Kind("maxent/1")
-RECORDS = Kind("maxent-records/1")
-ESTIMATE = Kind("maxent-estimate/1", _adjacent("count", "P(*)"))
-REVIEW = Kind("maxent-review/1", _adjacent("count", "P(*)"))
-BOUNDS = Kind("maxent-bounds/1", _adjacent("count", "class", "low", "high", "proved_by"))
-WITNESSES = Kind("maxent-witnesses/1", _of_witnesses)
-TABLE = Kind("maxent-table/1")
-PROVED = Kind("maxent-proved/1")
-AUDIT = Kind("maxent-audit/1", _adjacent("attack", "disclosed"))
-GROUPS = Kind("maxent-groups/1", _adjacent("n", "count(*)"))
-PREDICTIONS = Kind("maxent-predictions/1", _of_predictions)
-COMPARISON = Kind("maxent-comparison/1", _adjacent("release", "defense", "status", "certificate"))
-DIFFERENCE = Kind("maxent-difference/1", _adjacent("proved", "proved_alone"))
-BENCH = Kind("maxent-bench/1", _adjacent("backend", "version", "status", "reason", "convex", "certificate"))
-CONSTRAINTS = Kind("maxent-constraints/1", _adjacent("kind", "origin", "tree", "node", "says"))
-CHECKS = Kind("maxent-checks/1", _adjacent("id", "key", "limit", "found", "status", "said", "off"))
-RECORD = Kind("maxent-record/1", kept=_decided)
-CANDIDATES = Kind("maxent-candidates/1", _adjacent("rank", "candidate", "method", "outcome", "why"))
-REPORT = Kind("maxent-report")
-PLOTTED = Kind(PLOT)
-CARD = Kind("maxent-card", marks={"": r"\A#{1,6} Disclosure of the training data\n"})
-PYOMO = Kind("maxent-pyomo", marks={"": r"\A# The maximum-entropy program of a release"})
-NL = Kind(
+RELEASE = FileKind("maxent/1")
+RECORDS = FileKind("maxent-records/1")
+ESTIMATE = FileKind("maxent-estimate/1", _adjacent("count", "P(*)"))
+REVIEW = FileKind("maxent-review/1", _adjacent("count", "P(*)"))
+BOUNDS = FileKind("maxent-bounds/1", _adjacent("count", "class", "low", "high", "proved_by"))
+WITNESSES = FileKind("maxent-witnesses/1", _of_witnesses)
+TABLE = FileKind("maxent-table/1")
+PROVED = FileKind("maxent-proved/1")
+AUDIT = FileKind("maxent-audit/1", _adjacent("attack", "disclosed"))
+GROUPS = FileKind("maxent-groups/1", _adjacent("n", "count(*)"))
+PREDICTIONS = FileKind("maxent-predictions/1", _of_predictions)
+COMPARISON = FileKind("maxent-comparison/1", _adjacent("release", "defense", "status", "certificate"))
+DIFFERENCE = FileKind("maxent-difference/1", _adjacent("proved", "proved_alone"))
+BENCH = FileKind("maxent-bench/1", _adjacent("backend", "version", "status", "reason", "convex", "certificate"))
+CONSTRAINTS = FileKind("maxent-constraints/1", _adjacent("kind", "origin", "tree", "node", "says"))
+CHECKS = FileKind("maxent-checks/1", _adjacent("id", "key", "limit", "found", "status", "said", "off"))
+RECORD = FileKind("maxent-record/1", kept=_decided)
+CANDIDATES = FileKind("maxent-candidates/1", _adjacent("rank", "candidate", "method", "outcome", "why"))
+REPORT = FileKind("maxent-report")
+PLOTTED = FileKind(PLOT)
+CARD = FileKind("maxent-card", marks={"": r"\A#{1,6} Disclosure of the training data\n"})
+PYOMO = FileKind("maxent-pyomo", marks={"": r"\A# The maximum-entropy program of a release"})
+NL = FileKind(
     "maxent-nl",
     marks={
         ".nl": r"\A[bg].*# problem maxent\n",
@@ -181,7 +181,7 @@ NL = Kind(
         ".row": r"\A(linear\[|internal\[|negative_entropy\n)",
     },
 )
-EXPORT = Kind(
+EXPORT = FileKind(
     "maxent-export",
     _adjacent("tree", "leaf", "rule"),
     {
@@ -266,7 +266,7 @@ class Overwriting:
     anything else is, too. ``tell``: told of each file that was replaced.
     """
 
-    kinds: Mapping[str, Sequence[Kind]]
+    kinds: Mapping[str, Sequence[FileKind]]
     force: bool
     tell: Callable[[str], None]
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.files.json_files import as_json_text
-from maxent.models.files.output import KEY, Kind, check_outputs, write_atomically, write_text
+from maxent.models.files.output import KEY, FileKind, check_outputs, write_atomically, write_text
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -54,7 +54,7 @@ REPORT = (".html",)  # suffixes of the files that a report can be written to
 
 
 def save_rows(
-    document: Mapping[str, Any], key: str, path: str | os.PathLike[str], kind: Kind, *, csv_literal: bool = False
+    document: Mapping[str, Any], key: str, path: str | os.PathLike[str], kind: FileKind, *, csv_literal: bool = False
 ) -> None:
     """Write a document as JSON, or its list of rows under ``key`` as a table; the rest is as in `save_frame`."""
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
@@ -70,7 +70,7 @@ def save_rows(
 
 
 def save_document(
-    path: str | os.PathLike[str], document: Mapping[str, Any], kind: Kind, *, public: bool = False
+    path: str | os.PathLike[str], document: Mapping[str, Any], kind: FileKind, *, public: bool = False
 ) -> None:
     """Write a document as JSON, whose ``format`` is its kind, atomically."""
     write_text(path, as_json_text({"format": kind.name, **document}) + "\n", public=public)
@@ -85,7 +85,7 @@ def save_frame(
     path: str | os.PathLike[str],
     frame: DataFrame,
     document: Callable[[list[dict[str, Any]]], Mapping[str, Any]],
-    kind: Kind,
+    kind: FileKind,
     *,
     csv_literal: bool = False,
     public: bool = False,
@@ -108,7 +108,7 @@ def save_frame(
         save_document(path, document(rows), kind, public=public)
 
 
-def _write_parquet(frame: DataFrame, path: str, kind: Kind) -> None:
+def _write_parquet(frame: DataFrame, path: str, kind: FileKind) -> None:
     """What pandas would write, with the kind among the metadata."""
     import pyarrow as pa
     from pyarrow import parquet

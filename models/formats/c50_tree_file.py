@@ -23,7 +23,7 @@ from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.proof import check_leaves, read_training
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
-from maxent.models.formats.unrolled import Part, fractional_tree
+from maxent.models.formats.unrolled import UnrolledPart, fractional_tree
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Labels, Node
 from maxent.models.trees.places import single_at_most
@@ -37,7 +37,7 @@ _KINDS = ("continuous", "date", "time", "timestamp", "ignore", "label")
 
 
 @dataclass(frozen=True, slots=True)
-class Names:
+class C50Names:
     """A names file: the target, None where only its classes are listed, the classes, and attributes with their values.
 
     Those of numbers have None, and so have those whose values are not listed.
@@ -48,7 +48,7 @@ class Names:
     attributes: dict[str, tuple[str, ...] | None]
 
 
-def read_names(file: Path) -> Names:
+def read_names(file: Path) -> C50Names:
     """Read a names file."""
     source = shown_path(file)
     lines = [re.sub(r"(?<!\\)\|.*", "", line) for line in read_text(file).split("\n")]
@@ -79,7 +79,7 @@ def read_names(file: Path) -> Names:
     ):
         expected = "classes that are listed: of the target, or in the first entry"
         raise invalid(source, "document", "classes", expected, shorten(entries[0]))
-    return Names(target, classes, attributes)
+    return C50Names(target, classes, attributes)
 
 
 def _parts_of_names(text: str, sign: str) -> list[str]:
@@ -108,7 +108,7 @@ _ABSENT = "N/A"
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
+class _NamesRow:
     """A node: its line, kind, class, cases of each class, test, and the values of each branch."""
 
     line: int
@@ -159,7 +159,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     return Converted(release, f"C5.0 {version.split(' ')[0]}".strip(), tuple(lost))
 
 
-def _declared(names: Names | None, tested: dict[str, None]) -> dict[str, Attribute]:
+def _declared(names: C50Names | None, tested: dict[str, None]) -> dict[str, Attribute]:
     """The attributes that are tested, with the values that the names file lists."""
     if names is None:
         return {}
@@ -167,7 +167,7 @@ def _declared(names: Names | None, tested: dict[str, None]) -> dict[str, Attribu
     return {name: Attribute(name, "categorical", values) for name, values in found.items() if values is not None}
 
 
-def _rows(source: str, text: str) -> tuple[str, list[_Row]]:
+def _rows(source: str, text: str) -> tuple[str, list[_NamesRow]]:
     """The version of C5.0, and the nodes in depth-first order."""
     head = _HEAD.match(text)
     if head is None:
@@ -182,7 +182,7 @@ def _rows(source: str, text: str) -> tuple[str, list[_Row]]:
     return head[1], [_row(source, number, line) for number, line in lines if line.strip()]
 
 
-def _row(source: str, number: int, line: str) -> _Row:
+def _row(source: str, number: int, line: str) -> _NamesRow:
     """One line."""
     cells: dict[str, str] = {}
     values: list[tuple[str, ...]] = []
@@ -213,12 +213,12 @@ def _row(source: str, number: int, line: str) -> _Row:
         expected = "a test with its attribute, its branches and its cases"
         raise invalid(source, f"line {number}", "text", expected, shorten(line))
     label, attribute = intern(cells["class"]), intern(cells.get("att", ""))  # the same few words on every line
-    return _Row(number, int(kind), label, cases, attribute, forks, cut, tuple(values))
+    return _NamesRow(number, int(kind), label, cases, attribute, forks, cut, tuple(values))
 
 
 def _parts(
-    source: str, rows: Sequence[_Row], classes: Sequence[str], names: Names | None, *, shared: bool
-) -> list[Part]:
+    source: str, rows: Sequence[_NamesRow], classes: Sequence[str], names: C50Names | None, *, shared: bool
+) -> list[UnrolledPart]:
     """The nodes with their branches, as `fractional_tree` takes them, ``shared`` with the shares of classes."""
     children: list[list[int]] = [[] for _ in rows]
     open_: list[int] = []
@@ -238,7 +238,7 @@ def _parts(
     # Large files have the same few cases in very many leaves.
     said = {(row.kind > 0, row.label, row.cases): _stated(row, classes) for row in rows}
     return [
-        Part(
+        UnrolledPart(
             str(at + 1),
             *_test(source, rows, at, children[at], names),
             said[row.kind > 0, row.label, row.cases],
@@ -249,12 +249,12 @@ def _parts(
     ]
 
 
-def _shares(row: _Row) -> tuple[tuple[float, float], ...]:
+def _shares(row: _NamesRow) -> tuple[tuple[float, float], ...]:
     """Cases of each class, as the least and largest number that were printed so with six digits."""
     return tuple((each * (1 - 5e-6), each * (1 + 5e-6)) for each in row.cases)
 
 
-def _stated(row: _Row, classes: Sequence[str]) -> Node:
+def _stated(row: _NamesRow, classes: Sequence[str]) -> Node:
     """What the file says of a leaf, if its cases are whole records."""
     if row.kind or not all(each.is_integer() for each in row.cases):
         return Node("", label=row.label)
@@ -263,7 +263,7 @@ def _stated(row: _Row, classes: Sequence[str]) -> Node:
 
 
 def _test(
-    source: str, rows: Sequence[_Row], at: int, below: Sequence[int], names: Names | None
+    source: str, rows: Sequence[_NamesRow], at: int, below: Sequence[int], names: C50Names | None
 ) -> tuple[str | None, tuple[tuple[Branch, int], ...], tuple[str, ...]]:
     """The attribute, the branches with their children, and the values that no branch takes."""
     row = rows[at]

@@ -270,7 +270,7 @@ MOST_COLUMNS = 2**16
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class OnnxColumn:
     """A column of a tensor.
 
     ``values`` are the categories of a column that was text: in the order of their codes, or those that have an
@@ -323,14 +323,14 @@ def _number(place: int) -> float:
     return float(np.array(abs(place), np.int32).view(np.float32)) * (1 if place >= 0 else -1)
 
 
-class Columns:
+class OnnxColumns:
     """The columns of each tensor of a graph, as its operators make them."""
 
     def __init__(self, source: str, document: Document, features: tuple[str, ...] | None) -> None:
         self._source, self._document = source, document
-        self._tensors: dict[str, tuple[Column, ...]] = {}
+        self._tensors: dict[str, tuple[OnnxColumn, ...]] = {}
         self._input(features)
-        self._known: Mapping[str, Callable[[Operator], tuple[Column, ...]]] = {
+        self._known: Mapping[str, Callable[[Operator], tuple[OnnxColumn, ...]]] = {
             "Identity": self._same,
             "Reshape": self._same,
             "Flatten": self._same,
@@ -346,7 +346,7 @@ class Columns:
             "ArrayFeatureExtractor": self._chosen,
         }
 
-    def of(self, tensor: str) -> tuple[Column, ...]:
+    def of(self, tensor: str) -> tuple[OnnxColumn, ...]:
         """The columns of a tensor."""
         makers = {output: each for each in self._document.operators for output in each.outputs}
         stack = [tensor]
@@ -393,18 +393,18 @@ class Columns:
             text, single = each.kind == STRING, each.kind == FLOAT
             if not (text or single or each.kind in (DOUBLE, 6, 7)):
                 raise self._wrong("input", "numbers or text", f"type {each.kind}")
-            self._tensors[each.name] = tuple(Column(name, text, single=single) for name in names[at:last])
+            self._tensors[each.name] = tuple(OnnxColumn(name, text, single=single) for name in names[at:last])
             at = last
 
-    def _inputs(self, operator: Operator) -> tuple[Column, ...]:
+    def _inputs(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         return tuple(column for name in operator.inputs if name in self._tensors for column in self._tensors[name])
 
-    def _same(self, operator: Operator) -> tuple[Column, ...]:
+    def _same(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         return self._inputs(operator)
 
     _joined = _same
 
-    def _cast(self, operator: Operator) -> tuple[Column, ...]:
+    def _cast(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         to = operator.attributes.get("to")
         columns = self._inputs(operator)
         if to not in (FLOAT, DOUBLE) or any(column.text for column in columns):
@@ -414,7 +414,7 @@ class Columns:
             return tuple(replace(column, single=True) for column in columns)
         return columns
 
-    def _filled(self, operator: Operator) -> tuple[Column, ...]:
+    def _filled(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         columns = self._inputs(operator)
         values, replaced = (
             operator.attributes.get("imputed_value_floats"),
@@ -427,7 +427,7 @@ class Columns:
             raise self._wrong("Imputer", "a number for each column of numbers", f"{len(each)}")
         return tuple(replace(column, filled=value) for column, value in zip(columns, each, strict=True))
 
-    def _scaled(self, operator: Operator) -> tuple[Column, ...]:
+    def _scaled(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         columns = self._inputs(operator)
         found = []
         for key in ("offset", "scale"):
@@ -443,7 +443,7 @@ class Columns:
             for column, pair in zip(columns, zip(*found, strict=True), strict=True)
         )
 
-    def _indicated(self, operator: Operator) -> tuple[Column, ...]:
+    def _indicated(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         columns = self._inputs(operator)
         values = _names(operator.attributes.get("cats_strings"))
         if not values or len(columns) != 1 or not columns[0].text or columns[0].values is not None:
@@ -451,7 +451,7 @@ class Columns:
         seen = bool(operator.attributes.get("zeros", 1))
         return tuple(replace(columns[0], text=False, values=values, indicates=v, unseen=seen) for v in values)
 
-    def _coded(self, operator: Operator) -> tuple[Column, ...]:
+    def _coded(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         columns, names = self._inputs(operator), _names(operator.attributes.get("keys_strings"))
         codes = next((v for k, v in operator.attributes.items() if k in ("values_int64s", "values_floats")), None)
         order = codes.tolist() if isinstance(codes, np.ndarray) else []
@@ -460,7 +460,7 @@ class Columns:
         values = tuple(name for _, name in sorted(zip(order, names, strict=True)))
         return (replace(columns[0], text=False, values=values),)
 
-    def _chosen(self, operator: Operator) -> tuple[Column, ...]:
+    def _chosen(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         columns = self._inputs(operator)
         at = self._document.constants.get(operator.inputs[1]) if len(operator.inputs) == 2 else None
         axis = operator.attributes.get("axis", 1 if operator.name != "Gather" else 0)
@@ -471,7 +471,7 @@ class Columns:
             raise self._wrong(operator.name, f"columns below {len(columns)}", listing(map(str, places)))
         return tuple(columns[i] for i in places)
 
-    def _refused(self, operator: Operator) -> tuple[Column, ...]:
+    def _refused(self, operator: Operator) -> tuple[OnnxColumn, ...]:
         expected = (
             "steps before the trees that can be undone: one-hot and ordinal encoders, scalers, imputers and choices of "
             "columns (convert the trees alone, or save the pipeline with skops)"
@@ -518,7 +518,11 @@ class Trees:
 
 
 def trees_of(
-    source: str, operator: Operator, columns: Sequence[Column], classes: tuple[str, ...] | None, gaps: frozenset[str]
+    source: str,
+    operator: Operator,
+    columns: Sequence[OnnxColumn],
+    classes: tuple[str, ...] | None,
+    gaps: frozenset[str],
 ) -> Trees:
     """The trees of an operator over the columns that it is given.
 
@@ -552,7 +556,7 @@ def trees_of(
     for tree in dict.fromkeys(tree_of.tolist()):
         here = np.flatnonzero(tree_of == tree)
         place = {int(ids[i]): k for k, i in enumerate(here.tolist())}
-        parts = _Parts(modes, tested, thresholds, below, goes)
+        parts = _OnnxParts(modes, tested, thresholds, below, goes)
         splits = read.splits(here, place, parts, columns)
         nodes, order = bare(source, splits, coding, attributes, names)
         scores = np.where((nodes.attribute == NOTHING)[:, None], used[here[order.order]], np.nan)
@@ -560,7 +564,7 @@ def trees_of(
     return Trees(names, tuple(made), boosting, of)
 
 
-def _feature(column: Column, missing: bool) -> Feature:
+def _feature(column: OnnxColumn, missing: bool) -> Feature:
     """The meaning of a column: other texts than those with an indicator have none."""
     number = column.values is None
     filled = number and column.filled is not None
@@ -570,7 +574,7 @@ def _feature(column: Column, missing: bool) -> Feature:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Parts:
+class _OnnxParts:
     """The attributes of all nodes."""
 
     modes: Sequence[bytes]
@@ -684,7 +688,9 @@ class _Read:
         expected = "SOFTMAX, LOGISTIC of two classes, or probabilities"
         raise self.wrong("post_transform", expected, repr(after)[:40])
 
-    def splits(self, here: IntArray, place: Mapping[int, int], parts: _Parts, columns: Sequence[Column]) -> Splits:
+    def splits(
+        self, here: IntArray, place: Mapping[int, int], parts: _OnnxParts, columns: Sequence[OnnxColumn]
+    ) -> Splits:
         """The tests of a tree, low numbers to the left, in the columns of the table."""
         n = len(here)
         left, right = np.full(n, -1), np.full(n, -1)
@@ -733,7 +739,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     operator = _ensemble(source, document)
     training = read_training(wanted, reader)
     features = wanted.features or _features(document, training)
-    columns = Columns(source, document, features).of(operator.inputs[0] if operator.inputs else "")
+    columns = OnnxColumns(source, document, features).of(operator.inputs[0] if operator.inputs else "")
     found = trees_of(source, operator, columns, wanted.classes, training.gaps if training else frozenset())
     known: dict[str, Attribute] = {}
     for column in columns:

@@ -16,7 +16,7 @@ from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.formats.assemble import rest
 from maxent.models.formats.proof import TrainingColumns
-from maxent.models.formats.unrolled import Part
+from maxent.models.formats.unrolled import UnrolledPart
 from maxent.models.release import Branch, Node
 from maxent.models.trees.places import less_than
 
@@ -268,7 +268,7 @@ def parts_of(
     states: bool,
     two: bool,
     off: float = PRINTED,
-) -> list[Part]:
+) -> list[UnrolledPart]:
     """The nodes with the numbers of records in them, each at most ``off`` away, as `fractional_tree` takes them."""
     sizes = [0.0] * len(tree)
     for at in reversed(range(len(tree))):
@@ -285,7 +285,9 @@ def parts_of(
     for at, node in enumerate(tree):
         if isinstance(node, Leaf):
             stated = _stated(node, classes, two=two) if states else Node("", label=node.label)
-            found.append(Part(str(at), None, (), (), stated, _shares(node, classes, two=two, off=off), sizes[at]))
+            found.append(
+                UnrolledPart(str(at), None, (), (), stated, _shares(node, classes, two=two, off=off), sizes[at])
+            )
             continue
         named = {value for i, sign in enumerate(node.signs) if sign == "=" for value in node.values_of(i)}
         left = tuple(value for value in domains.get(node.name, ()) if value not in named)
@@ -295,7 +297,7 @@ def parts_of(
         ]
         absent = left if set(node.signs) == {"="} else ()
         below = tuple(zip(branches, node.children, strict=True))
-        found.append(Part(str(at), node.name, below, absent, Node(""), (), sizes[at]))
+        found.append(UnrolledPart(str(at), node.name, below, absent, Node(""), (), sizes[at]))
     return found
 
 

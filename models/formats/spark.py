@@ -17,11 +17,11 @@ from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, json_object, uncollected
 from maxent.models.formats.json_values import Values
-from maxent.models.formats.pmml.ensembles import Ensemble, Member
+from maxent.models.formats.pmml.ensembles import PmmlEnsemble, PmmlMember
 from maxent.models.formats.pmml.expressions import (
-    Column,
     Expr,
     Piece,
+    PmmlColumn,
     Special,
     Unknown,
     Value,
@@ -32,8 +32,8 @@ from maxent.models.formats.pmml.expressions import (
     identity,
     parts_inside,
 )
-from maxent.models.formats.pmml.inputs import Input, Scope
-from maxent.models.formats.pmml.release import Conversion, Model, with_target
+from maxent.models.formats.pmml.inputs import PmmlInput, Scope
+from maxent.models.formats.pmml.release import Conversion, PmmlModel, with_target
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import TrainingColumns, read_training
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
@@ -173,7 +173,7 @@ class Features:
     def __init__(self, source: str, training: TrainingColumns | None) -> None:
         self._source, self._training = source, training
         self._made: dict[str, Made] = {}
-        self._columns: dict[str, Column] = {}
+        self._columns: dict[str, PmmlColumn] = {}
         self.attributes: dict[str, Attribute] = {}
         # The column that each indexer reads, and its labels, by the column that it makes
         self.labels: dict[str, tuple[str, tuple[str, ...]]] = {}
@@ -208,7 +208,7 @@ class Features:
                 self.attributes[name] = Attribute(name, "numeric", missing=True)
             if self.attributes[name].values is not None:
                 raise Unknown(f"a column that is either numbers or categories: {shorten(name)}")
-            made = self._made[name] = identity(Column(name, None))
+            made = self._made[name] = identity(PmmlColumn(name, None))
         if isinstance(made, list):
             raise Unknown(f"a column of numbers: {shorten(name)} has vectors")
         if isinstance(made, str):
@@ -239,7 +239,7 @@ class Features:
         attribute = Attribute(name, "categorical", values)
         if self.attributes.setdefault(name, attribute) != attribute:
             raise Unknown(f"a column with the same categories wherever it is read: {shorten(name)}")
-        column = self._columns.setdefault(name, Column(name, values))
+        column = self._columns.setdefault(name, PmmlColumn(name, values))
         return Expr(column, (*(place for _, place in cells), missing))
 
 
@@ -557,7 +557,7 @@ Stated: TypeAlias = "tuple[tuple[str, ...], tuple[Element, ...]]"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class SparkSplit:
     """A test: of a number, at most a threshold to the left; or of codes of categories, 0 of them where nothing says."""
 
     feature: int
@@ -581,16 +581,16 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Node:
+class SparkNode:
     """A node: its children, its test, and its statements as attributes and elements of PMML."""
 
     below: tuple[int, int] | None
-    split: Split | None
+    split: SparkSplit | None
     pairs: tuple[str, ...]
     stated: tuple[Element, ...] = ()
 
 
-def tree(source: str, nodes: Mapping[int, Node], root: int, kind: str) -> Element:
+def tree(source: str, nodes: Mapping[int, SparkNode], root: int, kind: str) -> Element:
     """A tree of nodes by their numbers, as a TreeModel."""
     order, stack, seen = [], [root], set()
     while stack:
@@ -612,14 +612,14 @@ def tree(source: str, nodes: Mapping[int, Node], root: int, kind: str) -> Elemen
     return Element(source, "TreeModel", 0, ("functionName", kind), (made[root],))
 
 
-def splits_in(nodes: Sequence[Node]) -> list[Split]:
+def splits_in(nodes: Sequence[SparkNode]) -> list[SparkSplit]:
     """The tests of nodes."""
     return [node.split for node in nodes if node.split is not None]
 
 
 def nodes_of(
     rows: Rows, source: str, state: Callable[[int], tuple[tuple[str, ...], tuple[Element, ...]]]
-) -> list[Node]:
+) -> list[SparkNode]:
     """The nodes of a table of them, one for each row; ``state`` makes the statements of a row."""
     ids = column(rows, "id", (int,), source)
     lefts, rights = column(rows, "leftChild", (int,), source), column(rows, "rightChild", (int,), source)
@@ -628,20 +628,20 @@ def nodes_of(
     found = []
     for at, (low, high) in enumerate(zip(lefts, rights, strict=True)):
         if low < 0 and high < 0:
-            found.append(Node(None, None, *state(at)))
+            found.append(SparkNode(None, None, *state(at)))
             continue
         numbers = [float(value) for value in values[at] if isinstance(value, (int, float))]
         feature, size = features[at], sizes[at]
         right = len(numbers) == len(values[at]) and all(map(isfinite, numbers)) and 0 <= feature < _MOST
         if size < 0:
             right = right and len(numbers) == 1
-            split = Split(feature, threshold=numbers[0] if numbers else 0.0)
+            split = SparkSplit(feature, threshold=numbers[0] if numbers else 0.0)
         else:
             right = right and size <= len(ids) * 64 + 10_000 and all(0 <= code < size for code in numbers)
-            split = Split(feature, left=tuple(numbers), categories=size)
+            split = SparkSplit(feature, left=tuple(numbers), categories=size)
         if not right:
             raise invalid(source, f"node {ids[at]}", "split", "a threshold, or codes of categories", "others")
-        found.append(Node((low, high), split, *state(at)))
+        found.append(SparkNode((low, high), split, *state(at)))
     return found
 
 
@@ -687,10 +687,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     scope, attributes = _scope(found, features, options, trees, wanted, training)
     element = Element(source, "folder", 0, (), ())
     ensemble = _ensemble(found, source, trees, scope, classes)
-    given = Input(scope, attributes, target, classes)
+    given = PmmlInput(scope, attributes, target, classes)
     tool = f"Spark MLlib {found.about.text('sparkVersion', '')}".strip()
     whole = options.raw.get("bootstrap") is False and options.raw.get("subsamplingRate") == 1
-    return Conversion(Model(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
+    return Conversion(PmmlModel(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
 
 
 def _found(folder: Path, source: str, depth: int = 0) -> _Found:
@@ -717,7 +717,7 @@ def _found(folder: Path, source: str, depth: int = 0) -> _Found:
     return _Found(folder, about, ())
 
 
-_Tree = tuple[dict[int, Node], float]
+_Tree = tuple[dict[int, SparkNode], float]
 
 
 def _trees(found: _Found, source: str, classes: Sequence[str]) -> list[_Tree]:
@@ -802,7 +802,7 @@ def _scope(
 
 
 def alone(
-    scope: Scope, splits: Sequence[Split], wanted: Wanted, training: TrainingColumns | None, source: str
+    scope: Scope, splits: Sequence[SparkSplit], wanted: Wanted, training: TrainingColumns | None, source: str
 ) -> Mapping[str, Attribute]:
     """Features without a pipeline: columns by their places, codes for categories."""
     attributes: dict[str, Attribute] = {}
@@ -829,16 +829,16 @@ def alone(
             rest = [OTHER] if feature in others else []
             cells = (*map(str, range(size)), *rest, MISSING)
             values: tuple[Value, ...] = (*map(float, range(size)), *[Special.STRANGE for _ in rest], Special.INVALID)
-            scope.found[f"feature {feature}"] = Expr(Column(title, cells), values)
+            scope.found[f"feature {feature}"] = Expr(PmmlColumn(title, cells), values)
             attributes[title] = Attribute(title, "categorical", cells)
         else:
-            scope.found[f"feature {feature}"] = replaced_by(identity(Column(title, None)), Special.INVALID)
+            scope.found[f"feature {feature}"] = replaced_by(identity(PmmlColumn(title, None)), Special.INVALID)
             attributes[title] = Attribute(title, "numeric", missing=True)
         scope.kinds[f"feature {feature}"] = "double"
     return attributes
 
 
-def _ensemble(found: _Found, source: str, trees: Sequence[_Tree], scope: Scope, classes: Sequence[str]) -> Ensemble:
+def _ensemble(found: _Found, source: str, trees: Sequence[_Tree], scope: Scope, classes: Sequence[str]) -> PmmlEnsemble:
     """The trees, and how they predict."""
     how = _MODELS[kind(found.about)]
     members = []
@@ -846,12 +846,12 @@ def _ensemble(found: _Found, source: str, trees: Sequence[_Tree], scope: Scope, 
         if how == "score":
             # Of a tree's value v the probability is 1 / (1 + exp(-2 v)).
             model = tree(source, nodes, 0, "regression")
-            members.append(Member(model, scope, 2 * weight, classes[1]))
+            members.append(PmmlMember(model, scope, 2 * weight, classes[1]))
         else:
-            members.append(Member(tree(source, nodes, 0, "classification"), scope, weight))
+            members.append(PmmlMember(tree(source, nodes, 0, "classification"), scope, weight))
     if how == "score":
-        return Ensemble(tuple(members), "score", Boosting("logit"), tuple(classes))
-    return Ensemble(tuple(members), "mean" if how == "mean" else "label")
+        return PmmlEnsemble(tuple(members), "score", Boosting("logit"), tuple(classes))
+    return PmmlEnsemble(tuple(members), "mean" if how == "mean" else "label")
 
 
 def _recognise(head: Head) -> bool:

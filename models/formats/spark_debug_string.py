@@ -11,13 +11,13 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.outline import Line, refuse
-from maxent.models.formats.pmml.ensembles import Ensemble, Member
-from maxent.models.formats.pmml.inputs import Input, Scope
-from maxent.models.formats.pmml.release import Conversion, Model
+from maxent.models.formats.pmml.ensembles import PmmlEnsemble, PmmlMember
+from maxent.models.formats.pmml.inputs import PmmlInput, Scope
+from maxent.models.formats.pmml.release import Conversion, PmmlModel
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import read_training
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
-from maxent.models.formats.spark import Node, Split, alone, splits_in, tree
+from maxent.models.formats.spark import SparkNode, SparkSplit, alone, splits_in, tree
 from maxent.models.reading import Reader
 from maxent.models.release import Boosting
 
@@ -56,13 +56,13 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     splits = [split for nodes, _ in trees for split in splits_in(list(nodes.values()))]
     attributes = alone(scope, splits, wanted, training, source)
     members = tuple(
-        Member(tree(source, nodes, 0, "classification"), scope, 2 * weight, classes[1] if scored else None)
+        PmmlMember(tree(source, nodes, 0, "classification"), scope, 2 * weight, classes[1] if scored else None)
         for nodes, weight in trees
     )
-    ensemble = Ensemble(members, "score", Boosting("logit"), classes) if scored else Ensemble(members, "label")
-    given = Input(scope, attributes, None, classes)
+    ensemble = PmmlEnsemble(members, "score", Boosting("logit"), classes) if scored else PmmlEnsemble(members, "label")
+    given = PmmlInput(scope, attributes, None, classes)
     element = Element(source, "text", 1)
-    found = Conversion(Model(element, given, ensemble, "Spark MLlib"), wanted, training).converted()
+    found = Conversion(PmmlModel(element, given, ensemble, "Spark MLlib"), wanted, training).converted()
     lost = [*found.lost, f"counts and sizes of leaves ({_WAY_OUT})"]
     if wanted.features is None:
         lost.append("names of columns, which --features gives")
@@ -73,7 +73,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     return Converted(found.release, found.tool, tuple(lost), found.exact)
 
 
-_Tree = tuple[dict[int, Node], float]
+_Tree = tuple[dict[int, SparkNode], float]
 
 
 def _trees(source: str, lines: Sequence[Line], *, several: bool) -> list[_Tree]:
@@ -92,9 +92,9 @@ def _trees(source: str, lines: Sequence[Line], *, several: bool) -> list[_Tree]:
     return found
 
 
-def _nodes(source: str, lines: Sequence[Line]) -> dict[int, Node]:
+def _nodes(source: str, lines: Sequence[Line]) -> dict[int, SparkNode]:
     """The nodes of a tree, in the order of the text."""
-    splits: dict[int, Split] = {}
+    splits: dict[int, SparkSplit] = {}
     texts: dict[int, str] = {}
     below: dict[int, list[int]] = {}
     leaves: dict[int, str] = {}
@@ -128,17 +128,17 @@ def _nodes(source: str, lines: Sequence[Line]) -> dict[int, Node]:
             refuse(source, line, "If (feature 0 <= 0.5), or Predict: 0.0")
     if at < len(lines):
         refuse(source, lines[at], "the end of the tree, as it is complete")
-    inner = {node: Node((pair[0], pair[1]), splits[node], ()) for node, pair in below.items()}
-    return inner | {node: Node(None, None, ("score", value)) for node, value in leaves.items()}
+    inner = {node: SparkNode((pair[0], pair[1]), splits[node], ()) for node, pair in below.items()}
+    return inner | {node: SparkNode(None, None, ("score", value)) for node, value in leaves.items()}
 
 
-def _split(source: str, line: Line, test: re.Match[str]) -> Split:
+def _split(source: str, line: Line, test: re.Match[str]) -> SparkSplit:
     if test[2] is not None:
-        return Split(int(test[1]), threshold=_number(source, line, test[2]))
+        return SparkSplit(int(test[1]), threshold=_number(source, line, test[2]))
     codes = [_number(source, line, code) for code in test[3].split(",") if code]
     if not codes or any(code != int(code) or not 0 <= code < _LARGEST_CODE for code in codes):
         refuse(source, line, "codes of categories")
-    return Split(int(test[1]), left=tuple(codes))
+    return SparkSplit(int(test[1]), left=tuple(codes))
 
 
 def _number(source: str, line: Line, text: str) -> float:
@@ -163,7 +163,7 @@ def _n_classes(source: str, head: str, trees: Sequence[_Tree], *, scored: bool) 
             code = float(node.pairs[1])
             if code != int(code) or not 0 <= code < _LARGEST_CODE:
                 raise invalid(source, f"node {number}", "Predict", "the code of a class", node.pairs[1])
-            nodes[number] = Node(None, None, ("score", str(int(code))))
+            nodes[number] = SparkNode(None, None, ("score", str(int(code))))
             largest = max(largest, int(code))
     n = int(said[1]) if said is not None else largest + 1
     if not 2 <= n <= _LARGEST_CODE or largest >= n:

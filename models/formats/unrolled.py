@@ -183,7 +183,7 @@ Reached = tuple[tuple[int, float], ...]  # the nodes that a record reaches, each
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class UnrolledPart:
     """A node of such a tree.
 
     ``attribute``: none for a leaf. ``branches``: each with the position of its child. ``absent``: values that no branch
@@ -202,7 +202,7 @@ class Part:
 
 
 def fractional_tree(
-    source: str, parts: Sequence[Part], classes: Sequence[str], may_lack: frozenset[str], *, weighted: bool
+    source: str, parts: Sequence[UnrolledPart], classes: Sequence[str], may_lack: frozenset[str], *, weighted: bool
 ) -> tuple[Tree, bool]:
     """The tree, and whether some of its leaves have no class, as several are as likely.
 
@@ -247,13 +247,15 @@ def fractional_tree(
     return unrolled(source, start, step, may_lack, len(parts), _BETTER), undecided
 
 
-def _is_largest(part: Part, classes: Sequence[str]) -> bool:
+def _is_largest(part: UnrolledPart, classes: Sequence[str]) -> bool:
     """Whether the label of a node may be its most frequent class: not so where costs decide."""
     most = max(low for low, _ in part.shares)
     return part.stated.label is None or part.shares[classes.index(part.stated.label)][1] >= most
 
 
-def _likeliest(parts: Sequence[Part], above: dict[int, int], reached: Reached, classes: Sequence[str]) -> str | None:
+def _likeliest(
+    parts: Sequence[UnrolledPart], above: dict[int, int], reached: Reached, classes: Sequence[str]
+) -> str | None:
     """The likeliest class of a record that reaches several nodes in parts, None where several are as likely."""
     least, most = [0.0] * len(classes), [0.0] * len(classes)
     for at, share in reached:

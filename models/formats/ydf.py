@@ -38,7 +38,7 @@ _MOST_VALUES = 2**20
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class YdfColumn:
     """A column: its attribute, None of a type that no test of one column has; ``values`` are categories by number.
 
     ``borders`` are those of numbers that were sorted into bins.
@@ -50,29 +50,29 @@ class Column:
     borders: FloatArray | None = None
 
 
-def columns_of(specification: Message, training: TrainingColumns | None) -> list[Column]:
+def columns_of(specification: Message, training: TrainingColumns | None) -> list[YdfColumn]:
     """The columns of the table that a model was trained with, the label among them."""
     return [_column(raw, training) for raw in specification.messages(1, "column")]
 
 
-def _column(raw: Message, training: TrainingColumns | None) -> Column:
+def _column(raw: Message, training: TrainingColumns | None) -> YdfColumn:
     name, kind = raw.text(2), raw.whole(1)
     if not name:
         raw.refuse("name", "a name")
     if kind == _NUMERICAL:
-        return Column(name, Attribute(name, "numeric", missing=True))
+        return YdfColumn(name, Attribute(name, "numeric", missing=True))
     if kind == _DISCRETIZED:
         borders = raw.message(8).packed(1, "<f4")
-        return Column(name, Attribute(name, "numeric", missing=True), (), borders)
+        return YdfColumn(name, Attribute(name, "numeric", missing=True), (), borders)
     if kind == _BOOLEAN:
         flags = _booleans(name, training)
-        return Column(name, Attribute(name, "categorical", (*flags, MISSING)), flags)
+        return YdfColumn(name, Attribute(name, "categorical", (*flags, MISSING)), flags)
     if kind != _CATEGORICAL:
-        return Column(name, None)
+        return YdfColumn(name, None)
     values = _values(raw.message(6), name)
     if not values:
-        return Column(name, None)
-    return Column(name, Attribute(name, "categorical", (*values[1:], OTHER, MISSING)), values)
+        return YdfColumn(name, None)
+    return YdfColumn(name, Attribute(name, "categorical", (*values[1:], OTHER, MISSING)), values)
 
 
 def _values(categorical: Message, name: str) -> tuple[str, ...]:
@@ -107,7 +107,7 @@ def _booleans(name: str, training: TrainingColumns | None) -> tuple[str, str]:
 _NA, _HIGHER, _TRUE, _VECTOR, _BITMAP, _CONDITIONS_DISCRETIZED = 1, 2, 3, 4, 5, 6
 
 
-def branches_of(test: Message, columns: Sequence[Column], below: tuple[str, str]) -> tuple[str, tuple[Branch, ...]]:
+def branches_of(test: Message, columns: Sequence[YdfColumn], below: tuple[str, str]) -> tuple[str, tuple[Branch, ...]]:
     """The attribute that a test is of, and its branches."""
     number, condition = test.whole(2), test.message(3)
     column = columns[number] if 0 <= number < len(columns) else None
@@ -127,7 +127,7 @@ def branches_of(test: Message, columns: Sequence[Column], below: tuple[str, str]
     return attribute.name, (rest(below[0]), Branch(below[1], values=tuple(values)))
 
 
-def _numeric(condition: Message, column: Column, below: tuple[str, str], missing: bool) -> tuple[Branch, ...]:
+def _numeric(condition: Message, column: YdfColumn, below: tuple[str, str], missing: bool) -> tuple[Branch, ...]:
     """Numbers of single precision that are at least the threshold pass."""
     if condition.has(_HIGHER):
         threshold = condition.message(_HIGHER).number(1)
@@ -145,7 +145,7 @@ def _numeric(condition: Message, column: Column, below: tuple[str, str], missing
     return left, Branch(below[1], gt=most, missing=True if missing else None)
 
 
-def _chosen(condition: Message, column: Column) -> list[int]:
+def _chosen(condition: Message, column: YdfColumn) -> list[int]:
     """The numbers of the categories that pass."""
     n = len(column.values)
     if condition.has(_TRUE) and _is_boolean(column):
@@ -162,7 +162,7 @@ def _chosen(condition: Message, column: Column) -> list[int]:
     return found
 
 
-def _is_boolean(column: Column) -> bool:
+def _is_boolean(column: YdfColumn) -> bool:
     """Whether the values of a column are false and true."""
     attribute: Attribute | None = column.attribute
     return attribute is not None and attribute.values == (*column.values, MISSING)
@@ -317,7 +317,7 @@ def _records(folder: Path, prefix: str, of: Message, source: str) -> Iterator[by
 
 
 def _tree(
-    records: Iterator[bytes], t: int, columns: Sequence[Column], classes: tuple[str, ...], kind: _Kind, source: str
+    records: Iterator[bytes], t: int, columns: Sequence[YdfColumn], classes: tuple[str, ...], kind: _Kind, source: str
 ) -> Tree:
     """The next tree; nodes are numbered in their order."""
     found: list[bytes] = []

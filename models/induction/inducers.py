@@ -16,7 +16,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.ensemble import counts_of, splits_of
 from maxent.models.formats.scikit_learn.nodes import bare
-from maxent.models.induction.multiway import Rules
+from maxent.models.induction.multiway import GrowthRules
 from maxent.models.induction.multiway import grow as grow_multiway
 from maxent.models.nodes import Nodes
 from maxent.models.parameters import Range, number, parameter, problems_of, unknown_choice, whole
@@ -278,7 +278,7 @@ def _drafts(training: Training, growth: Growth) -> list[Draft]:
     """The tree, grown."""
     if growth.inducer == "cart":
         return grow(training, growth)
-    rules = Rules(growth.measure, growth.max_depth, growth.min_samples_split, growth.least)
+    rules = GrowthRules(growth.measure, growth.max_depth, growth.min_samples_split, growth.least)
     if growth.inducer == "id3":
         return grow_multiway(training, rules)
     drafts = grow_multiway(training, replace(rules, two_suffice=True, above_average=growth.selection == "quinlan"))

@@ -22,7 +22,7 @@ from maxent.models.trees.draft import Draft, depth_first
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class GrowthRules:
     """Rules for the candidates of a split and their comparison.
 
     ``max_depth``: splits between the root and the deepest leaf. ``min_samples_split``, ``least``: records of a node
@@ -40,7 +40,7 @@ class Rules:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Column:
+class _GrowthColumn:
     """An attribute as codes, shape (n_records,), of its values: a domain, or all numbers that occur, increasing."""
 
     attribute: Attribute
@@ -53,7 +53,7 @@ class _Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Level:
+class _GrowthLevel:
     """The nodes of a level and their records.
 
     ``draft`` (n_nodes,) are their positions among the drafts, ``counts`` (n_nodes, n_classes) their records per class,
@@ -90,7 +90,7 @@ class _Split:
     branches: Callable[[int], tuple[Branch, ...]]
 
 
-def grow(training: Training, rules: Rules) -> list[Draft]:
+def grow(training: Training, rules: GrowthRules) -> list[Draft]:
     """Grow a tree.
 
     A node stays a leaf when it has too few records, is pure, is ``max_depth`` splits below the root, or when its best
@@ -103,7 +103,7 @@ def grow(training: Training, rules: Rules) -> list[Draft]:
     counts = np.bincount(training.y, minlength=len(training.target.classes))
     drafts = [Draft(counts, int(counts.argmax()))]
     rows, unused = np.arange(len(training)), np.ones((1, len(columns)), bool)
-    level = _Level(np.zeros(1, np.int64), counts[None], unused, rows, training.y, np.zeros_like(rows))
+    level = _GrowthLevel(np.zeros(1, np.int64), counts[None], unused, rows, training.y, np.zeros_like(rows))
     for _ in count() if rules.max_depth is None else range(rules.max_depth):
         level = _worth_splitting(rules, level)
         if not len(level.draft):
@@ -116,14 +116,14 @@ def grow(training: Training, rules: Rules) -> list[Draft]:
     return depth_first(drafts)
 
 
-def _column(attribute: Attribute, column: npt.NDArray[Any]) -> _Column:
+def _column(attribute: Attribute, column: npt.NDArray[Any]) -> _GrowthColumn:
     if attribute.values is not None:
-        return _Column(attribute, column, attribute.values)
+        return _GrowthColumn(attribute, column, attribute.values)
     levels, codes = np.unique(column, return_inverse=True)
-    return _Column(attribute, codes, levels)
+    return _GrowthColumn(attribute, codes, levels)
 
 
-def _worth_splitting(rules: Rules, level: _Level) -> _Level:
+def _worth_splitting(rules: GrowthRules, level: _GrowthLevel) -> _GrowthLevel:
     """The nodes that have enough records, of several classes."""
     nodes = np.flatnonzero((level.size >= rules.min_samples_split) & (np.count_nonzero(level.counts, axis=1) > 1))
     number = np.full(len(level.draft), -1, np.int64)
@@ -131,7 +131,7 @@ def _worth_splitting(rules: Rules, level: _Level) -> _Level:
     node = number[level.node]
     keep = node >= 0
     unused = level.unused[nodes]
-    return _Level(level.draft[nodes], level.counts[nodes], unused, level.rows[keep], level.y[keep], node[keep])
+    return _GrowthLevel(level.draft[nodes], level.counts[nodes], unused, level.rows[keep], level.y[keep], node[keep])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -150,7 +150,7 @@ class _Blocks:
     of: IntArray
 
 
-def _blocks(level: _Level, column: _Column) -> _Blocks:
+def _blocks(level: _GrowthLevel, column: _GrowthColumn) -> _Blocks:
     n_values = len(column.values)
     key = level.node * n_values + column.codes[level.rows]
     if len(level.draft) * n_values > 4 * len(key):
@@ -164,7 +164,7 @@ def _blocks(level: _Level, column: _Column) -> _Blocks:
     return _Blocks(node, code, counts, counts.sum(axis=1), np.searchsorted(node, np.arange(len(level.draft))), of)
 
 
-def _by_value(rules: Rules, level: _Level, column: _Column, unused: BoolArray) -> _Split:
+def _by_value(rules: GrowthRules, level: _GrowthLevel, column: _GrowthColumn, unused: BoolArray) -> _Split:
     """A branch for each value that is present in a node."""
     blocks = _blocks(level, column)
     width = np.diff(blocks.first, append=len(blocks.code))
@@ -186,7 +186,7 @@ def _by_value(rules: Rules, level: _Level, column: _Column, unused: BoolArray) -
     return _Split(gain, np.where(competes, score, -np.inf), width, blocks.of - blocks.first[level.node], branches)
 
 
-def _by_cut(rules: Rules, level: _Level, column: _Column) -> _Split:
+def _by_cut(rules: GrowthRules, level: _GrowthLevel, column: _GrowthColumn) -> _Split:
     """The best cut of a number in each node, at most against above it."""
     blocks, n_nodes = _blocks(level, column), len(level.draft)
     up_to = np.cumsum(blocks.counts, axis=0)
@@ -218,7 +218,7 @@ def _by_cut(rules: Rules, level: _Level, column: _Column) -> _Split:
 
 
 def _judged(
-    rules: Rules, level: _Level, node: IntArray, purity: FloatArray, spread: FloatArray
+    rules: GrowthRules, level: _GrowthLevel, node: IntArray, purity: FloatArray, spread: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Gain and score of splits of some nodes, from sums of `_purity` and `_xlogx` over their branches."""
     size = level.size[node]
@@ -229,7 +229,7 @@ def _judged(
     return gain, np.divide(gain, information, out=np.full(len(gain), -np.inf), where=information > TIE)
 
 
-def _chosen(rules: Rules, splits: Sequence[_Split]) -> IntArray:
+def _chosen(rules: GrowthRules, splits: Sequence[_Split]) -> IntArray:
     """The attribute that splits each node best, -1 where none gains; shape (n_nodes,)."""
     gain, score = np.stack([s.gain for s in splits]), np.stack([s.score for s in splits])
     if rules.above_average:
@@ -241,8 +241,12 @@ def _chosen(rules: Rules, splits: Sequence[_Split]) -> IntArray:
 
 
 def _below(
-    level: _Level, chosen: IntArray, columns: Sequence[_Column], splits: Sequence[_Split], drafts: list[Draft]
-) -> _Level:
+    level: _GrowthLevel,
+    chosen: IntArray,
+    columns: Sequence[_GrowthColumn],
+    splits: Sequence[_Split],
+    drafts: list[Draft],
+) -> _GrowthLevel:
     """The next level, whose nodes are added to the drafts; ``chosen`` (n_nodes,) is what splits each node."""
     width, branch = np.zeros_like(chosen), np.zeros_like(level.node)
     for a, split in enumerate(splits):
@@ -266,7 +270,7 @@ def _below(
     parents = np.repeat(np.arange(len(chosen)), width)
     unused = level.unused[parents]
     unused[np.arange(len(parents)), chosen[parents]] = False
-    return _Level(position, counts, unused, level.rows[keep], level.y[keep], node)
+    return _GrowthLevel(position, counts, unused, level.rows[keep], level.y[keep], node)
 
 
 def _table(block: IntArray, y: IntArray, n_blocks: int, n_classes: int) -> IntArray:
@@ -274,7 +278,7 @@ def _table(block: IntArray, y: IntArray, n_blocks: int, n_classes: int) -> IntAr
     return np.bincount(block * n_classes + y, minlength=n_blocks * n_classes).reshape(n_blocks, n_classes)
 
 
-def _purity(rules: Rules, counts: IntArray, size: IntArray) -> FloatArray:
+def _purity(rules: GrowthRules, counts: IntArray, size: IntArray) -> FloatArray:
     """Purity that adds up over branches: minus the impurity times the records, without gini's constant; (n_blocks,)."""
     if rules.measure == "gini":
         return np.asarray((counts**2).sum(axis=1) / size)

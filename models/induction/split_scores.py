@@ -32,17 +32,17 @@ def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Measure:
+class ImpurityMeasure:
     """Score of a split: the gain in Gini or entropy (nats), or the gain / split information."""
 
     impurity: Impurity
     xlogx: FloatArray  # x ln x of 0, 1, ... up to the number of records
 
     @staticmethod
-    def of(impurity: Impurity, n: int) -> Measure:
+    def of(impurity: Impurity, n: int) -> ImpurityMeasure:
         """Prepare a measure for counts of up to ``n`` records."""
         x = np.arange(n + 1, dtype=np.float64)
-        return Measure(impurity, x * np.log(np.maximum(x, 1)))
+        return ImpurityMeasure(impurity, x * np.log(np.maximum(x, 1)))
 
     def purity(self, counts: IntArray, size: IntArray) -> FloatArray:
         """Minus the impurity of groups times their size; class counts (..., n_classes) and sizes (...)."""
@@ -77,7 +77,7 @@ class Scorer:
     numbers; empty for a categorical one.
     """
 
-    def __init__(self, training: Training, measure: Measure, *, by_gain: bool = False) -> None:
+    def __init__(self, training: Training, measure: ImpurityMeasure, *, by_gain: bool = False) -> None:
         self.measure, self.by_gain = measure, by_gain
         self.y, self.n_classes = training.y, len(training.target.classes)
         codes: list[npt.NDArray[Any]] = []

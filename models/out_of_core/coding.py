@@ -37,7 +37,7 @@ from maxent.models.tables.frame import (
 )
 from maxent.models.tables.out_of_core import (
     Piece,
-    Wanted,
+    WantedColumns,
     aggregate,
     batches_of,
     decimal_of,
@@ -73,7 +73,7 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptCodes:
     """A column of a piece in the file ``path``; its distinct cells are in one that ends in .cells."""
 
     path: str
@@ -130,14 +130,14 @@ class Keeper:
         self.rows = stop
         self.file.write(small.data)
 
-    def kept(self) -> Kept:
+    def kept(self) -> KeptCodes:
         """What was written."""
         if self.file is None:
             self._write(np.zeros(0, np.int64), 0)
         assert self.file is not None
         self.file.close()
         Path(f"{self.path}.cells").write_bytes(pickle.dumps(self.cells))
-        return Kept(self.path, tuple(self.blocks))
+        return KeptCodes(self.path, tuple(self.blocks))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +147,8 @@ class KeptRows:
     ``first`` is the number of the first of these rows in the whole table.
     """
 
-    columns: tuple[Kept, ...]
-    count: Kept | None
+    columns: tuple[KeptCodes, ...]
+    count: KeptCodes | None
     start: int
     stop: int
     first: int
@@ -191,8 +191,8 @@ class Distinct:
     columns: tuple[pa.Table, ...]
     rows: int
     people: float
-    kept: tuple[Kept, ...]
-    count: Kept | None
+    kept: tuple[KeptCodes, ...]
+    count: KeptCodes | None
 
     def rows_at(self, first: int) -> KeptRows:
         """All rows of the piece, the first of which has this number in the table."""
@@ -208,7 +208,7 @@ def together(shares: Sequence[Distinct]) -> Distinct:
     return replace(shares[0], columns=columns, kept=tuple(kept for share in shares for kept in share.kept))
 
 
-def distinct_cells(piece: Piece, wanted: Wanted, folder: Path) -> Distinct:
+def distinct_cells(piece: Piece, wanted: WantedColumns, folder: Path) -> Distinct:
     """The distinct cells of the columns of a piece, all of whose cells are kept in a folder."""
     forms = [wanted.forms[i] for i in piece.columns]
     found: list[list[Any]] = [[] for _ in forms]
@@ -238,7 +238,7 @@ def distinct_cells(piece: Piece, wanted: Wanted, folder: Path) -> Distinct:
     )
 
 
-def people_of_batch(batch: pa.RecordBatch, column: int, wanted: Wanted, piece: Piece) -> IntArray:
+def people_of_batch(batch: pa.RecordBatch, column: int, wanted: WantedColumns, piece: Piece) -> IntArray:
     """The people of each row of a batch, by a column of it, -1 for a number that is refused, shape (n_rows,)."""
     if wanted.count is None:
         return np.ones(batch.num_rows, np.int64)
@@ -302,7 +302,7 @@ def _known(cells: Any, number: IntArray, first: IntArray) -> pa.Table:
 
 
 @dataclass(frozen=True, slots=True)
-class Codes:
+class ColumnCodes:
     """The code of each distinct cell of a column, as it is stored; ``missing`` is that of none.
 
     ``cells`` are an Arrow array of text, or the bits of numbers, increasing; codes have the shape (n_cells,).
@@ -341,10 +341,10 @@ class Coded:
     source: str
     unit: Any
     tables: tuple[TableFile, ...]
-    wanted: Wanted
+    wanted: WantedColumns
     attributes: tuple[Attribute, ...]
     levels: tuple[npt.NDArray[Any], ...]
-    codes: tuple[Codes, ...]
+    codes: tuple[ColumnCodes, ...]
     ends: tuple[int, ...]
     people: int
 
@@ -359,13 +359,13 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedColumn:
     """The files of a table, opened, before any of their rows is read."""
 
     source: str
     files: tuple[FilePath, ...]
     tables: tuple[TableFile, ...]
-    wanted: Wanted
+    wanted: WantedColumns
     needed: tuple[str, ...]
     count: str | None
     problems: tuple[Problem, ...]
@@ -373,7 +373,7 @@ class Opened:
 
 def open_table(
     files: Sequence[FilePath], source: str, release: Release, count: str | None, reader: Reader, *, target: bool
-) -> Opened:
+) -> OpenedColumn:
     """Open the files of a table, with the column of the target if asked for."""
     problems: list[Problem] = []
     taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
@@ -389,12 +389,12 @@ def open_table(
     names = tuple(name for name in needed if name in header)
     forms = tuple(form_of({table.types[name] for table in tables}) for name in names)
     marks = tuple(table.decimal for table in tables)
-    wanted = Wanted(names, forms, count if count in header else None, marks, reader.reading)
-    return Opened(label, tuple(files), tables, wanted, needed, count, tuple(problems))
+    wanted = WantedColumns(names, forms, count if count in header else None, marks, reader.reading)
+    return OpenedColumn(label, tuple(files), tables, wanted, needed, count, tuple(problems))
 
 
 def coded(
-    opened: Opened,
+    opened: OpenedColumn,
     pieces: Sequence[Piece],
     found: Sequence[Distinct],
     release: Release,
@@ -415,7 +415,7 @@ def coded(
     ragged = row_places(tables, ends, np.zeros(0, np.int64))[1]
     problems = [*opened.problems, *ragged, *missing_columns(_head(opened, reader), _expected(opened, target=target))]
     problems += _of_people(opened, found, frames, reader)
-    codes: list[Codes] = []
+    codes: list[ColumnCodes] = []
     levels: list[npt.NDArray[Any]] = []
     for attribute in release.public:
         if attribute.name in wanted.names:
@@ -438,7 +438,7 @@ def coded(
     return Coded(opened.source, unit, tables, wanted, tuple(release.public), tuple(levels), tuple(codes), ends, people)
 
 
-def _expected(opened: Opened, *, target: bool) -> tuple[str, ...]:
+def _expected(opened: OpenedColumn, *, target: bool) -> tuple[str, ...]:
     """The columns that have to be there: that of the people may be missing beside the target."""
     return opened.needed if opened.count is None or target else (*opened.needed, opened.count)
 
@@ -454,7 +454,7 @@ def _joined(tables: Sequence[pa.Table], starts: Sequence[int]) -> pa.Table:
 
 
 def _frame(
-    opened: Opened, name: str, joined: pa.Table, ends: Sequence[int], i: int, release: Release, reader: Reader
+    opened: OpenedColumn, name: str, joined: pa.Table, ends: Sequence[int], i: int, release: Release, reader: Reader
 ) -> tuple[Frame, pa.Table]:
     """One column as a frame of its distinct cells, read as it is meant; and these cells."""
     tables = opened.tables
@@ -475,7 +475,7 @@ def _frame(
     return understood(with_decimal_points(frame, reader, declared), reader, declared), joined
 
 
-def _head(opened: Opened, reader: Reader) -> Frame:
+def _head(opened: OpenedColumn, reader: Reader) -> Frame:
     """The header of the table as a frame without rows, for what is said of missing columns."""
     none, tables = np.zeros(0, np.int64), opened.tables
     unit = tables[0].unit if len(tables) == 1 else "row"
@@ -484,7 +484,7 @@ def _head(opened: Opened, reader: Reader) -> Frame:
 
 
 def _of_people(
-    opened: Opened, found: Sequence[Distinct], frames: Sequence[tuple[Frame, pa.Table]], reader: Reader
+    opened: OpenedColumn, found: Sequence[Distinct], frames: Sequence[tuple[Frame, pa.Table]], reader: Reader
 ) -> list[Problem]:
     """Problems of the numbers of people: some are refused, too many, or there is nobody."""
     problems: list[Problem] = []
@@ -500,7 +500,7 @@ def _of_people(
     return problems
 
 
-def _codes(joined: pa.Table, keep: IntArray, codes: IntArray) -> Codes:
+def _codes(joined: pa.Table, keep: IntArray, codes: IntArray) -> ColumnCodes:
     """Codes by the stored cells that some kept rows have."""
     import pyarrow as pa
 
@@ -513,4 +513,4 @@ def _codes(joined: pa.Table, keep: IntArray, codes: IntArray) -> Codes:
     if not pa.types.is_string(held.type):
         order = np.argsort(plain_numbers(held))
         held, known = taken(held, arrow_numbers(order)), known[order]
-    return Codes(held, known, int(codes[absent[0]]) if len(absent) else -1)
+    return ColumnCodes(held, known, int(codes[absent[0]]) if len(absent) else -1)

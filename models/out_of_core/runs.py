@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, IntArray
-from maxent.models.out_of_core.coding import Codes, Kept, KeptRows
+from maxent.models.out_of_core.coding import ColumnCodes, KeptCodes, KeptRows
 from maxent.models.out_of_core.descent import LOST, Descent, Steps
 
 AT_ONCE = 1 << 16  # rows that are routed together
@@ -109,7 +109,7 @@ class Plan:
     ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
     """
 
-    codes: tuple[Codes, ...]
+    codes: tuple[ColumnCodes, ...]
     descent: Descent
     packing: Packing
     n_classes: int
@@ -193,7 +193,7 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
 
 
-def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[Codes, Kept]]:
+def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[ColumnCodes, KeptCodes]]:
     return zip(plan.codes, kept.columns, strict=True)
 
 
@@ -263,7 +263,7 @@ def remove_runs(runs: Sequence[str]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class LeafGroup:
     """The leaves ``low`` to ``high - 1``; of a single large one only some rows, ``part`` of so many ``parts``."""
 
     low: int
@@ -272,7 +272,7 @@ class Group:
     parts: int = 1
 
 
-def groups_of(rows: IntArray, most: int) -> tuple[Group, ...]:
+def groups_of(rows: IntArray, most: int) -> tuple[LeafGroup, ...]:
     """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided.
 
     ``rows``, shape (n_leaves,), are those of each leaf. Leaves without any are in no group of their own.
@@ -280,23 +280,23 @@ def groups_of(rows: IntArray, most: int) -> tuple[Group, ...]:
     return tuple(_groups(rows.tolist(), most))
 
 
-def _groups(rows: Sequence[int], most: int) -> Iterator[Group]:
+def _groups(rows: Sequence[int], most: int) -> Iterator[LeafGroup]:
     low, held = 0, 0
     for leaf, size in enumerate(rows):
         if held and held + size > most:
-            yield Group(low, leaf)
+            yield LeafGroup(low, leaf)
             low, held = leaf, 0
         if size > most:
             parts = -(-size // most)
-            yield from (Group(leaf, leaf + 1, part, parts) for part in range(parts))
+            yield from (LeafGroup(leaf, leaf + 1, part, parts) for part in range(parts))
             low = leaf + 1
         else:
             held += size
     if held:
-        yield Group(low, len(rows))
+        yield LeafGroup(low, len(rows))
 
 
-def read_group(runs: Sequence[str], group: Group, room: int = 1) -> Rows | None:
+def read_group(runs: Sequence[str], group: LeafGroup, room: int = 1) -> Rows | None:
     """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none.
 
     ``room`` is that of the last word, for what is no part of the quasi-identifier: rows that differ in it alone are in
@@ -312,7 +312,7 @@ def _some(rows: Rows, keep: BoolArray) -> Rows:
     return Rows(rows.leaf[keep], rows.words[:, keep], rows.count[keep])
 
 
-def _in_part(rows: Rows, group: Group, room: int) -> BoolArray:
+def _in_part(rows: Rows, group: LeafGroup, room: int) -> BoolArray:
     """Whether rows belong to a part of their leaf: quasi-identifiers that are alike in some columns are spread."""
     mixed = np.zeros(len(rows), np.uint64)
     for i, word in enumerate(rows.words):

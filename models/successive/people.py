@@ -25,7 +25,7 @@ Values = list[npt.NDArray[Any]]  # of each attribute: codes of a categorical one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Places:
+class PlacesOfReleases:
     """Where people are found first, as `maxent.models.tables.qi_table.QITable` says it."""
 
     lines: IntArray
@@ -141,7 +141,7 @@ def _linked(sources: Sequence[Source], joined: Joined, who: str, count: str | No
     member[place, of] = True
     lines = np.concatenate([t.lines for t in tables])[first]
     each = np.ones(len(keys), np.int64)
-    places = Places(lines, ", ".join(dict.fromkeys(t.source for t in tables)), tables[0].unit)
+    places = PlacesOfReleases(lines, ", ".join(dict.fromkeys(t.source for t in tables)), tables[0].unit)
     return replace(_grouped(joined, [column[first] for column in values], member, each, places), keys=keys)
 
 
@@ -171,12 +171,12 @@ def _nested(tables: Sequence[QITable], joined: Joined) -> People:
     member = np.zeros((len(rows), len(tables)), bool)
     member[:, order] = np.arange(len(tables)) <= step[:, None]
     lines = np.concatenate([t.lines for t in tables])[first]
-    places = Places(lines[rows], ", ".join(dict.fromkeys(t.source for t in tables)), tables[0].unit)
+    places = PlacesOfReleases(lines[rows], ", ".join(dict.fromkeys(t.source for t in tables)), tables[0].unit)
     people = (within - fewer)[rows, step]
     return _grouped(joined, [column[first][rows] for column in values], member, people, places)
 
 
-def _grouped(joined: Joined, values: Values, member: BoolArray, counts: IntArray, places: Places) -> People:
+def _grouped(joined: Joined, values: Values, member: BoolArray, counts: IntArray, places: PlacesOfReleases) -> People:
     """The table of some people, with counts of shape (n,), and the releases as far as they are about each of them."""
     groups, group = np.unique(member, axis=0, return_inverse=True)
     patterns = sorted(map(tuple, groups.tolist()), key=group_name)

@@ -20,7 +20,7 @@ _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class FilePart:
     """A file that a data set is made of, as its source has it.
 
     ``size``: bytes. ``sha256``: of the file, in hexadecimal digits. ``fold``: what the column ``fold`` says of its
@@ -51,7 +51,7 @@ class DataSet:
     target: str
     rows: int
     columns: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[FilePart, ...]
     source: str
 
     @property
@@ -102,13 +102,13 @@ DATA_SETS = {
             48842,
             tuple(_ADULT.split(",")),
             (
-                Part(
+                FilePart(
                     _UCI + "adult/adult.data",
                     3974305,
                     "5b00264637dbfec36bdeaab5676b0b309ff9eb788d63554ca0a249491c86603d",
                     "train",
                 ),
-                Part(
+                FilePart(
                     _UCI + "adult/adult.test",
                     2003153,
                     "a2a9044bc167a35b2361efbabec64e89d69ce82d9790d2980119aac5fd7e9c05",
@@ -124,7 +124,7 @@ DATA_SETS = {
             12960,
             tuple(_NURSERY.split(",")),
             (
-                Part(
+                FilePart(
                     _UCI + "nursery/nursery.data",
                     1059371,
                     "8e0389c3dd37590248a921c2726d869ee96b817761a35eb8416afa24f31f931d",
@@ -139,7 +139,7 @@ DATA_SETS = {
             8124,
             tuple(_MUSHROOM.split(",")),
             (
-                Part(
+                FilePart(
                     _UCI + "mushroom/agaricus-lepiota.data",
                     373704,
                     "e65d082030501a3ebcbcd7c9f7c71aa9d28fdfff463bf4cf4716a3fe13ac360e",
@@ -154,7 +154,7 @@ DATA_SETS = {
             1473,
             tuple(_CONTRACEPTIVE.split(",")),
             (
-                Part(
+                FilePart(
                     _UCI + "cmc/cmc.data",
                     30962,
                     "ad2a49da55df24b061a994ecc4d90c856aba35acd05138851aa251c4f06303c9",
@@ -227,7 +227,7 @@ def fetched(name: str, told: Told | None = None) -> Path:
     return path
 
 
-def _downloaded(wanted: DataSet, part: Part, told: Told) -> bytes:
+def _downloaded(wanted: DataSet, part: FilePart, told: Told) -> bytes:
     mirror = os.environ.get(MIRROR)
     url = f"{mirror.rstrip('/')}/{part.name}" if mirror else part.url
     content, shown = bytearray(), without_secrets(url)

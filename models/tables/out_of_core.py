@@ -31,7 +31,7 @@ _MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what i
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Groups:
+class TableGroups:
     """A table with equal rows merged.
 
     ``frame`` has one row for each distinct one, where it appears first, in the order of these places; rows for a
@@ -51,7 +51,7 @@ def aggregate(
     count: str | None,
     reader: Reader | None = None,
     declared: Mapping[str, Collection[str]] | None = None,
-) -> Groups:
+) -> TableGroups:
     """Read the named columns of files that together are one table, and merge equal rows.
 
     ``files``: one or more, in the order of their rows. Columns are found by name in each of them. ``source``: what to
@@ -93,7 +93,7 @@ def aggregate(
         text=single and tables[0].text,
     )
     individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
-    return Groups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
+    return TableGroups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
 
 
 def decimal_of(tables: Sequence[TableFile]) -> Decimal | None:
@@ -143,7 +143,7 @@ def row_places(
 
 
 @dataclass(frozen=True, slots=True)
-class Form:
+class TableForm:
     """Form in which a column is grouped: as text, or, where ``kind`` is its type, as the bits of its numbers.
 
     Bits, because 0.0 and -0.0 are equal, NaN is not equal to itself, and Arrow does not group by float16.
@@ -153,18 +153,18 @@ class Form:
     kind: pa.DataType | None = None
 
 
-def form_of(types: set[pa.DataType]) -> Form:
+def form_of(types: set[pa.DataType]) -> TableForm:
     """Choose the form of a column that has these types in the files."""
     import pyarrow as pa
 
     (kind, *others) = types
     if others or not (pa.types.is_integer(kind) or pa.types.is_floating(kind)):
         # In a dictionary, so that a long text in many rows is held once.
-        return Form(pa.dictionary(pa.int32(), pa.string()))
-    return Form({8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[kind.bit_width], kind)
+        return TableForm(pa.dictionary(pa.int32(), pa.string()))
+    return TableForm({8: pa.uint8(), 16: pa.uint16(), 32: pa.uint32(), 64: pa.uint64()}[kind.bit_width], kind)
 
 
-def stored_in(array: Any, form: Form) -> Any:
+def stored_in(array: Any, form: TableForm) -> Any:
     """Return an Arrow array in the form it is grouped by."""
     import pyarrow as pa
 
@@ -179,7 +179,7 @@ def stored_in(array: Any, form: Form) -> Any:
     return pa.DictionaryArray.from_arrays(codes, pa.array(column.texts(), pa.string()))
 
 
-def restored(array: Any, form: Form) -> Any:
+def restored(array: Any, form: TableForm) -> Any:
     """Undo `stored_in`, up to text, for a chunked array."""
     import pyarrow as pa
 
@@ -189,7 +189,7 @@ def restored(array: Any, form: Form) -> Any:
 def _rows(
     tables: Sequence[TableFile],
     keys: Sequence[str],
-    forms: Sequence[Form],
+    forms: Sequence[TableForm],
     count: str | None,
     ends: list[int],
     reading: Reading,
@@ -213,7 +213,7 @@ def _rows(
         ends.append(place)
 
 
-def _schema(forms: Sequence[Form]) -> pa.Schema:
+def _schema(forms: Sequence[TableForm]) -> pa.Schema:
     """Columns that are grouped by (``key0``, ``key1``, ..., and the sign of people), and those added up in a group."""
     import pyarrow as pa
 
@@ -234,7 +234,7 @@ def people_in(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray
     return np.append(np.where(np.isnan(found) | lacking, -1, found), -1).astype(np.int64)[column.codes]
 
 
-def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[Form], source: str, max_memory: int) -> pa.Table:
+def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[TableForm], source: str, max_memory: int) -> pa.Table:
     """Merge equal rows, as they come; merging takes about twice ``max_memory`` for a moment."""
     import pyarrow as pa
 
@@ -284,14 +284,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedColumns:
     """Columns of all pieces: ``names`` of cells with their ``forms``, and ``count``, which may be missing.
 
     ``decimals`` are the decimal marks of the files.
     """
 
     names: tuple[str, ...]
-    forms: tuple[Form, ...]
+    forms: tuple[TableForm, ...]
     count: str | None
     decimals: tuple[Decimal | None, ...]
     reading: Reading
@@ -351,7 +351,7 @@ def _by_column(piece: Piece, shares: int) -> Iterator[Piece]:
         yield Piece(piece.path, piece.file, piece.columns[start:stop], piece.groups, piece.first)
 
 
-def batches_of(piece: Piece, wanted: Wanted) -> Iterator[pa.RecordBatch]:
+def batches_of(piece: Piece, wanted: WantedColumns) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece: its columns, and that with the numbers of people, if there is one."""
     table = open_file(piece.path, Reader(wanted.reading))
     names = [*(wanted.names[i] for i in piece.columns), *([] if wanted.count is None else [wanted.count])]

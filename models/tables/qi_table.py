@@ -18,7 +18,7 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, listed, missing_columns
-from maxent.models.tables.out_of_core import Groups, aggregate
+from maxent.models.tables.out_of_core import TableGroups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
 
 if TYPE_CHECKING:
@@ -309,7 +309,7 @@ def read_counted(
     return frame, counts
 
 
-def _merged(groups: Groups, files: Sequence[FilePath], count: str, problems: list[Problem]) -> IntArray:
+def _merged(groups: TableGroups, files: Sequence[FilePath], count: str, problems: list[Problem]) -> IntArray:
     """Return the individuals of merged rows; when some were refused, the files are read again to say which."""
     counts = groups.individuals
     if (counts < 0).any() or counts.sum(dtype=np.float64) >= 2**53:

@@ -149,7 +149,7 @@ def _floor(program: LiftedProgram) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class _Rows:
+class _PyomoRows:
     """Bounds of the rows of a Pyomo model, each of shape (n_rows,)."""
 
     lower: FloatArray
@@ -203,7 +203,7 @@ class TextbookBackend:
         # An interior is where a logarithm can be: what must vanish is left a tenth of the tolerance.
         room = np.where(np.arange(len(rows)) < len(model.qi), 0.0, 0.1 * options.tolerance)
         lower, upper = np.nan_to_num(ends[:, 0], nan=-np.inf) - room, np.nan_to_num(ends[:, 1], nan=np.inf) + room
-        bounds = _Rows(lower, upper)
+        bounds = _PyomoRows(lower, upper)
         expressions = [-model.entropy.expr, *(row.body for row in rows)]
         callbacks = PyomoDerivatives.of_model(list(model.p.values()), expressions, options.clock.check)
         weight, rng, evaluator = program.weight[:, None], np.random.default_rng(options.seed), Evaluator(program)

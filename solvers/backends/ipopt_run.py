@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 NO_TIME = -100
 
 
-class Rows(Protocol):
+class IpoptRows(Protocol):
     """The rows of a program, as `run` looks at them."""
 
     @property
@@ -67,7 +67,7 @@ class Run:
 
 def run(
     callbacks: Callbacks,
-    own: Rows,
+    own: IpoptRows,
     lower: FloatArray,
     upper: FloatArray,
     start: FloatArray,

@@ -22,7 +22,7 @@ if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.constraints.lifting import LiftedProgram
     from maxent.models.arrays import FloatArray
     from maxent.solvers.newton.augmented_lagrangian import Accuracy
-    from maxent.solvers.newton.quadratic_model import Problem
+    from maxent.solvers.newton.quadratic_model import NewtonProblem
 
 # How often masses that comparisons force to be 0 are looked for; a face can be one of a face.
 FACES = 3
@@ -31,18 +31,18 @@ IMPOSSIBLE = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
-class Kept:
+class KeptStart:
     """A program, and the form of it that is solved."""
 
     program: LiftedProgram
     clock: Clock
 
     @cached_property
-    def problem(self) -> Problem:
+    def problem(self) -> NewtonProblem:
         from maxent.solvers.newton.block_form import form_of
-        from maxent.solvers.newton.quadratic_model import Problem
+        from maxent.solvers.newton.quadratic_model import NewtonProblem
 
-        return Problem(form_of(self.program), self.clock)
+        return NewtonProblem(form_of(self.program), self.clock)
 
 
 class NewtonBackend:
@@ -65,11 +65,11 @@ class NewtonBackend:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
         return self.solve_from(self.init(program, options), start, options)
 
-    def init(self, program: LiftedProgram, options: Options) -> Kept:
+    def init(self, program: LiftedProgram, options: Options) -> KeptStart:
         """The program, to be brought to its own form once it is needed; see `maxent.solvers.backend.Keeps`."""
-        return Kept(program, options.clock)
+        return KeptStart(program, options.clock)
 
-    def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:
+    def solve_from(self, state: KeptStart, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
         program = state.program
         if program.convex:
@@ -107,7 +107,7 @@ class NewtonBackend:
         ]
 
 
-def _by_scores(state: Kept, start: FloatArray, options: Options) -> Solution:
+def _by_scores(state: KeptStart, start: FloatArray, options: Options) -> Solution:
     """By Newton's method on the scores of masses, and a projection to the constraints."""
     from maxent.solvers.newton.augmented_lagrangian import solve
     from maxent.solvers.newton.quadratic_model import project
@@ -146,7 +146,7 @@ def _on_faces(program: LiftedProgram, found: Solution, options: Options) -> Solu
             again = Solution(face.point, stop, violation, 0)
         else:
             start = np.clip(found.point, program.lower, program.upper)
-            again = _by_scores(Kept(program, options.clock), start, options)
+            again = _by_scores(KeptStart(program, options.clock), start, options)
         if again.violation > found.violation:
             break
         found = replace(again, iterations=found.iterations + again.iterations)

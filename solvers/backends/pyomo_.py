@@ -37,7 +37,7 @@ SHORTEST = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownSolver:
     """A solver that takes logarithms, and its options.
 
     ``needs`` is an executable on PATH, or with ``package`` a Python package. ``settings`` are options of the solver's
@@ -56,25 +56,25 @@ class Known:
 # By Pyomo's names, which are those of executables for AMPL where it has no interface of the name.
 KNOWN = {
     # Masses that may fall a little below 0 have no logarithm.
-    "ipopt": Known("ipopt", time="max_cpu_time", iterations="max_iter", settings={"bound_relax_factor": 0.0}),
-    "knitroampl": Known("knitroampl", time="maxtime_real", iterations="maxit"),
-    "conopt": Known("conopt"),
-    "snopt": Known("snopt"),
-    "minos": Known("minos"),
-    "loqo": Known("loqo"),
-    "bonmin": Known("bonmin", time="bonmin.time_limit"),
-    "couenne": Known("couenne", globally=True),
-    "baron": Known("baron", time="MaxTime", globally=True),
-    "scip": Known("scip", globally=True),
-    "knitro_direct": Known("knitro", package=True),
+    "ipopt": KnownSolver("ipopt", time="max_cpu_time", iterations="max_iter", settings={"bound_relax_factor": 0.0}),
+    "knitroampl": KnownSolver("knitroampl", time="maxtime_real", iterations="maxit"),
+    "conopt": KnownSolver("conopt"),
+    "snopt": KnownSolver("snopt"),
+    "minos": KnownSolver("minos"),
+    "loqo": KnownSolver("loqo"),
+    "bonmin": KnownSolver("bonmin", time="bonmin.time_limit"),
+    "couenne": KnownSolver("couenne", globally=True),
+    "baron": KnownSolver("baron", time="MaxTime", globally=True),
+    "scip": KnownSolver("scip", globally=True),
+    "knitro_direct": KnownSolver("knitro", package=True),
     # See `maxent.solvers.backends.scip_` for the check that is left out. Nobody reads the log.
-    "scip_direct": Known(
+    "scip_direct": KnownSolver(
         "pyscipopt",
         package=True,
         globally=True,
         settings={"numerics/feastol": 1e-7, "limits/gap": 1e-7, "lp/checkprimfeas": False, "display/verblevel": 0},
     ),
-    "gurobi_direct_minlp": Known(
+    "gurobi_direct_minlp": KnownSolver(
         "gurobipy", package=True, globally=True, settings={"FeasibilityTol": 1e-9, "MIPGap": 1e-6}
     ),
 }
@@ -117,7 +117,7 @@ class PyomoBackend:
         if not solver or not _found(solver):
             raise MissingExtra(f"backend 'pyomo:{solver}': {_wanted(solver)}")
         self.name, self._solver = f"pyomo:{solver}", solver
-        self._known = KNOWN.get(solver, Known(solver))
+        self._known = KNOWN.get(solver, KnownSolver(solver))
         self.finds_global = self._known.globally
 
     @staticmethod

@@ -22,7 +22,7 @@ from maxent.models.arguments import close_to
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
-from maxent.solvers.backends.newton_ import Kept, NewtonBackend
+from maxent.solvers.backends.newton_ import KeptStart, NewtonBackend
 from maxent.solvers.control import Solution, Stop
 
 if TYPE_CHECKING:
@@ -193,11 +193,11 @@ class AutoBackend:
         """Solve from ``start``; see `maxent.solvers.backend.Backend`."""
         return self.solve_from(self.init(program, options), start, options)
 
-    def init(self, program: LiftedProgram, options: Options) -> Kept:
+    def init(self, program: LiftedProgram, options: Options) -> KeptStart:
         """The state of Newton's method; see `maxent.solvers.backend.Keeps`."""
         return self.newton.init(program, options)
 
-    def solve_from(self, state: Kept, start: FloatArray, options: Options) -> Solution:
+    def solve_from(self, state: KeptStart, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
         program = state.program
         if not self._may_use_ipopt:
@@ -226,14 +226,16 @@ class AutoBackend:
         """Solve programs together; see `maxent.solvers.backend.Stacks`."""
         return self.newton.stack(programs, starts, near, options)
 
-    def _first(self, backend: Backend, state: Kept, start: FloatArray, options: Options) -> Solution:
+    def _first(self, backend: Backend, state: KeptStart, start: FloatArray, options: Options) -> Solution:
         if isinstance(backend, NewtonBackend):
             found = backend.solve_from(state, start, options)
         else:
             found = backend.solve(state.program, start, options)
         return replace(found, by=backend.name)
 
-    def _then(self, backend: Backend, best: Solution, state: Kept, start: FloatArray, options: Options) -> Solution:
+    def _then(
+        self, backend: Backend, best: Solution, state: KeptStart, start: FloatArray, options: Options
+    ) -> Solution:
         """The answer of another back end where the first one's is not converged, from there if that is feasible."""
         if best.stop is Stop.CONVERGED or options.clock.stop() is not None:
             return best

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import LiftedProgram, Terms, lift, tangents
+from maxent.constraints.lifting import LiftedProgram, LiftedTerms, lift, tangents
 from maxent.constraints.presolve.merge import Merged, Part, convex_rows, known_totals, parts
 from maxent.constraints.program.residuals import InternalRows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges
 from maxent.solvers.certainty.closed import STATED, fractional
 from maxent.solvers.certainty.linear import (
-    Ends,
+    BoundSearch,
+    CertainEnds,
     Feasible,
     Questions,
-    Search,
     Vertex,
     WarmProgram,
     answered,
@@ -54,10 +54,10 @@ class ConvexComparisons:
             self._kept[terms.row[terms.size_var >= 0]] = False
         self._terms = [self._of_kept(terms) for terms in program.terms]
 
-    def _of_kept(self, terms: Terms) -> Terms:
+    def _of_kept(self, terms: LiftedTerms) -> LiftedTerms:
         mine = self._kept[terms.row]
         names = ("row", "var", "coef", "size", "size_var", "block")
-        return Terms(terms.phi, *(getattr(terms, name)[mine] for name in names))
+        return LiftedTerms(terms.phi, *(getattr(terms, name)[mine] for name in names))
 
     def cuts(self, z: FloatArray) -> tuple[sparse.csr_matrix, FloatArray]:
         """Rows ``matrix z >= lower``, individuals, that hold wherever comparisons do, and that a point z misses."""
@@ -92,7 +92,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         return bounds
     merged, pools = pooled(program, rows, active, bounds)
     asked = pools.asked(questions)
-    ends, late = Ends.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    ends, late = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
     everything, among = np.arange(len(program.linear)), np.asarray(asked.any(axis=1))[merged.owner]
     found = [part for part in parts(program, merged, everything, rows, active, among) if len(part.internal)]
     for part in sorted(found, key=lambda part: len(part.groups)):
@@ -104,7 +104,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         asks = _questions(lifted.program, lifted.known, merged, part, asked)
         if not lifted.program.n or not len(asks.pool):
             continue
-        search = Search(asks, pools, ends, clock)
+        search = BoundSearch(asks, pools, ends, clock)
         if not search.run(_Tangents(lifted.program, clock)):
             return contradicted(bounds, questions)
         late[asks.pool] |= asked[asks.pool] & search.open_pools()[:, None]

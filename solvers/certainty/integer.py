@@ -15,7 +15,7 @@ from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
-from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, Run, Task, elsewhere, extremes, need_cp_sat
+from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, Run, WorldTask, elsewhere, extremes, need_cp_sat
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -135,7 +135,7 @@ def whole_bounds(
     return WholeBounds(least, greatest, late & (least < greatest), contradicted, left_out, whole, tuple(states), ended)
 
 
-def _guessed(task: Task, like: IntArray, people: FloatArray) -> Task:
+def _guessed(task: WorldTask, like: IntArray, people: FloatArray) -> WorldTask:
     """A task with shares of classes, of people of its members, shape (n_members, n_classes)."""
     pooled = np.zeros((len(task.part.owners), task.part.n_classes))
     np.add.at(pooled, np.searchsorted(task.part.owners, like), people)
@@ -149,7 +149,7 @@ def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray
 
 def task_of(
     whole: WholeProgram, number: int, low: IntArray, high: IntArray, questions: BoolArray
-) -> tuple[IntArray, Task]:
+) -> tuple[IntArray, WorldTask]:
     """The quasi-identifiers of a part, and what is asked and known of it; arrays are those of the whole table.
 
     Where no statement tells the members of a pooled quasi-identifier apart, a member of w people may have any of the
@@ -172,7 +172,7 @@ def task_of(
     np.maximum.at(largest, at, weight)
     asked = np.zeros(least.shape, bool)
     np.logical_or.at(asked, at, questions[members])
-    return members, Task(part, extremes(part, least, most, largest), asked)
+    return members, WorldTask(part, extremes(part, least, most, largest), asked)
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:

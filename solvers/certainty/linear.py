@@ -57,7 +57,7 @@ class Feasible:
         transposed = self._transposed
         return abs(transposed), np.diff(transposed.indptr).astype(float), np.maximum(abs(self.least), abs(self.most))
 
-    def priced(self, y: FloatArray) -> Priced:
+    def priced(self, y: FloatArray) -> PricedPart:
         """Bound from prices of the rows, shape (n_rows,); a price for a missing side becomes 0."""
         y = np.where(np.where(y > 0, np.isinf(self.upper), np.isinf(self.lower)), 0.0, y)
         side = np.where(y > 0, self.upper, self.lower)
@@ -69,11 +69,11 @@ class Feasible:
         error = EPSILON * (len(y) + 2) * float(np.abs(sides).sum())
         error += EPSILON * float(((terms + 4) * reach * size).sum())
         error += EPSILON * len(d) * float(np.abs(box).sum())
-        return Priced(self, d, float(sides.sum() + box.sum()), error)
+        return PricedPart(self, d, float(sides.sum() + box.sum()), error)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Priced:
+class PricedPart:
     """Prices of the rows: ``-A'y``, and the bound that they are of 0 by themselves, with its error."""
 
     feasible: Feasible
@@ -147,7 +147,7 @@ class Questions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class LinearPart:
+class PartBounds:
     """The linear program of a part."""
 
     feasible: Feasible
@@ -165,7 +165,7 @@ def pooled(program: Program, rows: InternalRows, active: IntArray, bounds: Bound
     return merged, Pools(of, merged.weight, low, np.minimum(high, merged.weight[:, None]))
 
 
-def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArray) -> Iterator[LinearPart]:
+def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArray) -> Iterator[PartBounds]:
     """The parts with an open question that closed forms do not answer; ``asked`` is (n_pools, n_classes).
 
     The program has no internal constraints.
@@ -181,7 +181,7 @@ def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArra
                 yield found
 
 
-def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, part: Part) -> LinearPart | None:
+def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, part: Part) -> PartBounds | None:
     """The program of a part; None where nothing is left to ask."""
     view = PartView(program, merged, part)
     rows, n_classes = part_rows(view), program.n_classes
@@ -212,7 +212,7 @@ def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, p
     inner, lower, upper = _distinct(inner, lower, upper)
     free = np.flatnonzero(position >= 0)
     feasible = Feasible(inner, lower, upper, least.ravel()[free], most.ravel()[free])
-    return LinearPart(feasible, _questions(view, pool, asked, matrix, constant, position, n_classes))
+    return PartBounds(feasible, _questions(view, pool, asked, matrix, constant, position, n_classes))
 
 
 def _substituted(
@@ -387,7 +387,7 @@ WORTHWHILE = 0.02
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ends:
+class CertainEnds:
     """How far the individuals of a pool would have to be bounded to tell anything new, shape (n_pools, n_classes).
 
     An upper bound of at least ``high``, or a lower one of at most ``low``, tells nothing about any quasi-identifier.
@@ -397,17 +397,17 @@ class Ends:
     high: FloatArray
 
     @staticmethod
-    def of(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools) -> Ends:
+    def of(program: Program, bounds: Bounds, questions: BoolArray, pools: Pools) -> CertainEnds:
         """Questions that the open bounds of the quasi-identifiers leave."""
         high, room = np.full(pools.low.shape, -np.inf), np.full(pools.low.shape, -np.inf)
         counts = program.table.counts.astype(np.float64)[:, None]
         np.maximum.at(high, pools.of, np.where(questions, bounds.high, -np.inf))
         np.maximum.at(room, pools.of, np.where(questions, counts - bounds.low, -np.inf))
-        return Ends(pools.people[:, None] - room, high)
+        return CertainEnds(pools.people[:, None] - room, high)
 
 
 @dataclass(eq=False)
-class Search:
+class BoundSearch:
     """The search for the ends of some questions: what is proved of them, and how far feasible points have come.
 
     ``pools`` is narrowed in place.
@@ -415,7 +415,7 @@ class Search:
 
     asked: Questions
     pools: Pools
-    ends: Ends
+    ends: CertainEnds
     clock: Clock
     _rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
 
@@ -482,7 +482,7 @@ class Search:
             self._seen[0], self._seen[1] = np.minimum(self._seen[0], value), np.maximum(self._seen[1], value)
         self._prove(feasible.priced(vertex.prices))
 
-    def _prove(self, priced: Priced) -> None:
+    def _prove(self, priced: PricedPart) -> None:
         constant, low, high = self.asked.constant, self.pools.low, self.pools.high
         high[self._at] = np.minimum(high[self._at], whole(priced.of(self._aims) + constant))
         low[self._at] = np.maximum(low[self._at], whole(constant - priced.of(self._below)))
@@ -493,9 +493,9 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     plain = replace(program, internal=())
     merged, pools = pooled(plain, InternalRows(plain), np.empty(0, np.int64), bounds)
     asked = pools.asked(questions)
-    ends, late = Ends.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
+    ends, late = CertainEnds.of(program, bounds, questions, pools), np.zeros(asked.shape, bool)
     for part in linear_parts(plain, merged, pools, asked):
-        search = Search(part.questions, pools, ends, clock)
+        search = BoundSearch(part.questions, pools, ends, clock)
         if clock.stop() is None and not search.run(WarmProgram(part.feasible, clock)):
             return contradicted(bounds, questions)
         late[part.questions.pool] |= asked[part.questions.pool] & search.open_pools()[:, None]

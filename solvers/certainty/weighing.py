@@ -547,7 +547,7 @@ WHOLE = 60.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Weighed:
+class WeighedWorlds:
     """P(class | quasi-identifier) where each world is equally likely.
 
     Attributes
@@ -577,7 +577,7 @@ def weigh(
     most: int = MOST,
     draws: int = DRAWS,
     run: Run = two_elsewhere,
-) -> Weighed:
+) -> WeighedWorlds:
     """Weigh all worlds of a program equally.
 
     Parameters
@@ -615,9 +615,9 @@ def weigh(
     return replace(found, log_number=log_number)
 
 
-def _empty(whole: WholeProgram, shape: tuple[int, ...]) -> Weighed:
+def _empty(whole: WholeProgram, shape: tuple[int, ...]) -> WeighedWorlds:
     nothing = np.full(shape, np.nan)
-    return Weighed(nothing, np.zeros(shape[0], bool), nothing.copy(), nothing.copy(), None, whole.left_out)
+    return WeighedWorlds(nothing, np.zeros(shape[0], bool), nothing.copy(), nothing.copy(), None, whole.left_out)
 
 
 def _sample(
@@ -629,7 +629,7 @@ def _sample(
     seed: int,
     draws: int,
     run: Run,
-    found: Weighed,
+    found: WeighedWorlds,
 ) -> None:
     """Fill in what is sampled."""
     try:

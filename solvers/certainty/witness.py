@@ -12,7 +12,7 @@ from maxent.models.errors import MaxentError
 from maxent.solvers.certainty.integer import task_of, whole_numbers
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholeProgram, whole_program
-from maxent.solvers.worlds.settle import Extremes, Patience, Run, Task, need_cp_sat, two_elsewhere
+from maxent.solvers.worlds.settle import Extremes, Patience, Run, WorldTask, need_cp_sat, two_elsewhere
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -79,7 +79,7 @@ def witness(
 
 def worlds_of(
     whole: WholeProgram, low: IntArray, high: IntArray, patience: Patience, run: Run, parts: IntArray | None = None
-) -> tuple[list[Task], list[Extremes]]:
+) -> tuple[list[WorldTask], list[Extremes]]:
     """Parts of a program (default all) and what was found of each: up to two worlds."""
     asked = np.zeros(low.shape, bool)
     numbers = range(len(whole.pieces)) if parts is None else parts.tolist()

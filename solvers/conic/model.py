@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import LiftedProgram, Terms, tangents
+from maxent.constraints.lifting import LiftedProgram, LiftedTerms, tangents
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.control import Stop
@@ -55,7 +55,7 @@ def no_word_of_missing_solvers() -> Iterator[None]:
         log.removeFilter(told)
 
 
-class Shares:
+class ConicShares:
     """The variables that are not fixed, as shares of the largest value that each could have: ``z = matrix x + fixed``.
 
     ``columns`` are their numbers, ``largest`` those values, in individuals, of all variables of the program.
@@ -82,13 +82,13 @@ class Shares:
         return values
 
 
-class LinearRows:
+class ConicRows:
     """Linear rows and bounds in shares, rows scaled by their largest coefficient: ``equal`` and ``less``.
 
     Each is a pair of a matrix and its right sides.
     """
 
-    def __init__(self, program: LiftedProgram, shares: Shares) -> None:
+    def __init__(self, program: LiftedProgram, shares: ConicShares) -> None:
         self._shares = shares
         self._n, self._n_rows = program.n, program.matrix.shape[0]
         matrix = sparse.csr_matrix(program.matrix @ shares.matrix)
@@ -164,7 +164,7 @@ class NonlinearRows:
     `linearise` places.
     """
 
-    def __init__(self, program: LiftedProgram, shares: Shares, x: Any) -> None:
+    def __init__(self, program: LiftedProgram, shares: ConicShares, x: Any) -> None:
         cp = cvxpy_module()
 
         self._shares, self._x = shares, x
@@ -194,7 +194,7 @@ class NonlinearRows:
             offset += side.matrix @ const
         self._offset.value = offset
 
-    def _known(self, terms: Terms) -> BoolArray:
+    def _known(self, terms: LiftedTerms) -> BoolArray:
         """The terms of fixed variables, which become constants; those where nobody is are 0."""
         sized, fixed = terms.size_var >= 0, self._shares.fixed
         still = ~self._shares.free[terms.var]
@@ -206,7 +206,7 @@ class NonlinearRows:
         self._const += np.bincount(terms.row[counted], value, len(self._const))
         return known
 
-    def _side(self, terms: Terms, chosen: BoolArray) -> _Side:
+    def _side(self, terms: LiftedTerms, chosen: BoolArray) -> _Side:
         # A variable can be a class of several blocks; each has a cone of its own.
         key = np.column_stack([terms.block, terms.var])[chosen]
         _, first, which = np.unique(key, axis=0, return_index=True, return_inverse=True)
@@ -264,7 +264,7 @@ class NonlinearRows:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Answer:
+class ConicAnswer:
     """A conic solver's answer: ``point``, shape (n,), None without one, and what it says of the optimality conditions.
 
     ``slack`` is the most that a nonlinear row lacks in the sum of impurities, individuals.
@@ -287,8 +287,8 @@ class ConicModel:
         cp = cvxpy_module()
 
         self._program = program
-        self._shares = Shares(program)
-        self._linear = LinearRows(program, self._shares)
+        self._shares = ConicShares(program)
+        self._linear = ConicRows(program, self._shares)
         x = self._x = cp.Variable(len(self._shares.columns))
         n_masses = int(np.searchsorted(self._shares.columns, program.n_masses))
         self._people = float(self._shares.scale[:n_masses].sum()) or 1.0
@@ -319,7 +319,7 @@ class ConicModel:
         self._nonlinear.linearise(point)
         self._price.value = price
 
-    def solve(self, solver: str, settings: dict[str, Any]) -> Answer:
+    def solve(self, solver: str, settings: dict[str, Any]) -> ConicAnswer:
         """Solve with a solver that CVXPY knows and with its own settings; trouble is told by the answer's ``stop``."""
         cp = cvxpy_module()
 
@@ -330,16 +330,16 @@ class ConicModel:
             try:
                 self._problem.solve(solver=solver, **settings)
             except cp.error.SolverError:
-                return Answer(Stop.NUMERICAL, 0)
+                return ConicAnswer(Stop.NUMERICAL, 0)
         iterations = int(self._problem.solver_stats.num_iters or 0)
         status = self._problem.status
         if status not in cp.settings.SOLUTION_PRESENT or not np.isfinite(self._x.value).all():
             infeasible = status == cp.settings.INFEASIBLE
-            return Answer(Stop.INFEASIBLE if infeasible else Stop.NUMERICAL, iterations)
+            return ConicAnswer(Stop.INFEASIBLE if infeasible else Stop.NUMERICAL, iterations)
         stops = {cp.settings.OPTIMAL: Stop.CONVERGED, cp.settings.USER_LIMIT: Stop.ITERATION_LIMIT}
         return self._answer(stops.get(status, Stop.NUMERICAL), iterations)
 
-    def _answer(self, stop: Stop, iterations: int) -> Answer:
+    def _answer(self, stop: Stop, iterations: int) -> ConicAnswer:
         program, x = self._program, np.asarray(self._x.value, np.float64)
         point = np.clip(self._shares.point(x), program.lower, program.upper)
         multipliers, side, bound = self._linear.duals(x, _dual(self._equal), _dual(self._less), self._people)
@@ -351,7 +351,7 @@ class ConicModel:
             multipliers = np.concatenate([multipliers, -dual])
             side = np.concatenate([side, np.where(room < dual / program.nl_size, -1, 0)])
             slack = float((program.nl_size * getattr(self._slack, "value", self._slack)).max())
-        return Answer(stop, iterations, point, Active(multipliers, side, bound), slack)
+        return ConicAnswer(stop, iterations, point, Active(multipliers, side, bound), slack)
 
 
 def _dual(constraint: Any) -> FloatArray:
@@ -375,8 +375,8 @@ FEWER = 0.99
 
 
 def convex_concave(
-    model: ConicModel, start: FloatArray, feasible: bool, solve: Callable[[ConicModel], Answer]
-) -> Iterator[Answer]:
+    model: ConicModel, start: FloatArray, feasible: bool, solve: Callable[[ConicModel], ConicAnswer]
+) -> Iterator[ConicAnswer]:
     """Steps from a point of shape (n,), without end unless one fails or slack cannot be removed.
 
     ``feasible`` is whether the start meets the nonlinear rows, which is then never given up for a better objective.

@@ -58,7 +58,7 @@ def polish_many(
     found: list[FloatArray | None] = [None] * len(programs)
     if not programs:
         return found
-    run = _Run(programs, points, active)
+    run = _PolishRun(programs, points, active)
     while run.going.any() and clock.stop() is None:
         if not run.step():
             for i in run.number[run.going].tolist() if len(programs) > 1 else []:
@@ -93,7 +93,7 @@ def restore(program: LiftedProgram, point: FloatArray, tolerance: float, clock: 
     return best
 
 
-class _Run:
+class _PolishRun:
     """Programs on their way: the union's point, multipliers and what is active, and by program how far it is.
 
     ``number`` are those of the programs that are left; ``going`` those among them that are not done.
@@ -121,13 +121,13 @@ class _Run:
         self.bound: IntArray = np.where(self.conditions.vanishing(self.z), -1, bound)
         self._begin(self.going)
 
-    def of_items(self, some: BoolArray) -> _Run:
+    def of_items(self, some: BoolArray) -> _PolishRun:
         """The programs that are left, alone."""
         kept = np.flatnonzero(some).tolist()
         z, y = self.variables.apart(self.z), self.rows.apart(self.y)
         side, bound = self.rows.apart(self.side), self.variables.apart(self.bound)
         active = [Active(y[i], side[i], bound[i]) for i in kept]
-        new = _Run([self.programs[i] for i in kept], [z[i] for i in kept], active)
+        new = _PolishRun([self.programs[i] for i in kept], [z[i] for i in kept], active)
         new.z, new.bound = (
             new.variables.together([z[i] for i in kept]),
             new.variables.together([bound[i] for i in kept]),

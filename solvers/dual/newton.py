@@ -331,7 +331,7 @@ def solve_by_conjugate_gradients(
     transposed = sparse.csr_matrix(matrix.T)
     variance = problem.variance(masses)
     ridge = RIDGE * (problem.squared[rows] @ variance)
-    precondition = Blocks.of(matrix).factored(variance)
+    precondition = DiagonalBlocks.of(matrix).factored(variance)
 
     def product(direction: FloatArray) -> FloatArray:
         spread = problem.centred(transposed @ direction, masses)
@@ -374,13 +374,13 @@ Solve = Callable[[FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Blocks:
+class DiagonalBlocks:
     """The blocks of a matrix: for each, its rows, the masses in them, and what it is of these."""
 
     parts: tuple[tuple[IntArray, IntArray, sparse.csr_matrix], ...]
 
     @classmethod
-    def of(cls, matrix: sparse.csr_matrix) -> Blocks:
+    def of(cls, matrix: sparse.csr_matrix) -> DiagonalBlocks:
         """Divide a matrix of shape (n_rows, n) whose rows all have a coefficient."""
         n_rows, n = matrix.shape
         of_entry = np.repeat(np.arange(n_rows), np.diff(matrix.indptr))

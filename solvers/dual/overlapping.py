@@ -455,7 +455,7 @@ BACK = 64
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _FaceBlock:
     """Rows that share no mass: mass ``at[i]`` is in row ``rows[of[i]]``; ``low`` and ``high`` are logarithms."""
 
     rows: IntArray
@@ -487,7 +487,7 @@ def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray)
     return y
 
 
-def _blocks(problem: LinearEntropy, clock: Clock) -> list[_Block]:
+def _blocks(problem: LinearEntropy, clock: Clock) -> list[_FaceBlock]:
     """The rows in as few blocks as going through them once gives, none when that takes too long."""
     matrix = problem.matrix
     taken: list[npt.NDArray[np.bool_]] = []
@@ -510,9 +510,9 @@ def _blocks(problem: LinearEntropy, clock: Clock) -> list[_Block]:
     ]
 
 
-def _block(matrix: sparse.csr_matrix, rows: IntArray, low: FloatArray, high: FloatArray) -> _Block:
+def _block(matrix: sparse.csr_matrix, rows: IntArray, low: FloatArray, high: FloatArray) -> _FaceBlock:
     chosen = matrix[rows]
-    return _Block(rows, chosen.indices, np.repeat(np.arange(len(rows)), np.diff(chosen.indptr)), low, high)
+    return _FaceBlock(rows, chosen.indices, np.repeat(np.arange(len(rows)), np.diff(chosen.indptr)), low, high)
 
 
 # Smoothed dual for intervals that nearly all bind, such as sums that are known up to rounding.

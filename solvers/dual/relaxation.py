@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import Elimination, LiftedProgram, Terms, eliminate, tangents
+from maxent.constraints.lifting import Elimination, LiftedProgram, LiftedTerms, eliminate, tangents
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import cholesky
@@ -113,7 +113,7 @@ class ConvexRows:
 
     expand: sparse.csr_matrix
     shift: FloatArray
-    terms: tuple[Terms, ...]
+    terms: tuple[LiftedTerms, ...]
     const: FloatArray
     size: FloatArray
 
@@ -144,7 +144,7 @@ class ConvexRows:
         slope = slope[rows]
         return sparse.csr_matrix(slope @ self.expand), -(at_zero[rows] + slope @ self.shift)
 
-    def _arguments(self, masses: FloatArray) -> Iterator[tuple[Terms, FloatArray, FloatArray]]:
+    def _arguments(self, masses: FloatArray) -> Iterator[tuple[LiftedTerms, FloatArray, FloatArray]]:
         """The terms of each phi with their ``a`` and ``w``, kept off 0: tangents are valid wherever they touch."""
         z = self.expand @ masses + self.shift
         for terms in self.terms:
@@ -283,7 +283,7 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
         mine = take[terms.row]
         coef = terms.coef * program.nl_size[terms.row]
         chosen.append(
-            Terms(
+            LiftedTerms(
                 terms.phi,
                 number[terms.row[mine]],
                 terms.var[mine],

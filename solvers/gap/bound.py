@@ -14,13 +14,13 @@ from maxent.solvers.backend import FEW
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 from maxent.solvers.dual.newton import minimise
-from maxent.solvers.gap.interior_point import Iterate, Proof
+from maxent.solvers.gap.interior_point import BarrierProof, Iterate
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
     from maxent.solvers.control import Clock
     from maxent.solvers.gap.lagrangian import Priced
-    from maxent.solvers.gap.problem import Problem
+    from maxent.solvers.gap.problem import GapProblem
 
 # Error of the optimum of a small relaxation, and of a larger one, nats per individual.
 FINE, COARSE = 1e-7, 3e-5
@@ -155,7 +155,7 @@ ROUNDING = 1e-12
 ALLOWED = 1e-13
 
 
-def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> Proof:
+def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> BarrierProof:
     """An upper bound of the entropy of the program, nats, by multipliers.
 
     One that is ``near`` the Lagrangian's maximum will do; it is not improved where it would hardly come so near.
@@ -163,7 +163,7 @@ def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> P
     """
     problem, linear = priced.problem, priced.relaxed.linear
     weight = np.maximum(found.x[problem.weight > 0], SMALLEST * linear.total[linear.owner])
-    lam, best = _affordable(problem, found.rows), Proof(np.inf, np.inf)
+    lam, best = _affordable(problem, found.rows), BarrierProof(np.inf, np.inf)
     for _ in range(TOUCHED):
         proof, weight = _by_tangent(priced, found, lam, weight, clock)
         best = proof if proof.most < best.most else best
@@ -174,7 +174,7 @@ def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> P
 
 def _by_tangent(
     priced: Priced, found: Iterate, lam: FloatArray, weight: FloatArray, clock: Clock
-) -> tuple[Proof, FloatArray]:
+) -> tuple[BarrierProof, FloatArray]:
     """Bound by the tangent at the feasible masses that are nearest to the weights in relative entropy."""
     # And other weights, with which the Lagrangian is larger: its maximum, but for how its rows bend.
     problem, linear, n = priced.problem, priced.relaxed.linear, len(priced.at)
@@ -200,11 +200,11 @@ def _by_tangent(
     missed = STEEP * (1.0 + float(lam.max(initial=0.0))) * float(np.abs(off).sum())
     most = float(parts.sum() + missed + ALLOWED * np.abs(parts).sum())
     further = m * np.exp(by_mass - steepest[linear.owner])
-    proof = Proof(most, float(largest.sum() - by_mass @ m))
+    proof = BarrierProof(most, float(largest.sum() - by_mass @ m))
     return proof, np.maximum(further, SMALLEST * linear.total[linear.owner])
 
 
-def _affordable(problem: Problem, rows: FloatArray) -> FloatArray:
+def _affordable(problem: GapProblem, rows: FloatArray) -> FloatArray:
     """Multipliers of the rows that no price is too low for, made smaller where one is."""
     lam, paid = np.maximum(rows, 0.0), problem.cost > 0
     asked = problem.paid(lam)[paid] / problem.cost[paid]

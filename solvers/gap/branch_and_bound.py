@@ -134,7 +134,7 @@ def sized(program: LiftedProgram, point: FloatArray) -> tuple[Answer, FloatArray
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class BoxRows:
     """Left sides of rows >= 0, shape (n_boxes, n_rows), the sums ``a``, and gradients of the curved rows by these."""
 
     left: FloatArray
@@ -173,7 +173,7 @@ class Lagrangians:
         flat = None if self.flat is None else self.flat[some]
         return replace(self, low=low, high=high, chord=chord, const=const, flat=flat)
 
-    def rows(self, m: FloatArray) -> Rows:
+    def rows(self, m: FloatArray) -> BoxRows:
         """The rows at masses, shape (n_boxes, n)."""
         s, curves = self.setting, self.setting.at.curves
         a, v = np.maximum(m @ curves.sums.T + curves.shift, TINY), m @ s.along.T
@@ -182,9 +182,9 @@ class Lagrangians:
         between = self.const + (self.chord * a) @ up.T + value @ down.T
         beside = m @ s.at.rows.unequal.T - s.at.rows.least
         left = np.concatenate([s.const + value @ s.coef.T, between, v - self.low, self.high - v, beside], axis=1)
-        return Rows(left, a, np.concatenate([s.coef * slope, up * self.chord[:, None] + down * slope], axis=1))
+        return BoxRows(left, a, np.concatenate([s.coef * slope, up * self.chord[:, None] + down * slope], axis=1))
 
-    def value(self, m: FloatArray, rows: Rows, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
+    def value(self, m: FloatArray, rows: BoxRows, multipliers: FloatArray) -> tuple[FloatArray, FloatArray]:
         """F, shape (n_boxes,), and its gradient but for the rows' part, shape (n_boxes, n)."""
         logs, along = np.log(m / self.setting.at.rows.linear.weight), self.setting.along
         value, gradient = (multipliers * rows.left).sum(axis=1) - (m * logs).sum(axis=1), -logs - 1.0
@@ -194,7 +194,7 @@ class Lagrangians:
             gradient = gradient + (self.flat * (0.5 * (self.low + self.high) - v)) @ along
         return value, gradient
 
-    def slope(self, gradient: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
+    def slope(self, gradient: FloatArray, rows: BoxRows, multipliers: FloatArray) -> FloatArray:
         """The gradient with the rows' part."""
         curved = 2 * len(self.setting.mu)
         by_sums = (multipliers[:, None, :curved] @ rows.by_sums)[:, 0]
@@ -210,7 +210,7 @@ class Lagrangians:
         found: FloatArray = s.of_owners(rest) @ s.total - (rest * m).sum(axis=1) + missed
         return found
 
-    def hessian(self, m: FloatArray, rows: Rows, multipliers: FloatArray) -> FloatArray:
+    def hessian(self, m: FloatArray, rows: BoxRows, multipliers: FloatArray) -> FloatArray:
         """Negative curvature of F along the directions of the answer."""
         s, curves, across, k = self.setting, self.setting.at.curves, self.setting.at.across, len(self.setting.mu)
         gamma = multipliers[:, :k] @ s.coef + multipliers[:, k : 2 * k] @ np.minimum(s.coef, 0.0)
@@ -251,7 +251,7 @@ CURVED = 1e-3
 
 
 @dataclass(slots=True, eq=False)
-class Bounds:
+class BoxBounds:
     """Bounds in boxes, nats, infinite where there is none, by tangents at masses, with multipliers.
 
     ``mu`` are those of the comparisons, ``nu`` of the same with chords, shape (n_boxes, n_comparisons), ``below`` and
@@ -266,7 +266,7 @@ class Bounds:
     above: FloatArray
 
     @classmethod
-    def none(cls, setting: Setting, masses: FloatArray) -> Bounds:
+    def none(cls, setting: Setting, masses: FloatArray) -> BoxBounds:
         """Without a bound yet."""
         n, k, ends = len(masses), len(setting.mu), len(setting.along)
         return cls(np.full(n, np.inf), masses.copy(), *(np.zeros((n, each)) for each in (k, k, ends, ends)))
@@ -280,7 +280,7 @@ class Bounds:
 
 
 @dataclass(slots=True, eq=False)
-class _State:
+class _BoxState:
     """Masses, slacks of rows, misses of comparisons, multipliers, and the room of these below their prices."""
 
     m: FloatArray
@@ -290,7 +290,7 @@ class _State:
     spare: FloatArray
 
     @classmethod
-    def start(cls, setting: Setting, rows: Rows, m: FloatArray, price: FloatArray) -> _State:
+    def start(cls, setting: Setting, rows: BoxRows, m: FloatArray, price: FloatArray) -> _BoxState:
         k = len(price)
         slack, missed = np.maximum(rows.left, SLACK), np.full((len(m), k), MISSED)
         multipliers = np.minimum(MOST, PRODUCT / slack)
@@ -298,8 +298,8 @@ class _State:
         multipliers[:, :k] = np.clip(BEGIN * setting.mu, ABOVE * price, BELOW * price)
         return cls(m, slack, missed, multipliers, price - multipliers[:, :k])
 
-    def take(self, some: BoolArray) -> _State:
-        return _State(*(getattr(self, field.name)[some] for field in fields(self)))
+    def take(self, some: BoolArray) -> _BoxState:
+        return _BoxState(*(getattr(self, field.name)[some] for field in fields(self)))
 
     @property
     def products(self) -> FloatArray:
@@ -315,7 +315,7 @@ def bounded(
     flat: FloatArray | None,
     price: FloatArray,
     near: FloatArray,
-) -> Bounds:
+) -> BoxBounds:
     """The least bounds in boxes that come up, or the first that are enough.
 
     A bound that is enough ends the work on its box, unless a multiplier is above the answer's.
@@ -332,8 +332,8 @@ def bounded(
         Masses to begin from; they may miss the equations a little.
     """
     form, m = Lagrangians.of(setting, low, high, flat), _met(setting, near)
-    rows, best, live = form.rows(m), Bounds.none(setting, m), np.arange(len(m))
-    state, k = _State.start(setting, rows, m, price), len(price)
+    rows, best, live = form.rows(m), BoxBounds.none(setting, m), np.arange(len(m))
+    state, k = _BoxState.start(setting, rows, m, price), len(price)
     target = setting.at.entropy + setting.enough
     for step in range(STEPS):
         held = state.multipliers.copy()
@@ -353,15 +353,15 @@ def bounded(
             break
         if not go.all():
             form, state, live, gradient = form.take(go), state.take(go), live[go], gradient[go]
-            rows = Rows(rows.left[go], rows.a[go], rows.by_sums[go])
+            rows = BoxRows(rows.left[go], rows.a[go], rows.by_sums[go])
         state = _stepped(form, state, rows, gradient, price, CENTRED if step else FIRST)
         rows = form.rows(state.m)
     return best
 
 
 def _stepped(
-    form: Lagrangians, state: _State, rows: Rows, gradient: FloatArray, price: FloatArray, centred: float
-) -> _State:
+    form: Lagrangians, state: _BoxState, rows: BoxRows, gradient: FloatArray, price: FloatArray, centred: float
+) -> _BoxState:
     """Newton step; the misses of the comparisons are eliminated first."""
     across, k, slack, lam = form.setting.at.across, len(price), state.slack, state.multipliers
     aim = (centred * state.products / (slack.shape[1] + k))[:, None]
@@ -386,7 +386,7 @@ def _stepped(
     d_spare = aim / state.missed - state.spare - state.spare / state.missed * d_missed
     primal = _longest((state.m, dm), (slack, d_slack), (state.missed, d_missed))
     dual = _longest((lam, d_lam), (state.spare, d_spare))
-    return _State(
+    return _BoxState(
         state.m + primal * dm,
         slack + primal * d_slack,
         state.missed + primal * d_missed,
@@ -764,7 +764,7 @@ def _by_concave_ones(looked: Looked) -> None:
             break
 
 
-def _between_multipliers(boxes: Boxes, lacks: FloatArray, found: Bounds, some: IntArray) -> None:
+def _between_multipliers(boxes: Boxes, lacks: FloatArray, found: BoxBounds, some: IntArray) -> None:
     """Tighten the ends of boxes: a row with multiplier lam is at most the gap divided by lam."""
     low, high = boxes.low, boxes.high
     far = lacks[:, None] / np.maximum(found.above[some], TINY), lacks[:, None] / np.maximum(found.below[some], TINY)
@@ -815,7 +815,7 @@ def _by_flattened_ones(looked: Looked, most: float) -> None:
         level = np.maximum(level, 0)
 
 
-def _shares(reach: Reach, found: Bounds, flat: FloatArray, fine: BoolArray, good: BoolArray) -> FloatArray:
+def _shares(reach: Reach, found: BoxBounds, flat: FloatArray, fine: BoolArray, good: BoolArray) -> FloatArray:
     """Share of relative entropy left after the curvature is covered, NaN where it does not suffice."""
     share = np.full(len(fine), np.nan)
     for which, shares in ((good, (0.0,)), (fine & ~good, SHARES)):

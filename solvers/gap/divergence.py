@@ -175,7 +175,7 @@ STEEP = 10.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class BallRows:
     """The linear rows over free masses: ``equal m = value``, totals among them, and ``unequal m >= least``."""
 
     equal: FloatArray
@@ -185,7 +185,7 @@ class Rows:
     linear: LinearEntropy
 
     @classmethod
-    def of_linear(cls, linear: LinearEntropy) -> Rows:
+    def of_linear(cls, linear: LinearEntropy) -> BallRows:
         """The rows of a relaxation, dense."""
         n, matrix, same = len(linear.owner), linear.matrix.toarray(), linear.lower == linear.upper
         totals = np.zeros((len(linear.total), n))
@@ -209,7 +209,7 @@ class Rows:
 
 
 def balanced(
-    rows: Rows, masses: FloatArray, across: FloatArray, slopes: FloatArray, left: FloatArray
+    rows: BallRows, masses: FloatArray, across: FloatArray, slopes: FloatArray, left: FloatArray
 ) -> tuple[FloatArray, float]:
     """Multipliers of further rows, and how much more ``entropy + multipliers'left`` can be by its tangent, nats.
 
@@ -250,7 +250,7 @@ class Answer:
     are directions that keep the equations.
     """
 
-    rows: Rows
+    rows: BallRows
     curves: Curved
     masses: FloatArray
     across: FloatArray
@@ -277,7 +277,7 @@ def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
     least = SMALLEST * linear.total[linear.owner]
     if not len(masses) or np.isnan(elimination.shift).any() or (masses <= least).any():
         return None
-    rows, curves = Rows.of_linear(linear), curved(program, elimination)
+    rows, curves = BallRows.of_linear(linear), curved(program, elimination)
     a, across = curves.a(masses), rows.across(masses)
     if (a <= 0).any() or not across.shape[1]:
         return None
@@ -313,7 +313,7 @@ STEPS = 30
 class Ball:
     """Masses that meet linear rows, with a relative entropy to the ``centre`` of at most a ``radius``, nats."""
 
-    rows: Rows
+    rows: BallRows
     centre: FloatArray
     radius: float
 
@@ -341,7 +341,7 @@ class Ball:
         return reduced - mean[:, owner], weighed.T @ by_equal[:, -1]
 
 
-def ball(rows: Rows, linear: LinearEntropy, entropy: float, tolerance: float, clock: Clock) -> Ball | None:
+def ball(rows: BallRows, linear: LinearEntropy, entropy: float, tolerance: float, clock: Clock) -> Ball | None:
     """All masses that meet linear rows and have at least some entropy, nats; None without a centre.
 
     ``rows`` are those equations by which functions are reduced. By the multipliers y of the rows that come with the

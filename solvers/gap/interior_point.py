@@ -24,7 +24,7 @@ from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ra
 
 if TYPE_CHECKING:
     from maxent.solvers.control import Clock
-    from maxent.solvers.gap.problem import Problem
+    from maxent.solvers.gap.problem import GapProblem
 
 # Newton systems of an interior-point method: symmetric, indefinite, with one sparsity pattern.
 #
@@ -273,7 +273,7 @@ RIDGE, DUAL_RIDGE = 1e-10, 1e-11
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Proof:
+class BarrierProof:
     """What multipliers prove: the negative of the objective is at most ``most``, nats.
 
     That is at most ``above`` more than the Lagrangian's maximum for these multipliers.
@@ -300,7 +300,7 @@ class Iterate:
     error: float
     steps: int
     close: bool = False
-    proof: Proof | None = None
+    proof: BarrierProof | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -365,7 +365,7 @@ class _Bounds:
         )
 
 
-def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
+def _begun(problem: GapProblem, start: FloatArray, bounds: _Bounds) -> _State:
     # What rows bend by alone makes their multipliers smaller here, where that is known.
     least, largest = (0.1, 1.0) if problem.bent.vectors.size else (1.0, 0.05)
     slack = np.maximum(problem.left(start), least)
@@ -387,14 +387,14 @@ def _begun(problem: Problem, start: FloatArray, bounds: _Bounds) -> _State:
 
 
 def solve(
-    problem: Problem,
+    problem: GapProblem,
     start: FloatArray,
     tolerance: float,
     clock: Clock,
     share: float = 0.0,
     enough: float = -np.inf,
     inside: float = BOLD,
-    prove: Callable[[Iterate, float], Proof] | None = None,
+    prove: Callable[[Iterate, float], BarrierProof] | None = None,
 ) -> Iterate:
     """Newton steps from a start strictly within the bounds, until the error is below a tolerance, nats.
 
@@ -444,7 +444,7 @@ def solve(
         at, steps = bounds.moved(at, step), steps + 1
 
 
-def _pattern(problem: Problem) -> Pattern:
+def _pattern(problem: GapProblem) -> Pattern:
     """The pattern of the Newton systems: over variables, then equations, then rows."""
     n, n_equal, n_bent = len(problem.weight), len(problem.value), len(problem.bent)
     size = n + n_equal + len(problem.const)
@@ -466,7 +466,7 @@ def _pattern(problem: Problem) -> Pattern:
 class _Newton:
     """The Newton system at a state: factored once, for two right sides."""
 
-    def __init__(self, problem: Problem, at: _State, bounds: _Bounds, systems: Systems) -> None:
+    def __init__(self, problem: GapProblem, at: _State, bounds: _Bounds, systems: Systems) -> None:
         self.problem, self.at, self.bounds, self.bent = problem, at, bounds, problem.bent
         n_bent, value = len(problem.bent), problem.slope_values(at.x)
         row, column = problem.slope_places

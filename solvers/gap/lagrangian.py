@@ -39,7 +39,7 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.backend import FEW
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
-from maxent.solvers.gap.problem import Bent, Curves, Problem
+from maxent.solvers.gap.problem import Bent, Curves, GapProblem
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import Elimination, LiftedProgram
@@ -73,7 +73,7 @@ TOGETHER = 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class TangentLine:
     """``sum_x times_x (steep s_x^2 - s_x ln s_x + tilt_x s_x) <= most`` for all shares, nats per individual."""
 
     steep: float
@@ -81,7 +81,7 @@ class Line:
     most: float
 
 
-def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[Line]:
+def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[TangentLine]:
     """The steepest lines that touch at shares of classes, each of which stands for ``times`` classes.
 
     Parameters
@@ -89,7 +89,7 @@ def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[
     shares, times : of each line, shape (n_classes,)
         ``share @ times`` is 1, nearly.
     """
-    found: list[Line | None] = [
+    found: list[TangentLine | None] = [
         _at_equal(len(share), float(n.sum())) if share.min() == share.max() else None
         for share, n in zip(shares, times, strict=True)
     ]
@@ -101,16 +101,16 @@ def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[
     return [line for line in found if line is not None]
 
 
-def _at_equal(n: int, q: float) -> Line | None:
+def _at_equal(n: int, q: float) -> TangentLine | None:
     """The steepest line at equal shares of q classes: it touches where one has ``1 - 1/q``, too (docs/theory.md)."""
     if q <= 2.0:
         return None
     steep = (q - 1.0) * np.log(q - 1.0) / (q - 2.0)
     tilt = -np.log(q) - 2.0 * steep / q
-    return Line(float(steep), np.full(n, tilt), float(-steep / q))
+    return TangentLine(float(steep), np.full(n, tilt), float(-steep / q))
 
 
-def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[Line]:
+def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[TangentLine]:
     count = np.array([len(share) for share in shares])
     there = np.arange(int(count.max())) < count[:, None]
     share, time = np.full(there.shape, SMALLEST), np.zeros(there.shape)
@@ -139,7 +139,7 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
         further[worse], above_further[worse] = high[worse], above[worse]
         high[worse], above[worse] = middle[~below], by[~below]
         tried = tried[(high - low)[tried] > (1.0 - STEEP) * high[tried]]
-    return [Line(float(c), t[:n], float(m)) for c, t, m, n in zip(low, tilt, most, count.tolist(), strict=True)]
+    return [TangentLine(float(c), t[:n], float(m)) for c, t, m, n in zip(low, tilt, most, count.tolist(), strict=True)]
 
 
 def _lines_of_lines(
@@ -237,7 +237,7 @@ class Sets:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownMasses:
     """Stated numbers of one class in one set of groups: amounts, sets and classes, without overlap.
 
     ``number`` (n_groups, n_classes) is the statement about a mass, -1 where there is none.
@@ -307,7 +307,7 @@ def branch_sets(program: LiftedProgram, elimination: Elimination, times: FloatAr
     return Sets(inside, size, variable, within, atom, number, chosen, other)
 
 
-def known(program: LiftedProgram, elimination: Elimination) -> Known:
+def known(program: LiftedProgram, elimination: Elimination) -> KnownMasses:
     """Stated numbers of one class in one set of groups."""
     n_groups, n_classes = int(program.group.max()) + 1, int(program.klass.max()) + 1
     stated = np.array([origin is not None for origin in program.origins], bool)
@@ -332,7 +332,7 @@ def known(program: LiftedProgram, elimination: Elimination) -> Known:
         places.append(place)
         classes.append(x)
     where = np.array(places, bool).reshape(-1, n_groups)
-    return Known(np.array(amounts, np.float64), where, np.array(classes, np.int64), number)
+    return KnownMasses(np.array(amounts, np.float64), where, np.array(classes, np.int64), number)
 
 
 def totals(program: LiftedProgram, elimination: Elimination, n_groups: int) -> FloatArray:
@@ -387,7 +387,7 @@ class Lined:
     klass: IntArray
     var: IntArray
     shift: FloatArray
-    line: Line
+    line: TangentLine
     near: bool
 
 
@@ -523,7 +523,7 @@ def _lines_of_prices(
     program: LiftedProgram,
     elimination: Elimination,
     sets: Sets,
-    said: Known,
+    said: KnownMasses,
     part: FloatArray,
     open_: FloatArray,
     times: FloatArray,
@@ -564,7 +564,7 @@ def _apart(share: FloatArray, other: FloatArray, times: FloatArray) -> float:
 
 
 def _gains(
-    program: LiftedProgram, elimination: Elimination, sets: Sets, said: Known, alive: IntArray
+    program: LiftedProgram, elimination: Elimination, sets: Sets, said: KnownMasses, alive: IntArray
 ) -> tuple[FloatArray, FloatArray]:
     """How comparisons bend by the changes d of the open masses of the sets ``alive``: gains d'd - (together d)^2."""
     # Shapes (n_rows, n_sets) and (n_rows, n_alive). The other split bends them back by no less than its branches
@@ -615,7 +615,7 @@ class Priced:
     neither totals nor definitions.
     """
 
-    problem: Problem
+    problem: GapProblem
     start: FloatArray
     program: LiftedProgram
     relaxed: Relaxation
@@ -714,7 +714,7 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
     wide = (int(same.sum()), len(at) + n_slack)
     least, most = program.lower[at[masses]], np.minimum(program.upper[at[masses]], whole)
     start = np.clip(start, least + ROOM * (most - least), most - ROOM * (most - least))
-    problem = Problem(
+    problem = GapProblem(
         weight=np.concatenate([program.mass_weight[at[masses]], np.zeros(len(nothing) + n_slack)]),
         cost=np.concatenate([np.zeros(len(at)), price.cost]),
         lower=np.concatenate([least, -nothing, np.zeros(n_slack)]),

@@ -64,7 +64,7 @@ class Bent:
 
 
 @dataclass(frozen=True, eq=False)
-class Problem:
+class GapProblem:
     """See the text of `maxent.solvers.gap.interior_point`.
 
     ``weight``, shape (n,), is 0 for what is no mass, which come last; ``lower`` and ``upper`` may be infinite.

@@ -21,7 +21,7 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.dual.newton import Conjugate
-from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State
+from maxent.solvers.newton.quadratic_model import Model, NewtonProblem, Penalty, State
 
 if TYPE_CHECKING:
     from maxent.solvers.newton.block_form import Comparisons
@@ -37,7 +37,7 @@ NEGATIVE = -1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class AugmentedStep:
     """A step, how much the model falls along it, its length, and whether it ends at the trust region's boundary."""
 
     d: FloatArray
@@ -75,7 +75,7 @@ class Path:
         self._further = _legs(model)
         self._kept = CG_STEPS * model.gradient.size <= KEPT
 
-    def step(self, radius: float) -> Step:
+    def step(self, radius: float) -> AugmentedStep:
         """The step to where the path ends, or leaves ``radius``; lengths are those of the preconditioner's metric."""
         if not self._kept:
             self._further = _legs(self.model)
@@ -96,9 +96,9 @@ class Path:
                 self._seen.append(leg)
             yield leg
 
-    def _to(self, d: FloatArray, hd: FloatArray, length: float, *, at_boundary: bool) -> Step:
+    def _to(self, d: FloatArray, hd: FloatArray, length: float, *, at_boundary: bool) -> AugmentedStep:
         model = self.model
-        return Step(d, -(model.dot(d, model.gradient) + 0.5 * model.dot(d, hd)), length, at_boundary)
+        return AugmentedStep(d, -(model.dot(d, model.gradient) + 0.5 * model.dot(d, hd)), length, at_boundary)
 
 
 def _legs(model: Model) -> Iterator[_Leg]:
@@ -178,7 +178,7 @@ FINE = Accuracy(1e-9, 1e-10, 10.0, 0.1)
 
 
 @dataclass(slots=True)
-class Found:
+class FoundPoint:
     """End of the loop: the state, the multipliers, Newton steps taken, and whether it met its accuracy."""
 
     state: State
@@ -191,7 +191,7 @@ class Found:
 class _Search:
     """State of rounds: the trust region's ``radius``, its ``widest``, and Newton steps taken, ``most`` in all."""
 
-    problem: Problem
+    problem: NewtonProblem
     rng: np.random.Generator
     most: int
     radius: float
@@ -237,14 +237,14 @@ class _Rounds:
 
 
 def solve(
-    problem: Problem,
+    problem: NewtonProblem,
     start: FloatArray,
     accuracy: Accuracy,
     rng: np.random.Generator,
     *,
     convex: bool,
     most: int | None = None,
-) -> Found:
+) -> FoundPoint:
     """Minimise ``sum m ln p`` subject to the constraints, from scores of shape (n_groups, n_classes).
 
     ``most`` is a limit on all Newton steps.
@@ -280,7 +280,7 @@ def solve(
             change = _sides(problem.comparisons, rng) + NOISE * rng.standard_normal(start.shape)
             now = _Rounds.begin(problem.step(problem.at(start), change), FIRMER * (PENALTY / people))
             search.radius = scale
-    return Found(now.state, model.a, search.steps, converged)
+    return FoundPoint(now.state, model.a, search.steps, converged)
 
 
 def _sides(comparisons: Comparisons, rng: np.random.Generator) -> FloatArray:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import Elimination, LiftedProgram, Terms, eliminate
+from maxent.constraints.lifting import Elimination, LiftedProgram, LiftedTerms, eliminate
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.solvers.backend import FEW
@@ -29,7 +29,7 @@ def fast(matrix: sparse.csr_matrix) -> Any:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Rows:
+class BlockRows:
     """Linear rows ``matrix @ m.ravel()`` against ``value``; ``size`` are the individuals that each is about."""
 
     matrix: sparse.csr_matrix
@@ -78,8 +78,8 @@ class Form:
     owner: IntArray  # (n_groups,)
     start: IntArray  # (n_owners,)
     total: FloatArray  # (n_owners,)
-    equal: Rows
-    least: Rows
+    equal: BlockRows
+    least: BlockRows
     blocks: Blocks
     elimination: Elimination
 
@@ -185,7 +185,7 @@ def _expressed(
     return _Variables(over, const + sums @ held, groups, klass)
 
 
-def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) -> tuple[Rows, Rows]:
+def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) -> tuple[BlockRows, BlockRows]:
     """Statements as equations and as rows ``>= value``, bounds of single masses among the latter."""
     # ``whole`` are the individuals of each mass's quasi-identifier, in the order of ``m.ravel()``.
     said = np.flatnonzero([origin is not None for origin in program.origins])
@@ -206,8 +206,8 @@ def _linear(program: LiftedProgram, variables: _Variables, whole: FloatArray) ->
     least = sparse.vstack([matrix[above], -matrix[below], alone[low], -alone[high]], format="csr")
     value = np.concatenate([lower[above], -upper[below], mass_lower[low], -mass_upper[high]])
     return (
-        Rows(matrix[same], lower[same], _people(matrix[same], whole)),
-        Rows(least, value, _people(least, whole)),
+        BlockRows(matrix[same], lower[same], _people(matrix[same], whole)),
+        BlockRows(least, value, _people(least, whole)),
     )
 
 
@@ -267,7 +267,7 @@ class _Piece:
     of_term: IntArray
 
 
-def _gather(terms: Terms, variables: _Variables, free: BoolArray) -> _Piece:
+def _gather(terms: LiftedTerms, variables: _Variables, free: BoolArray) -> _Piece:
     """The blocks of some terms: those that the program names, and others for terms that these do not fit."""
     # The terms of a named block are the classes of one set of groups, so that one sum over these groups gives all of
     # them. But where statements fix part of the sum for one class alone, that term is a sum over fewer groups than the
@@ -317,7 +317,7 @@ def _zero_one(matrix: sparse.spmatrix) -> sparse.csr_matrix:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class BlockSums:
     """The blocks' masses ``a`` (n_blocks, n_classes), their sizes ``w`` alike, and the constraints' values."""
 
     a: FloatArray
@@ -356,15 +356,15 @@ class Comparisons:
     def __len__(self) -> int:
         return len(self.blocks.constant)
 
-    def at(self, m: FloatArray) -> Sums:
+    def at(self, m: FloatArray) -> BlockSums:
         """The sums that the constraints look at, and their values, at masses of shape (n_groups, n_classes)."""
         blocks = self.blocks
         a = np.maximum(self.incidence @ m + blocks.const, INVERTIBLE)
         w = self._sizes(blocks.size + blocks.size_rows @ m.ravel()) if self.any_open else self.closed
         value = self._visible(self._phi("value", a, w)).sum(axis=1)
-        return Sums(a, w, self.factor @ value + blocks.constant)
+        return BlockSums(a, w, self.factor @ value + blocks.constant)
 
-    def slopes(self, sums: Sums) -> Slopes:
+    def slopes(self, sums: BlockSums) -> Slopes:
         """Derivatives of each block's ``sum_x phi``."""
         by_mass = self._visible(self._phi("d_a", sums.a, sums.w))
         if not self.any_open:
@@ -379,7 +379,7 @@ class Comparisons:
             gradient = gradient + (self.blocks.size_transposed @ (weight * slopes.by_size)).reshape(gradient.shape)
         return gradient
 
-    def curvature(self, a: FloatArray, sums: Sums) -> Curvature:
+    def curvature(self, a: FloatArray, sums: BlockSums) -> Curvature:
         """The Hessian of ``sum_k a_k c_k`` in the masses, as an operator."""
         weight = (self.factor_transposed @ a)[:, None]
         straight = self._visible(weight * self._phi("d_aa", sums.a, sums.w))

@@ -21,7 +21,7 @@ import numpy as np
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.dual.newton import Conjugate, cg
-from maxent.solvers.newton.block_form import Comparisons, Form, Slopes, Sums, fast
+from maxent.solvers.newton.block_form import BlockSums, Comparisons, Form, Slopes, fast
 from maxent.solvers.newton.softmax_manifold import Manifold, Masses
 
 # Entries up to which gradients of linear rows are kept as a dense array.
@@ -33,7 +33,7 @@ class State:
     """A point with everything that is evaluated there."""
 
     masses: Masses
-    sums: Sums
+    sums: BlockSums
     c: FloatArray  # (n_constraints,), individuals
     objective: float  # sum m ln p, nats
 
@@ -59,7 +59,7 @@ class Penalty:
         return state.objective + float(((a * a - self.mu * self.mu) / (2.0 * self.rho)).sum())
 
 
-class Problem:
+class NewtonProblem:
     """A form with its operators; ``clock`` ends iterations inside them."""
 
     def __init__(self, form: Form, clock: Clock) -> None:
@@ -113,7 +113,7 @@ class Problem:
 class Model:
     """The quadratic model of the augmented Lagrangian at a state: gradient and curvature in the metric."""
 
-    def __init__(self, problem: Problem, state: State, penalty: Penalty) -> None:
+    def __init__(self, problem: NewtonProblem, state: State, penalty: Penalty) -> None:
         self.problem, self.state, self.penalty = problem, state, penalty
         self.a = penalty.active(state.c)
         self.centre = problem.manifold.centring(state.m)
@@ -176,7 +176,7 @@ PRODUCTS, CLOSE = 500, 1e-6
 RAISES = 5
 
 
-def project(problem: Problem, state: State, pull: FloatArray, floor: float) -> State:
+def project(problem: NewtonProblem, state: State, pull: FloatArray, floor: float) -> State:
     """The nearest point that meets all constraints; ``floor`` is the smallest probability left on the way."""
     people = problem.people
     state = _raise(problem, state, floor)
@@ -216,7 +216,7 @@ def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) ->
     return scaled
 
 
-def _shorter(problem: Problem, state: State, d: FloatArray, floor: float) -> State | None:
+def _shorter(problem: NewtonProblem, state: State, d: FloatArray, floor: float) -> State | None:
     """The first of ever shorter steps that lowers the sum of violations, None when none does."""
     now, size = float(problem.violation(state).sum()), 1.0
     for _ in range(8):
@@ -227,7 +227,7 @@ def _shorter(problem: Problem, state: State, d: FloatArray, floor: float) -> Sta
     return None
 
 
-def _raise(problem: Problem, state: State, floor: float) -> State:
+def _raise(problem: NewtonProblem, state: State, floor: float) -> State:
     """Clip probabilities from below; the totals and equations that then have to be met again lower them a little."""
     if floor <= 0:
         return state

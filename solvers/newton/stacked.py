@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.lifting import LiftedProgram, Terms
+from maxent.constraints.lifting import LiftedProgram, LiftedTerms
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.newton.augmented_lagrangian import (
@@ -26,7 +26,7 @@ from maxent.solvers.newton.augmented_lagrangian import (
     STILL,
     Accuracy,
 )
-from maxent.solvers.newton.block_form import Blocks, Comparisons, Form, Rows, Slopes, Sums, build_form
+from maxent.solvers.newton.block_form import BlockRows, Blocks, BlockSums, Comparisons, Form, Slopes, build_form
 from maxent.solvers.newton.quadratic_model import INSIDE, RAISES
 from maxent.solvers.newton.quadratic_model import STEPS as STEPS_projection
 from maxent.solvers.newton.softmax_manifold import Manifold
@@ -117,12 +117,12 @@ def layout(form: Form, part_of_owner: IntArray, part_of_row: IntArray, n_parts: 
     )
 
 
-def _sorted(rows: Rows, of_group: IntArray, n_classes: int) -> tuple[IntArray, Rows]:
+def _sorted(rows: BlockRows, of_group: IntArray, n_classes: int) -> tuple[IntArray, BlockRows]:
     """Rows in the order of their programs, and these."""
     matrix = rows.matrix
     part = of_group[matrix.indices[matrix.indptr[:-1]] // n_classes]  # none is without entries
     order = np.argsort(part, kind="stable")
-    return part[order], Rows(matrix[order], rows.value[order], rows.size[order])
+    return part[order], BlockRows(matrix[order], rows.value[order], rows.size[order])
 
 
 class _Chosen:
@@ -145,8 +145,8 @@ def _picked(matrix: sparse.csr_matrix, row: _Chosen, column: _Chosen, width: int
     return sparse.csr_matrix((matrix.data[entries], matrix.indices[entries] + shift, run_ends(lengths)), shape=shape)
 
 
-def _rows(rows: Rows, chosen: _Chosen, group: _Chosen, n_classes: int) -> Rows:
-    return Rows(_picked(rows.matrix, chosen, group, n_classes), rows.value[chosen.at], rows.size[chosen.at])
+def _rows(rows: BlockRows, chosen: _Chosen, group: _Chosen, n_classes: int) -> BlockRows:
+    return BlockRows(_picked(rows.matrix, chosen, group, n_classes), rows.value[chosen.at], rows.size[chosen.at])
 
 
 # Operators of a stack: values at a point of each item, and sums by item.
@@ -224,9 +224,9 @@ class Operators:
             np.where(where, some.objective, others.objective),
         )
 
-    def sums(self, points: Points) -> Sums:
+    def sums(self, points: Points) -> BlockSums:
         """Sums for the internal rows, as in `Comparisons`."""
-        return Sums(points.a, self.comparisons.closed, points.c[: self.n_rows])
+        return BlockSums(points.a, self.comparisons.closed, points.c[: self.n_rows])
 
     def slopes(self, points: Points) -> Slopes:
         """Derivatives of each block's ``sum_x phi``."""
@@ -491,7 +491,7 @@ CG_STEPS = 6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Steps:
+class StackedSteps:
     """A step of each item, how much its model falls along it, its length, and whether it ends at the boundary."""
 
     d: FloatArray
@@ -500,7 +500,7 @@ class Steps:
     at_boundary: BoolArray
 
 
-def steps(model: Quadratic, radius: FloatArray, some: BoolArray) -> Steps:
+def steps(model: Quadratic, radius: FloatArray, some: BoolArray) -> StackedSteps:
     """The steps of some items, 0 for the others."""
     model.prepare()
     stack, m = model.stack, model.points.m
@@ -541,7 +541,7 @@ def steps(model: Quadratic, radius: FloatArray, some: BoolArray) -> Steps:
             q = z + stack.spread(beta) * q
             qd, qq, rz = beta * (qd + alpha * qq), new + beta * beta * qq, new
     predicted = -stack.dot(m * d, model.gradient + 0.5 * hd)
-    return Steps(d, predicted, np.where(boundary, radius, np.sqrt(np.maximum(dd, 0.0))), boundary)
+    return StackedSteps(d, predicted, np.where(boundary, radius, np.sqrt(np.maximum(dd, 0.0))), boundary)
 
 
 def downhill(model: Quadratic, direction: FloatArray) -> tuple[FloatArray, BoolArray]:
@@ -605,7 +605,7 @@ class Ends:
 
 
 @dataclass(slots=True, eq=False)
-class _Rounds:
+class _StackedRounds:
     """State of `augmented_lagrangian` by item; ``taken`` and ``looks`` count within the present round."""
 
     item: IntArray
@@ -622,13 +622,13 @@ class _Rounds:
     steps: IntArray
 
     @classmethod
-    def begin(cls, individuals: FloatArray) -> _Rounds:
+    def begin(cls, individuals: FloatArray) -> _StackedRounds:
         n, scale = len(individuals), np.sqrt(individuals)
         numbers = [np.zeros(n, np.int64) for _ in range(6)]
         return cls(np.arange(n), scale, scale, np.full(n, FIRST), np.full(n, np.inf), np.full(n, np.inf), *numbers)
 
-    def of_items(self, some: BoolArray) -> _Rounds:
-        return _Rounds(*(getattr(self, each.name)[some] for each in fields(self)))
+    def of_items(self, some: BoolArray) -> _StackedRounds:
+        return _StackedRounds(*(getattr(self, each.name)[some] for each in fields(self)))
 
 
 def solve(layout: Layout, theta: FloatArray, accuracy: Accuracy, near: FloatArray, seed: int, clock: Clock) -> Ends:
@@ -666,7 +666,7 @@ class _Run:
         )
         self.over = np.zeros(n_items, bool)
         self.group, self.row = np.arange(len(theta)), np.arange(n_rows)  # of what is left
-        self.now, self.alive = _Rounds.begin(stack.individuals), np.ones(n_items, bool)
+        self.now, self.alive = _StackedRounds.begin(stack.individuals), np.ones(n_items, bool)
         self.random: dict[int, np.random.Generator] = {}
         self.penalty = Penalties(np.zeros(n_rows), PENALTY / stack.people)
         self.apart = np.full(n_rows, np.inf)
@@ -926,7 +926,7 @@ def union_of(programs: Sequence[LiftedProgram]) -> LiftedProgram:
         row_lower=of_rows([program.row_lower for program in programs]),
         row_upper=of_rows([program.row_upper for program in programs]),
         terms=(
-            Terms(
+            LiftedTerms(
                 phi=first[0].phi,
                 row=_moved([terms.row for terms in first], rows),
                 var=np.concatenate([place[terms.var] for place, terms in zip(column, first, strict=True)]),
@@ -973,7 +973,7 @@ def _side_by_side(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Best:
+class BestPoints:
     """The best end of each program's starts: a point of each, the steps of all its starts, and whether it converged."""
 
     points: list[FloatArray]
@@ -1013,7 +1013,7 @@ class Together:
 
     def best(
         self, starts: Sequence[Sequence[FloatArray]], accuracy: Accuracy, near: FloatArray, seed: int, floor: float
-    ) -> Best:
+    ) -> BestPoints:
         """The best end of each program, from points of each for every start.
 
         ``near``, shape (n_programs,), are nats within which two answers are the same; ``floor`` is the smallest
@@ -1029,7 +1029,9 @@ class Together:
         stack = Stack(self.layout, self.clock)
         log_p = ends.log_p[ranges(whole.groups[item], whole.groups[item + 1])]
         points = project(stack, self._at(stack, log_p), _pull(ends, whole.rows, whole.least, item), floor)
-        return Best(self._points(points), ends.steps.reshape(-1, n).sum(axis=0), np.asarray(converged.any(axis=0)))
+        return BestPoints(
+            self._points(points), ends.steps.reshape(-1, n).sum(axis=0), np.asarray(converged.any(axis=0))
+        )
 
     def raised(self, points: Sequence[FloatArray], floor: float) -> list[FloatArray]:
         """The nearest points that meet all constraints and have no probability below the floor."""

@@ -259,7 +259,7 @@ MORE = 1e-7
 
 
 @dataclass(slots=True)
-class Solver:
+class PartSolver:
     """A back end that works on a program of a ``part``, with its state for further starts."""
 
     backend: Backend
@@ -564,7 +564,7 @@ def _search(
     best: Solution | None = None
     nearest: Solution | None = None
     value = Derivatives(program)
-    solver = Solver(backend, task.part, program)
+    solver = PartSolver(backend, task.part, program)
     iterations, message, stopped, entropies, gap = 0, "", None, list[float](), np.inf
     stuck: FloatArray | None = None
     first, known = best, Attempt(None, 0)
@@ -664,7 +664,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
     if program.convex and program.draws is None and said is Stop.CONVERGED and gap > near:
         tight = replace(options, tolerance=TIGHTER * options.tolerance)
-        finer = Solver(backend, task.part, program).solve(np.asarray(best.point), tight)
+        finer = PartSolver(backend, task.part, program).solve(np.asarray(best.point), tight)
         iterations += finer.iterations
         if finer.point is not None and finer.violation <= options.tolerance:
             gap, best = min((_gap(program, finer, options), finer), (gap, best), key=lambda pair: pair[0])

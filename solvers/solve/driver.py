@@ -33,7 +33,7 @@ from maxent.constraints.presolve.merge import (
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
-from maxent.solvers.backend import Backend, Options, Whole
+from maxent.solvers.backend import Backend, Options, WholeBackend
 from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, Solution, Stop, in_time
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
@@ -100,7 +100,7 @@ def uniform_answer(program: Program) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
+class SplitProgram:
     """A merged program, the closed forms of its groups, and the parts that are left, with their cells and keys."""
 
     merged: Merged
@@ -110,7 +110,9 @@ class Split:
     keys: list[Key]
 
 
-def split(program: Program, rows: InternalRows, keep: IntArray, active: IntArray, check: Callable[[], None]) -> Split:
+def split(
+    program: Program, rows: InternalRows, keep: IntArray, active: IntArray, check: Callable[[], None]
+) -> SplitProgram:
     """Merge a program with some internal rows active, and divide it; ``check`` is called meanwhile, and may raise."""
     merged = merge(program, rows, active, check)
     check()
@@ -124,7 +126,7 @@ def split(program: Program, rows: InternalRows, keep: IntArray, active: IntArray
     keys = [
         (part.linear.tobytes(), part.internal.tobytes(), int(held[0])) for part, held in zip(pieces, cells, strict=True)
     ]
-    return Split(merged, pooled, pieces, cells, keys)
+    return SplitProgram(merged, pooled, pieces, cells, keys)
 
 
 def large_and_small(pieces: Sequence[Part]) -> tuple[list[int], list[int]]:
@@ -156,7 +158,7 @@ SETS = 3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Block:
+class _FittedBlock:
     """Sums that share no mass, over the regions of each, and their intervals, shapes (n, n_classes) or (n, 1)."""
 
     region: IntArray
@@ -210,7 +212,7 @@ class _Fit:
 
     program: Program
     evaluator: Evaluator
-    blocks: list[_Block]
+    blocks: list[_FittedBlock]
     masses: FloatArray
     violation: float = np.inf
     settled: bool = False
@@ -226,7 +228,7 @@ class _Fit:
 
 
 def _round(
-    program: Program, blocks: list[_Block], masses: FloatArray, late: Callable[[], bool]
+    program: Program, blocks: list[_FittedBlock], masses: FloatArray, late: Callable[[], bool]
 ) -> tuple[FloatArray, float]:
     """Masses after a round, in place, and by how much a factor of it differs from 1 at most."""
     regions, owner, change = program.regions, program.cells.owner, 0.0
@@ -257,7 +259,7 @@ def _round(
     return masses, change
 
 
-def _blocks(program: Program) -> list[_Block]:
+def _blocks(program: Program) -> list[_FittedBlock]:
     """The sums of a program in blocks: those of single classes, and then those of all classes together."""
     table = statement_rows(program.linear, program.n_classes)
     region = np.array([constraint.region for constraint in program.linear], np.int64)[table.of]
@@ -274,7 +276,7 @@ def _blocks(program: Program) -> list[_Block]:
             low, high = np.full(shape, -np.inf), np.full(shape, np.inf)
             np.maximum.at(low, at, table.lower[mine])
             np.minimum.at(high, at, table.upper[mine])
-            blocks.append(_Block(regions, low, np.maximum(low, high)))
+            blocks.append(_FittedBlock(regions, low, np.maximum(low, high)))
     return blocks
 
 
@@ -343,7 +345,7 @@ class Outcome:
 
 
 @dataclass(slots=True)
-class _Run:
+class _SolveRun:
     """State of the rounds of one solve; ``cache`` holds the masses of the cells of solved parts."""
 
     program: Program
@@ -387,9 +389,9 @@ def solve_program(
     if scaled and options.presolve and backend.name == "auto":
         return _scaled(program, options, progress, evaluator)
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
-    run = _Run(program, backend, options, progress, evaluator, stopped=stopped, meanwhile=meanwhile)
+    run = _SolveRun(program, backend, options, progress, evaluator, stopped=stopped, meanwhile=meanwhile)
     uniform = ready.uniform
-    if isinstance(backend, Whole):
+    if isinstance(backend, WholeBackend):
         return _solve_as_compiled(run, backend, uniform)
     if options.presolve and program.likelihood is None and ready.violation <= 1e-12:
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
@@ -433,7 +435,7 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
     )
 
 
-def _solve_as_compiled(run: _Run, backend: Whole, uniform: FloatArray) -> Outcome:
+def _solve_as_compiled(run: _SolveRun, backend: WholeBackend, uniform: FloatArray) -> Outcome:
     """The answer of a back end that takes the program as it is; nothing bounds its entropy."""
     program, options = run.program, run.options
     reason = backend.refuses_whole(program)
@@ -457,7 +459,7 @@ def _solve_as_compiled(run: _Run, backend: Whole, uniform: FloatArray) -> Outcom
     return _outcome(run, masses, [answer], np.arange(run.evaluator.internal.n_rows), 1, np.inf)
 
 
-def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+def _solve_whole(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """The whole program in one piece, started from the answer without internal constraints."""
     program, rows = run.program, run.evaluator.internal
     none, active = np.empty(0, np.int64), np.arange(rows.n_rows)
@@ -485,7 +487,7 @@ def _solve_whole(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[T
     return _bounded(run, masses, [answer], active, 1, bound)
 
 
-def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+def _solve_lazily(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """Activate internal constraints as they are found violated, until none is."""
     active = np.empty(0, np.int64)
     masses, answers = _solve_round(run, uniform, None, keep, active, totals)
@@ -510,7 +512,7 @@ def _solve_lazily(run: _Run, uniform: FloatArray, keep: IntArray, totals: tuple[
 
 
 def _bounded(
-    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+    run: _SolveRun, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
     """`_outcome` with the gaps of the last answers, as far as there is time."""
     now = partial(_outcome, run, masses, active=active, rounds=rounds, bound=bound)
@@ -519,7 +521,7 @@ def _bounded(
 
 
 def _solve_round(
-    run: _Run,
+    run: _SolveRun,
     first: FloatArray,
     last: FloatArray | None,
     keep: IntArray,
@@ -557,7 +559,7 @@ def _solve_round(
 
 
 def _solve_parts(
-    run: _Run,
+    run: _SolveRun,
     merged: Merged,
     pieces: list[Part],
     first: FloatArray,
@@ -595,19 +597,19 @@ def _solve_parts(
     return answers
 
 
-def _loosely(run: _Run, lifting: Callable[..., LiftedPart], merged: Merged, part: Part) -> LiftedPart:
+def _loosely(run: _SolveRun, lifting: Callable[..., LiftedPart], merged: Merged, part: Part) -> LiftedPart:
     """The part again, with every statement about it free to give way."""
     everything = everything_about(run.program, merged, part)
     return given_up(run.options.clock, partial(lifting, everything, trusting=False))
 
 
-def _bound(run: _Run, masses: FloatArray, answers: list[PartAnswer]) -> float:
+def _bound(run: _SolveRun, masses: FloatArray, answers: list[PartAnswer]) -> float:
     """Upper bound of the objective, nats per individual; closed forms are optimal."""
     return run.program.objective(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
 
 
 def _outcome(
-    run: _Run, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+    run: _SolveRun, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
     """The outcome with status and gap; ``bound`` is the bound of the answer without internal constraints."""
     bound = min(bound, _bound(run, masses, answers))

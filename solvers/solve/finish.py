@@ -136,9 +136,9 @@ def _low(program: LiftedProgram, point: FloatArray, options: Options) -> bool:
 def _raised(program: LiftedProgram, point: FloatArray, options: Options) -> FloatArray:
     """The nearest point whose probabilities are above the floor."""
     from maxent.solvers.newton.block_form import form_of
-    from maxent.solvers.newton.quadratic_model import Problem, project
+    from maxent.solvers.newton.quadratic_model import NewtonProblem, project
 
-    problem = Problem(form_of(program), options.clock)
+    problem = NewtonProblem(form_of(program), options.clock)
     state = problem.at(problem.form.scores(point))
     near = project(problem, state, np.zeros(len(state.c)), options.floor)
     return problem.form.point(near.m)

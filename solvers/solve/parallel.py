@@ -26,7 +26,7 @@ from maxent.solvers.solve.attempt import (
     AGAIN,
     MANY_STARTS,
     Attempt,
-    Solver,
+    PartSolver,
     Task,
     attempt_part,
     attempt_tight,
@@ -127,7 +127,7 @@ def _attempt(task: Task, solution: Solution, backend: Backend, options: Options)
     """The attempt that a solution makes."""
     program, feasible = task.part.program, _feasible(solution, options)
     if solution.stop is Stop.CONVERGED and feasible:
-        inside = Solver(backend, task.part, program).better_inside(solution, task.first, options)
+        inside = PartSolver(backend, task.part, program).better_inside(solution, task.first, options)
         if inside is not solution:
             from maxent.solvers.solve.finish import finished
 
@@ -438,7 +438,7 @@ def _reconcile(
     where = _where(task.part.program)
     loose = attempt.loose
     if loose is not None and attempt.best is None:
-        solution = Solver(backend, task.part, loose.program).solve(loose.point, options)
+        solution = PartSolver(backend, task.part, loose.program).solve(loose.point, options)
         before += attempt.iterations
         feasible = solution.point is not None and solution.violation <= options.tolerance
         attempt = Attempt(solution if feasible else None, solution.iterations, message=solution.message)

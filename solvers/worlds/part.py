@@ -140,7 +140,7 @@ TIED = 1e-10
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Branch:
+class BranchTotals:
     """People who go one way: the groups of a part, and how many they are, None where private attributes decide that.
 
     ``most`` is how many they can be.
@@ -152,20 +152,20 @@ class Branch:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Comparison:
+class SplitComparison:
     """One comparison that a chosen split won; ``strict`` where a tie would have gone to the candidate.
 
     ``node`` are all people of the node.
     """
 
     measure: str
-    chosen: tuple[Branch, ...]
-    candidate: tuple[Branch, ...]
-    node: Branch
+    chosen: tuple[BranchTotals, ...]
+    candidate: tuple[BranchTotals, ...]
+    node: BranchTotals
     strict: bool
 
     @property
-    def branches(self) -> tuple[Branch, ...]:
+    def branches(self) -> tuple[BranchTotals, ...]:
         return (*self.chosen, *self.candidate, self.node)
 
     def advantage(self, totals: list[FloatArray]) -> float:
@@ -187,13 +187,13 @@ class Comparison:
         return advantage > TIED if self.strict and tells_ties(self) else advantage >= -TIED
 
 
-def tells_ties(comparison: Comparison) -> bool:
+def tells_ties(comparison: SplitComparison) -> bool:
     """Whether an exact tie can be told from what rounding makes of a difference: Gini, few people."""
     scale = gini_scale(comparison)
     return scale is not None and TIED * scale * comparison.node.most < 0.5
 
 
-def gini_scale(comparison: Comparison) -> int | None:
+def gini_scale(comparison: SplitComparison) -> int | None:
     """What makes the comparison one of integers, the least common multiple of all sizes; None where there is none."""
     if comparison.measure != "gini":
         return None
@@ -216,17 +216,17 @@ def _phi(measure: str, a: FloatArray) -> float:
     return float((a * a).sum()) / size if measure == "gini" else _plogp(a) - size * math.log(size)
 
 
-def comparisons_of(program: Program, view: PartView, rows: InternalRows) -> list[Comparison]:
+def comparisons_of(program: Program, view: PartView, rows: InternalRows) -> list[SplitComparison]:
     """The comparisons of a part; ``rows`` are all of the program's."""
     order = {attribute.name: i for i, attribute in enumerate(program.release.attributes)}
-    known: dict[bytes, Branch] = {}
+    known: dict[bytes, BranchTotals] = {}
 
-    def branch(cells: IntArray) -> Branch:
+    def branch(cells: IntArray) -> BranchTotals:
         groups = np.searchsorted(view.part.groups, np.unique(view.merged.group[cells]))
         key = groups.tobytes()
         if key not in known:
             size = view.size(groups)
-            known[key] = Branch(groups, None if size is None else round(size), round(view.people(groups)))
+            known[key] = BranchTotals(groups, None if size is None else round(size), round(view.people(groups)))
         return known[key]
 
     found = []
@@ -239,7 +239,7 @@ def comparisons_of(program: Program, view: PartView, rows: InternalRows) -> list
         code = int(internal.codes[row - rows.first_row[k]])
         candidate = tuple(branch(cells) for cells in _sides(program, internal, code))
         strict = program.ties == "first" and order[internal.candidate] < order[internal.chosen]
-        found.append(Comparison(internal.measure, chosen, candidate, branch(held.at(internal.place)), strict))
+        found.append(SplitComparison(internal.measure, chosen, candidate, branch(held.at(internal.place)), strict))
     return found
 
 
@@ -276,7 +276,7 @@ class WholePart:
     copies: IntArray
     n_classes: int
     rows: WholeRows
-    comparisons: tuple[Comparison, ...]
+    comparisons: tuple[SplitComparison, ...]
 
     @property
     def integral(self) -> bool:
@@ -301,7 +301,7 @@ class WholePart:
         complete = (masses >= 0).all() and np.array_equal(self.totals(masses).sum(axis=1), self.weight)
         return bool(complete and self.rows.hold(masses) and all(self.won(c, masses) for c in self.comparisons))
 
-    def won(self, comparison: Comparison, masses: IntArray) -> bool:
+    def won(self, comparison: SplitComparison, masses: IntArray) -> bool:
         """Whether the chosen split has won a comparison."""
         return comparison.holds([masses[b.groups].sum(axis=0).astype(np.float64) for b in comparison.branches])
 

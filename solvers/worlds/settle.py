@@ -20,7 +20,7 @@ import numpy as np
 from maxent.models.packages import need
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.workers import apart, cores
-from maxent.solvers.worlds.part import TIED, Branch, Comparison, WholePart, gini_scale, tells_ties
+from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, WholePart, gini_scale, tells_ties
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -113,7 +113,7 @@ class WorldModel:
         for comparison in part.comparisons:
             self._compare(comparison)
 
-    def total(self, branch: Branch, x: int) -> Any:
+    def total(self, branch: BranchTotals, x: int) -> Any:
         """The unknown class total of a branch."""
         key = branch.groups.tobytes(), x
         if key not in self._sums:
@@ -121,7 +121,7 @@ class WorldModel:
             self.model.add(self._sums[key] == self._sum([self.masses[g][x] for g in branch.groups.tolist()]))
         return self._sums[key]
 
-    def size(self, branch: Branch) -> Any:
+    def size(self, branch: BranchTotals) -> Any:
         """The people of a branch: a number, or an unknown."""
         if branch.size is not None:
             return branch.size
@@ -132,7 +132,7 @@ class WorldModel:
             self.model.add(self._sums[key] == sum(totals))
         return self._sums[key]
 
-    def _compare(self, comparison: Comparison) -> None:
+    def _compare(self, comparison: SplitComparison) -> None:
         scale = gini_scale(comparison)
         if scale is not None:
             self._exact(comparison, scale)
@@ -144,12 +144,12 @@ class WorldModel:
             self._rounded(comparison)
 
     @staticmethod
-    def _short(comparison: Comparison) -> bool:
+    def _short(comparison: SplitComparison) -> bool:
         """Whether tables of class total and size are short enough where sizes are unknown."""
         unknown = [b.most for b in (*comparison.chosen, *comparison.candidate) if b.size is None]
         return all((most + 1) ** 2 <= LONGEST for most in unknown)
 
-    def _exact(self, comparison: Comparison, scale: int) -> None:
+    def _exact(self, comparison: SplitComparison, scale: int) -> None:
         """Gini with known sizes: squares with whole coefficients."""
         terms = []
         for sign, sides in ((1, comparison.chosen), (-1, comparison.candidate)):
@@ -160,7 +160,7 @@ class WorldModel:
         least = 1 if comparison.strict and tells_ties(comparison) else -math.floor(TIED * scale * comparison.node.most)
         self.model.add(sum(terms) >= least)
 
-    def _square(self, branch: Branch, x: int) -> Any:
+    def _square(self, branch: BranchTotals, x: int) -> Any:
         key = "square", branch.groups.tobytes(), x
         if key not in self._functions:
             total = self.total(branch, x)
@@ -169,7 +169,7 @@ class WorldModel:
             self._functions[key] = square
         return self._functions[key]
 
-    def _rounded(self, comparison: Comparison) -> None:
+    def _rounded(self, comparison: SplitComparison) -> None:
         """Sums of tables, each rounded up with its sign."""
         terms, ratio = _factors(comparison)
         if not ratio:
@@ -183,7 +183,7 @@ class WorldModel:
         tied = TIED * ratio * comparison.node.most * scale + n_terms
         self.model.add(sum(found) >= -math.ceil(tied))
 
-    def _tables(self, branch: Branch, factor: float, function: str) -> list[Any]:
+    def _tables(self, branch: BranchTotals, factor: float, function: str) -> list[Any]:
         """``factor`` times the function of a branch, as unknowns and numbers that are at least as large."""
         classes = range(self.part.n_classes)
         name = branch.groups.tobytes()
@@ -224,12 +224,12 @@ def _up(values: FloatArray) -> list[int]:
     return result
 
 
-def _size_of(function: str, branch: Branch) -> float:
+def _size_of(function: str, branch: BranchTotals) -> float:
     most = float(max(branch.most, 1))
     return most if function == "gini" else 2 * most * math.log(max(most, 2.0))
 
 
-def _factors(comparison: Comparison) -> tuple[list[tuple[Branch, float, str]], float]:
+def _factors(comparison: SplitComparison) -> tuple[list[tuple[BranchTotals, float, str]], float]:
     """What is summed: branch, factor and function; and how large an impurity of 1 for each person is, 0 for nothing."""
     function = "gini" if comparison.measure == "gini" else "entropy"
     if comparison.measure != "gain_ratio":
@@ -338,7 +338,7 @@ class Extremes:
 
 
 @dataclass(eq=False)
-class Solver:
+class WorldSolver:
     """Asks CP-SAT; ``left_out`` are comparisons that its models lack."""
 
     part: WholePart
@@ -419,7 +419,7 @@ def settle(
     Stops when everything asked is settled or was given up, or at the end of patience. ``tell`` hears of every step.
     ``likely`` are shares of the classes, of the same shape: what they make look certain is asked first.
     """
-    solver = Solver(part, state, patience)
+    solver = WorldSolver(part, state, patience)
     state.possible = solver.any_world() if (state.low <= state.high).all() else False
     tries, asking = np.zeros((2, *asked.shape), np.int64), np.stack([asked, asked])
     together = len(part.owner) * part.n_classes <= SMALL
@@ -468,7 +468,7 @@ def two_worlds(part: WholePart, state: Extremes, patience: Patience) -> int:
 
     A part with one world only has no other one.
     """
-    solver = Solver(part, state, patience)
+    solver = WorldSolver(part, state, patience)
     state.possible = solver.any_world() if (state.low <= state.high).all() else False
     if state.possible:
         solver.other_than(state.worlds[0])
@@ -518,7 +518,7 @@ TOLD = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Task:
+class WorldTask:
     """What is asked of a part, shape (n_owners, n_classes), what is known, and, maybe, how likely each class looks."""
 
     part: WholePart
@@ -530,10 +530,10 @@ class Task:
 # Takes the number of a task, what is known of it by now, and how many comparisons its models lack.
 Tell = Callable[[tuple[int, Extremes, int]], None]
 # How tasks are run: `here`, `elsewhere`, or the same for two worlds.
-Run = Callable[[Sequence[Task], Patience, Tell], None]
+Run = Callable[[Sequence[WorldTask], Patience, Tell], None]
 
 
-def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+def here(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """Settle tasks in this process, which must not have loaded highspy; ``tell`` hears how far it is."""
     for number, task in enumerate(tasks):
         if patience.ended():
@@ -552,7 +552,7 @@ def here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
             return
 
 
-def two_here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+def two_here(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """Find two worlds of each part in this process; see `two_worlds`."""
     for number, task in enumerate(tasks):
         if patience.ended():
@@ -560,7 +560,7 @@ def two_here(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
         tell((number, task.state, two_worlds(task.part, task.state, patience)))
 
 
-def elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+def elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """`here`, in another process, which ends when it is late.
 
     Raises
@@ -571,10 +571,10 @@ def elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
     apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell)
 
 
-def two_elsewhere(tasks: Sequence[Task], patience: Patience, tell: Tell) -> None:
+def two_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """`two_here`, in another process; errors are those of `elsewhere`."""
     apart(_there, (two_here, tasks, patience.question, patience.end), patience.clock, tell)
 
 
-def _there(run: Run, tasks: Sequence[Task], question: float, end: float, clock: Clock, tell: Tell) -> None:
+def _there(run: Run, tasks: Sequence[WorldTask], question: float, end: float, clock: Clock, tell: Tell) -> None:
     run(tasks, Patience(clock, question, end), tell)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import number_places

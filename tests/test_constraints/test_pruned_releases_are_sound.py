@@ -15,7 +15,7 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import Linear, Program
 from maxent.models.defenses.error_risk import prune_erp
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.induction.inducers import Growth, induce

@@ -12,7 +12,7 @@ from maxent.__main__ import main
 from maxent.models import packages
 from maxent.models.errors import MissingExtra
 from maxent.results.bounds import Worlds
-from maxent.solvers.certainty.weighing import Weighed
+from maxent.solvers.certainty.weighing import WeighedWorlds as Weighed
 
 CALL = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 

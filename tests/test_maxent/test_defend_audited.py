@@ -13,7 +13,7 @@ from maxent.api import defend as api_defend
 from maxent.api.defend import Broken, audit_of, best_audited, defend
 from maxent.api.estimate import estimate
 from maxent.models.defenses.optimal.best_first import BestFirst
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.method import BestSubtree
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.formats.registry import load_release

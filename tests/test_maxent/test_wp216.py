@@ -9,7 +9,8 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.attacks.wp216 import Risk, _expected
+from maxent.attacks.wp216 import Wp216Risk as Risk
+from maxent.attacks.wp216 import _expected
 
 QI = ["a", "b"]
 

@@ -15,7 +15,8 @@ import maxent
 from maxent import datasets
 from maxent.__main__ import main
 from maxent.models.tables import datasets as tables_datasets
-from maxent.models.tables.datasets import DATA_SETS, DataSet, Part
+from maxent.models.tables.datasets import DATA_SETS, DataSet
+from maxent.models.tables.datasets import FilePart as Part
 
 DATA = os.environ.get("MAXENT_DATA")
 TRAIN = b"39, State-gov, <=50K\n50, ?, >50K\n\n"

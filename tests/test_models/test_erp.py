@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from support.strategies import Style, cases, leaves_of, populations, thorough
 from support.yang import RANGES, chain, figure_1, wide_ranges
 
-from maxent.models.defenses.error_risk import Cut, collapse, erp_cuts, prune_erp
+from maxent.models.defenses.error_risk import PrunedAt as Cut
+from maxent.models.defenses.error_risk import collapse, erp_cuts, prune_erp
 from maxent.models.defenses.pruning import prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release

@@ -16,7 +16,7 @@ from support.strategies import Case, Style, cases, populations, thorough
 from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.optimal.frontier import MANY, unbeaten
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.places import candidates
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_parent

@@ -13,7 +13,7 @@ from test_models.test_optimal_removed import keeps
 
 from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import InvalidInput

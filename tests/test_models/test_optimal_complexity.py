@@ -18,7 +18,7 @@ from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.complexity import complexities, validated
 from maxent.models.defenses.optimal.growing import optimal_tree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.places import candidates
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput

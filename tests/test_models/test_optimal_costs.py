@@ -13,7 +13,7 @@ from maxent.__main__ import main
 from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.growing import optimal_tree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.tables.training import read_training

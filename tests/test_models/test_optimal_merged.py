@@ -14,8 +14,9 @@ from maxent.__main__ import main
 from maxent.api.defend import defend
 from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.limits import Limits
-from maxent.models.defenses.optimal.merging import Part, divided, opened
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
+from maxent.models.defenses.optimal.merging import MergedPart as Part
+from maxent.models.defenses.optimal.merging import divided, opened
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release

@@ -26,7 +26,7 @@ from support.strategies import Case, Style, cases, populations, thorough
 
 from maxent.api.estimate import estimate
 from maxent.models.defenses import OptimalSubtree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import InvalidInput

@@ -18,7 +18,7 @@ from support.strategies import Case, People, populations, thorough
 from maxent.api.defend import defend
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.growing import optimal_tree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.tables.training import read_training

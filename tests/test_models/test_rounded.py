@@ -16,7 +16,7 @@ from support.strategies import Style, cases, roundings, thorough
 from maxent.models.defenses import ERPTreeClassifier, KADETClassifier, LeafPrunedTree, OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.estimators import PlainTree
-from maxent.models.defenses.optimal.limits import Limits
+from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput

@@ -7,7 +7,8 @@ from scipy import sparse
 from maxent.solvers.control import Clock
 from maxent.solvers.dual import newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
-from maxent.solvers.dual.newton import Blocks, solve_by_conjugate_gradients
+from maxent.solvers.dual.newton import DiagonalBlocks as Blocks
+from maxent.solvers.dual.newton import solve_by_conjugate_gradients
 
 
 def random_rows(n_rows: int, n: int, seed: int = 0) -> sparse.csr_matrix:

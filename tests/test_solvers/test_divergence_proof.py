@@ -24,7 +24,8 @@ from maxent.solvers.dual.relaxation import relax, relaxed_once
 from maxent.solvers.gap import branch_and_bound
 from maxent.solvers.gap.bound import gap, priced_bound
 from maxent.solvers.gap.branch_and_bound import lacking_in_boxes
-from maxent.solvers.gap.divergence import Ball, Curved, Rows, _alike, answer, curved, lacking, nonnegative, ordered
+from maxent.solvers.gap.divergence import Ball, Curved, _alike, answer, curved, lacking, nonnegative, ordered
+from maxent.solvers.gap.divergence import BallRows as Rows
 from maxent.solvers.solve.finish import finished
 
 

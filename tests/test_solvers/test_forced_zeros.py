@@ -19,7 +19,7 @@ from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.forced_zeros import NEARLY, with_forced_zeros
-from maxent.solvers.newton.quadratic_model import Problem
+from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 
 QI = ["A", "B", "C", "D"]
 

@@ -16,7 +16,8 @@ from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, solve
 from maxent.solvers.newton.block_form import build_form
-from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem, State, project
+from maxent.solvers.newton.quadratic_model import Model, Penalty, State, project
+from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 
 FloatArray = npt.NDArray[np.float64]
 

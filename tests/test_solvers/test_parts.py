@@ -19,7 +19,8 @@ from maxent.solvers.newton import block_form
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.solve import attempt
 from maxent.solvers.solve import attempt as solve_attempt
-from maxent.solvers.solve.attempt import Solver, Task, attempt_part
+from maxent.solvers.solve.attempt import PartSolver as Solver
+from maxent.solvers.solve.attempt import Task, attempt_part
 
 OPTIONS = Options()
 

@@ -8,7 +8,8 @@ from scipy import sparse
 from support.programs import private, public
 
 import maxent
-from maxent.constraints.lifting import LiftedProgram, Terms, single_point
+from maxent.constraints.lifting import LiftedProgram, single_point
+from maxent.constraints.lifting import LiftedTerms as Terms
 from maxent.models.errors import Origin
 
 

@@ -19,7 +19,8 @@ from maxent.solvers.control import Clock, Stop
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import stacked
 from maxent.solvers.newton.block_form import build_form
-from maxent.solvers.newton.quadratic_model import Model, Penalty, Problem
+from maxent.solvers.newton.quadratic_model import Model, Penalty
+from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 from maxent.solvers.newton.stacked import Penalties, Quadratic, Stack, Together, layout, stackable, union_of
 from maxent.solvers.solve import driver, finish, parallel
 from maxent.solvers.solve.attempt import attempt_part
@@ -126,9 +127,9 @@ def test_the_union_has_the_rows_of_its_programs(tasks):
 def test_points_are_made_exact_together_as_alone(tasks, monkeypatch):
     programs = [task.part.program for task in tasks]
     together = attempt_stack(tasks, NewtonBackend(), OPTIONS)
-    step = many._Run.step
+    step = many._PolishRun.step
     # Each alone, as where the systems of all fail.
-    monkeypatch.setattr(many._Run, "step", lambda self: len(self.programs) == 1 and step(self))
+    monkeypatch.setattr(many._PolishRun, "step", lambda self: len(self.programs) == 1 and step(self))
     for task, found, alone in zip(tasks, together, attempt_stack(tasks, NewtonBackend(), OPTIONS), strict=True):
         assert objective(task, found.best.point) == pytest.approx(objective(task, alone.best.point), abs=1e-10)
     assert many.polish_many([], [], [], 1e-8, Clock()) == []

@@ -19,7 +19,8 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.solvers.certainty.levels import prove
-from maxent.solvers.certainty.weighing import Weighed, agreement, weigh
+from maxent.solvers.certainty.weighing import WeighedWorlds as Weighed
+from maxent.solvers.certainty.weighing import agreement, weigh
 from maxent.solvers.certainty.witness import NoWitness, Witness, witness
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.settle import Patience, two_here

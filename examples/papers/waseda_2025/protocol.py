@@ -19,7 +19,8 @@ import pandas as pd
 
 from maxent.models.arrays import IntArray
 from maxent.models.defenses.accounting import RandomTrees
-from maxent.models.defenses.random_trees import Drawn, draw, leaf_keys
+from maxent.models.defenses.random_trees import DrawnTree as Drawn
+from maxent.models.defenses.random_trees import draw, leaf_keys
 from maxent.models.tables.domains import Domains, Ranges
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import predict_columns

@@ -13,7 +13,8 @@ import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.arrays import FloatArray
-from maxent.models.induction.multiway import Rules, grow
+from maxent.models.induction.multiway import GrowthRules as Rules
+from maxent.models.induction.multiway import grow
 from maxent.models.release import Impurity, Induction, Release, Tree
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.draft import freeze

@@ -22,7 +22,7 @@ from maxent.api.out_of_core.opened import Opened, groups_for
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.out_of_core.runs import Group, Rows, read_group
+from maxent.models.out_of_core.runs import LeafGroup, Rows, read_group
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
@@ -58,7 +58,7 @@ class Alike:
         )
 
 
-def alike_of(group: Group, runs: tuple[str, ...]) -> Alike | None:
+def alike_of(group: LeafGroup, runs: tuple[str, ...]) -> Alike | None:
     """The kinds of quasi-identifiers of a group, None without people."""
     rows = read_group(runs, group)
     if rows is None or not len(rows):

@@ -29,7 +29,7 @@ from maxent.api.out_of_core.folder import (
 from maxent.api.out_of_core.posteriors import (
     Evaluated,
     Evaluation,
-    Single,
+    SingleRow,
     differences,
     evaluate_group,
     farthest,
@@ -45,7 +45,7 @@ from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.files.output import scratch, write_atomically
 from maxent.models.nodes import statements_of
-from maxent.models.out_of_core.runs import Group, Rows, groups_of, positions, read_group, sizes_of
+from maxent.models.out_of_core.runs import LeafGroup, Rows, groups_of, positions, read_group, sizes_of
 from maxent.models.reading import Reader, reader_of, size_text
 from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
@@ -141,7 +141,7 @@ def evaluated_ahead(
     how: Solving,
     scanned: Scanned,
     job: Evaluation,
-    groups: Sequence[Group],
+    groups: Sequence[LeafGroup],
     with_: Resources,
     told: Told,
     solved: Callable[[], Leaves],
@@ -164,7 +164,7 @@ def evaluated_ahead(
 def evaluated(
     job: Evaluation,
     name: str,
-    groups: Sequence[Group],
+    groups: Sequence[LeafGroup],
     with_: Resources,
     told: Told,
     first: Callable[[], object] = nothing,
@@ -352,7 +352,7 @@ def _in_parts(
     return replace(result, most_disclosed=named, table=table, truth=None if truth is None else truth[leaf])
 
 
-def _groups(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:
+def _groups(scanned: Scanned, with_: Resources) -> tuple[LeafGroup, ...]:
     return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
 
 
@@ -444,7 +444,7 @@ class StandIns:
     classes: IntArray | None
 
 
-def stand_ins(group: Group, path: Path, wanted: Path) -> StandIns | Evaluated | None:
+def stand_ins(group: LeafGroup, path: Path, wanted: Path) -> StandIns | Evaluated | None:
     """Stand-ins of a group; in leaves that are ``wanted``, or have no more people that differ, these themselves.
 
     ``path`` is that of an `Evaluation`, ``wanted`` of booleans, shape (n_leaves,). None for a group without people;
@@ -525,7 +525,7 @@ class Leaves:
 
     found: Estimate
     posterior: FloatArray
-    single: Single | None
+    single: SingleRow | None
 
 
 def solve_leaves(
@@ -538,7 +538,7 @@ def solve_leaves(
     scanned: Scanned,
     truth: IntArray | None,
     job: Evaluation,
-    groups: Sequence[Group],
+    groups: Sequence[LeafGroup],
     with_: Resources,
     told: Callable[[str], Told],
 ) -> Leaves:
@@ -592,7 +592,7 @@ def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, active: BoolArray
     words = scanned.packing.pack(table.codes[own])
     order = np.lexsort((*words[::-1], leaf[own]))
     rows = Rows(leaf[own][order].astype(np.int32), words[:, order], table.counts[own][order])
-    return Leaves(found, posterior, Single(rows, found.probabilities[own][order]))
+    return Leaves(found, posterior, SingleRow(rows, found.probabilities[own][order]))
 
 
 def _table(

@@ -15,7 +15,7 @@ from maxent.api.out_of_core.posteriors import Evaluated, differences, owner, pic
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.descent import Steps, descent_of, numbered, steps_of
-from maxent.models.out_of_core.runs import Group, Lost, Packing, Rows, cells_of, read_group, remove_runs, written
+from maxent.models.out_of_core.runs import LeafGroup, Lost, Packing, Rows, cells_of, read_group, remove_runs, written
 from maxent.models.reading import size_text
 from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
@@ -68,7 +68,7 @@ class Stray:
     codes: tuple[int, ...]
 
 
-def refine_group(group: Group, path: Path) -> Refined | Stray | Evaluated | None:
+def refine_group(group: LeafGroup, path: Path) -> Refined | Stray | Evaluated | None:
     """The cells of a group, as the `Refining` in a file says.
 
     None for a group without people; where people are not those of the truth, how they differ.
@@ -107,7 +107,7 @@ def by_cell(
     release: Release,
     scanned: Scanned,
     truth: tuple[str, ...] | None,
-    groups: Sequence[Group],
+    groups: Sequence[LeafGroup],
     source: str,
     memory: int,
     with_: Resources,

@@ -20,7 +20,7 @@ from maxent.api.out_of_core.scan import Resources, Scanned, files_given, only, s
 from maxent.api.out_of_core.workers import Told, workers_of
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
-from maxent.models.out_of_core.runs import Group, Packing, Rows, groups_of, read_group, sizes_of, smallest_of
+from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, read_group, sizes_of, smallest_of
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Rows about people that follow from their leaves: written group by group.
 
 
-class Found(Protocol):
+class FoundLeaves(Protocol):
     """What is found of people, as columns after those of their attributes; pickled, for workers."""
 
     @property
@@ -86,11 +86,11 @@ class Writing:
     packing: Packing
     levels: tuple[npt.NDArray[Any], ...]
     names: tuple[str, ...]
-    found: Found
+    found: FoundLeaves
     folder: Path
 
 
-def write_group(group: Group, path: Path) -> str | None:
+def write_group(group: LeafGroup, path: Path) -> str | None:
     """Write a group as the `Writing` in a file says: the path of the file, None for a group without people."""
     how: Writing = unpickled(path)
     rows = read_group(how.runs, group)
@@ -220,7 +220,13 @@ class Opened:
         return replace(found, example=smallest_of(found.runs, *found.example.shape))
 
     def written(
-        self, what: str, names: Sequence[str], found: Found, scanned: Scanned, groups: Iterable[Group], with_: Resources
+        self,
+        what: str,
+        names: Sequence[str],
+        found: FoundLeaves,
+        scanned: Scanned,
+        groups: Iterable[LeafGroup],
+        with_: Resources,
     ) -> tuple[Path, ...]:
         """Write what was found of everybody, group by group; ``names`` are those of all columns."""
         job = Writing(scanned.runs, scanned.packing, scanned.coded.levels, tuple(names), found, with_.folder)
@@ -241,6 +247,6 @@ class Opened:
         return partial(self.tell, what)
 
 
-def groups_for(scanned: Scanned, with_: Resources) -> tuple[Group, ...]:
+def groups_for(scanned: Scanned, with_: Resources) -> tuple[LeafGroup, ...]:
     """Groups of leaves that are written one at a time."""
     return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))

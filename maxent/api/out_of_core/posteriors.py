@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.api.out_of_core.folder import PartFile
-from maxent.models.out_of_core.runs import Group, Packing, Rows, positions, read_group
+from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, positions, read_group
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
@@ -107,7 +107,7 @@ class Evaluation:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Single:
+class SingleRow:
     """People whose posteriors are their own, sorted as ``rows``, and these, shape (n_rows, n_classes)."""
 
     rows: Rows
@@ -153,7 +153,7 @@ class Evaluated:
     surest: tuple[Surest, ...] = ()
 
 
-def evaluate_group(group: Group, path: Path) -> Evaluated:
+def evaluate_group(group: LeafGroup, path: Path) -> Evaluated:
     """Evaluate a group as the `Evaluation` in a file says."""
     how: Evaluation = unpickled(path)
     rows = read_group(how.runs, group)
@@ -165,7 +165,7 @@ def evaluate_group(group: Group, path: Path) -> Evaluated:
         truth = read_group(how.truth, group, how.packing.room)
         if (found := differences(rows, truth, how.packing)) is not None:
             return found
-    sums = _Sums(rows, how.top)
+    sums = _LeafSums(rows, how.top)
     written, surest = None, list[Surest]()
     for begin, codes, p, people in _blocks(rows, truth, how, posterior):
         divergence = None if people is None else _divergence(people, p)
@@ -200,7 +200,7 @@ def _blocks(
 ) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
     """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
     ends = None if truth is None else owner(truth, how.packing.room)
-    own: Single | None = None if how.single is None else unpickled(how.single)
+    own: SingleRow | None = None if how.single is None else unpickled(how.single)
     for begin in range(0, len(rows), ROWS):
         here = slice(begin, begin + ROWS)
         leaf = rows.leaf[here]
@@ -250,7 +250,7 @@ def differences(rows: Rows, truth: Rows | None, packing: Packing) -> Evaluated |
 
 
 @dataclass(slots=True)
-class _Sums:
+class _LeafSums:
     """Divergences of a group as they come."""
 
     rows: Rows

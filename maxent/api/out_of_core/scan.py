@@ -16,7 +16,7 @@ from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
-from maxent.models.out_of_core.coding import Coded, Codes, KeptRows, coded, distinct_cells, open_table, together
+from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_table, together
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
 from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows
 from maxent.models.tables.frame import listed
@@ -237,7 +237,7 @@ def _coded(
 
 def _routed(
     rows: Sequence[KeptRows],
-    codes: Sequence[Codes],
+    codes: Sequence[ColumnCodes],
     descent: Descent,
     packing: Packing,
     with_: Resources,
@@ -264,10 +264,10 @@ def _runs(routed: Sequence[Routed]) -> tuple[str, ...]:
     return tuple(run for each in routed for run in each.runs)
 
 
-def _recoded(codes: Codes, index: IntArray) -> Codes:
+def _recoded(codes: ColumnCodes, index: IntArray) -> ColumnCodes:
     """Codes of the same cells by the levels of another table, -1 for what it has not."""
     moved = np.append(index, -1)
-    return Codes(codes.cells, moved[codes.codes], int(moved[codes.missing]))
+    return ColumnCodes(codes.cells, moved[codes.codes], int(moved[codes.missing]))
 
 
 def _check_lost(found: Coded, release: Release, starts: Sequence[int], routed: Sequence[Routed]) -> None:

@@ -77,7 +77,7 @@ Judge = Callable[[Matter, Any], Finding]
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class PolicyCheck:
     """A check of the registry.
 
     Attributes

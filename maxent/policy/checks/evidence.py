@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from maxent.policy.checks.context import SHARE, Check, Finding, Matter, unknown, within
+from maxent.policy.checks.context import SHARE, Finding, Matter, PolicyCheck, unknown, within
 
 if TYPE_CHECKING:
     from maxent.disclosure.baseline import Interval
@@ -43,7 +43,7 @@ _TWO = (
 )
 
 CHECKS = (
-    Check(
+    PolicyCheck(
         "MX301", "max_beyond_control", "hit rate of members above that of control people", SHARE, _control,
         "How much more often the same guesses are right about the people of the release than about people like them "
         f"who were not in the data. Needs --truth and --control.{_TWO}",
@@ -51,7 +51,7 @@ CHECKS = (
         "Jayaraman and Evans (2022); docs/evidence.md.",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX302", "max_singling_out", "singling out, above control people", SHARE,
         partial(_risk, "singling_out", "singling out"),
         f"The share of people who are alone in their group. Needs --truth and --control.{_TWO}",
@@ -59,7 +59,7 @@ CHECKS = (
         WP216,
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX303", "max_linkability", "linkability, above control people", SHARE,
         partial(_risk, "linkability", "linkability"),
         f"The expected share of people who are linked with their own record. Needs --truth and --control.{_TWO}",
@@ -67,7 +67,7 @@ CHECKS = (
         WP216,
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX304", "max_inference", "inference, above control people", SHARE,
         partial(_risk, "inference", "right guesses"),
         f"The share of people whose class is guessed right. Needs --truth and --control.{_TWO}",

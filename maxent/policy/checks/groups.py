@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.attacks.linking import NO_CLASS, Bounds, background_knowledge, only_class
+from maxent.attacks.linking import NO_CLASS, CountBounds, background_knowledge, only_class
 from maxent.disclosure.limits import IDS
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
@@ -16,10 +16,10 @@ from maxent.policy.checks.context import (
     GROUP,
     LEAVES,
     PEOPLE,
-    Check,
     Finding,
     Limit,
     Matter,
+    PolicyCheck,
     by_limit,
     is_number,
     is_whole,
@@ -109,12 +109,12 @@ def _max_zeros(of: Matter, limit: int) -> Finding:
     )
 
 
-def _each_column(of: Matter) -> Iterator[Bounds]:
+def _each_column(of: Matter) -> Iterator[CountBounds]:
     """Bounds of all published leaves, and of each of several sensitive columns: leaves may be pure in one alone."""
     for audit in (of.review.audit, *of.review.audit.targets.values()):
         found = [tree.bounds for tree in audit.trees]
         low, high, label = ([getattr(b, name) for b in found] for name in ("low", "high", "label"))
-        yield Bounds(np.concatenate(low), np.concatenate(high), np.concatenate(label))
+        yield CountBounds(np.concatenate(low), np.concatenate(high), np.concatenate(label))
 
 
 def _max_pure(of: Matter, limit: int) -> Finding:
@@ -206,7 +206,7 @@ _DOMINANCE = Limit(
 )
 
 CHECKS = (
-    Check(
+    PolicyCheck(
         "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
         "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103. Parts "
         "of a leaf of the tool are one. Of a bootstrap it fails by the draws that are stated, and passes only by the "
@@ -215,7 +215,7 @@ CHECKS = (
         f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
         BLUNT,
     ),
-    Check(
+    PolicyCheck(
         "MX102", "min_cell", "smallest count of a class in a leaf", GROUP, _min_cell,
         "The fewest records of a class in a published leaf, zeros apart: the leaves are the rows of a frequency "
         "table, the classes its columns.",
@@ -223,7 +223,7 @@ CHECKS = (
         f"safe_threshold of {ACRO}, which is about every cell of a table: 10.",
         f"{BLUNT} Or publish labels in place of counts: `--publish labels`.",
     ),
-    Check(
+    PolicyCheck(
         "MX103", "max_zeros", "counts of 0 of a class in a leaf", LEAVES, _max_zeros,
         "Cells, a leaf and a class, that have no records.",
         "A zero says of everybody in the leaf that they do not have the class.",
@@ -231,21 +231,21 @@ CHECKS = (
         "Merge the leaf with its sibling (`maxent defend prune-parent`), or `maxent defend optimal`, which limits "
         "what a leaf gives away.",
     ),
-    Check(
+    PolicyCheck(
         "MX104", "max_pure", "leaves whose people all have one class", LEAVES, _max_pure,
         "Published leaves that have people of one class only; of several sensitive columns, of the one with most.",
         "Whoever knows that a person is there knows the answer, without any computation.",
         f"class disclosure of {HANDBOOK} and of the {SACRO_ML}; homogeneity: Machanavajjhala et al. (2007).",
         "As for MX103.",
     ),
-    Check(
+    PolicyCheck(
         "MX105", "nk_dominance", "share of the n largest contributors to a leaf", _DOMINANCE, _dominance,
         "The largest share that n people have in what a leaf states. To a count each contributes 1.",
         "Where few people make up a number, each of them can work out the others.",
         f"safe_nk_n = 2, safe_nk_k = 0.9 of {ACRO}; dominance rule of {HANDBOOK}.",
         f"{BLUNT} Means of leaves of a regression cannot be judged: publish classes of bins instead (`bins=`).",
     ),
-    Check(
+    PolicyCheck(
         "MX106", "p_ratio", "contributions but the two largest, as a multiple of the largest",
         Limit("a number from 0 to 1", is_number(0, 1), 0.1), _p_ratio,
         "What all but the two largest contributors of a leaf contribute together, as a multiple of the largest one.",
@@ -253,7 +253,7 @@ CHECKS = (
         f"safe_pratio_p = 0.1 of {ACRO}; p% rule of {HANDBOOK}.",
         "As for MX105.",
     ),
-    Check(
+    PolicyCheck(
         IDS["min_k"], "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
         "The fewest people of the adversary's table whom the release does not tell apart: those in the same leaf, of "
         "several trees in the same leaves.",
@@ -261,7 +261,7 @@ CHECKS = (
         "Sweeney (2002), k-anonymity; Friedman et al. (2006), of decision trees.",
         f"{BLUNT} Of forests, publish fewer trees.",
     ),
-    Check(
+    PolicyCheck(
         "MX108", "max_recovered", "leaves that other numbers give back", LEAVES, _max_recovered,
         "Leaves, removed or published, of which inner nodes or other trees tell more than the leaf itself states.",
         "A number that was suppressed protects nobody where it follows from the others.",
@@ -269,7 +269,7 @@ CHECKS = (
         f"suppression of {HANDBOOK}.",
         "Publish no numbers on inner nodes, or remove leaves in pairs.",
     ),
-    Check(
+    PolicyCheck(
         "MX109", "max_background", "people whom known members of their leaf give away", PEOPLE, _max_background,
         "People in leaves where the classes of `background` members (table [adversary], default 1) settle those of "
         "the others. Of several trees, in the one that gives away most.",
@@ -277,7 +277,7 @@ CHECKS = (
         "Wakabayashi et al. (2024), section 3.",
         BLUNT,
     ),
-    Check(
+    PolicyCheck(
         "MX110", "min_dof", "residual degrees of freedom", GROUP, _min_dof,
         "Records less the numbers that were fitted: a share of each class but one in every leaf, and a test at every "
         "inner node, of all trees.",

@@ -10,10 +10,10 @@ from maxent.disclosure.limits import IDS
 from maxent.policy.checks.context import (
     PEOPLE,
     SHARE,
-    Check,
     Finding,
     Limit,
     Matter,
+    PolicyCheck,
     by_limit,
     is_number,
     unknown,
@@ -42,7 +42,7 @@ def _measured(key: str, name: str, bound: Literal["at most", "at least"], of: Ma
 
 
 CHECKS = (
-    Check(
+    PolicyCheck(
         IDS["max_posterior"], "max_posterior", "largest posterior",
         Limit("a probability from 0 to 1", is_number(0, 1), 0.95), by_limit("max_posterior"),
         "The largest probability that anybody's class gets: 1 where a leaf, a group or the truth gives somebody's "
@@ -51,7 +51,7 @@ CHECKS = (
         "The limit --max-posterior: docs/report.md; alpha of (alpha, k)-anonymity, Wong et al. (2006).",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         IDS["max_certain"], "max_certain", "individuals whose class is certain", PEOPLE, by_limit("max_certain"),
         "People whose class has a probability of 0.999 or more by the estimate, or is given away by their leaf, their "
         "group, the truth or a proof, whichever are most. Cannot be told where proofs did not end in 30 seconds.",
@@ -59,7 +59,7 @@ CHECKS = (
         "The limit --max-certain: docs/report.md; Zhu and Du (2010).",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX203", "max_certain_proved", "individuals whose class is certain, as proved", PEOPLE,
         by_limit("max_certain", proved=True),
         "People whose class is the same in all data that agree with the release. Stating this limit asks for the "
@@ -68,14 +68,14 @@ CHECKS = (
         "docs/bounds.md.",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         IDS["max_right_guesses"], "max_right_guesses", "share of right guesses", SHARE, by_limit("max_right_guesses"),
         "The share of people whose class is guessed right: in truth, with --truth; otherwise as expected.",
         "It is what the release is worth to somebody who guesses about everybody.",
         "Bayes vulnerability: Smith (2009); the limit --max-right-guesses: docs/report.md.",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         IDS["max_lift"], "max_lift", "right guesses above the base rate", SHARE, by_limit("max_lift"),
         "By how much right guesses exceed the share of the most frequent class, which guesses without the release "
         "achieve. Something has to state that share: counts, a marginal, or the truth.",
@@ -83,7 +83,7 @@ CHECKS = (
         "docs/evidence.md.",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX206", "min_divergence", "overall divergence of the truth from the posterior, nats", NATS,
         partial(_measured, "divergence", "overall divergence of the truth (nats)", "at least"),
         "The Kullback-Leibler divergence of the truth from the posterior over everybody (D_overall). Needs --truth.",
@@ -91,7 +91,7 @@ CHECKS = (
         "Zhu and Du (2010), D_overall.",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX207", "max_t_closeness", "t-closeness", SHARE,
         partial(_measured, "t_closeness", "t-closeness", "at most"),
         "The largest distance between a person's posterior and the shares of the classes among everybody.",
@@ -99,7 +99,7 @@ CHECKS = (
         "Li, Li and Venkatasubramanian (2007).",
         FIX,
     ),
-    Check(
+    PolicyCheck(
         "MX208", "min_l_diversity", "entropy l-diversity", CLASSES,
         partial(_measured, "entropy_l_diversity", "entropy l-diversity", "at least"),
         "exp(entropy) of the most exposed person's posterior: the number of equally probable classes that leave as "

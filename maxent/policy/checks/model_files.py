@@ -6,7 +6,7 @@ from typing import Any
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.models.arguments import shorten_list
-from maxent.policy.checks.context import YES, Check, Finding, Limit, Matter, unknown
+from maxent.policy.checks.context import YES, Finding, Limit, Matter, PolicyCheck, unknown
 
 SATRE = "SATRE 2.0.1, statement 3.3.07 (a policy for outputs that cannot be checked by hand)"
 KINDS = ("labels", "rates", "counts", "n", "linear", "means")
@@ -67,7 +67,7 @@ def _extensions(of: Matter, limit: Any) -> Finding:
 
 
 CHECKS = (
-    Check(
+    PolicyCheck(
         "MX401", "exact", "an exact reading of the model's file", YES, _exact,
         "Whether every record goes where the tool sends it, and the file states all that a release can have. It "
         "cannot be told where something is lost in reading, which the finding names. No policy that states it can "
@@ -76,7 +76,7 @@ CHECKS = (
         SATRE,
         "Export the model in a format that keeps numbers whole: docs/models.md.",
     ),
-    Check(
+    PolicyCheck(
         "MX402", "may_state", "what leaves may state",
         Limit(
             f"a list of {', '.join(KINDS)}", lambda v: isinstance(v, list) and all(each in KINDS for each in v),
@@ -88,14 +88,14 @@ CHECKS = (
         SATRE,
         "Publish less: `maxent defend --publish labels`, or `maxent export`.",
     ),
-    Check(
+    PolicyCheck(
         "MX403", "attributes_named", "attributes that the policy names", YES, _named,
         "Whether every attribute of the model is in the table [roles] of the policy, public or private.",
         "An attribute that nobody thought of may be what gives people away.",
         SATRE,
         "Name the attribute in [roles], or leave it out of the model.",
     ),
-    Check(
+    PolicyCheck(
         "MX404", "exports", "whether models may leave",
         Limit(f"one of {', '.join(EXPORTS)}", lambda v: v in EXPORTS, "allowed"), _exports,
         "What the policy says about models as such: they are `allowed`, `refused`, or allowed `by decision` of "
@@ -104,7 +104,7 @@ CHECKS = (
         f"{SATRE}: a policy must address whether model artefacts may be exported.",
         "Ask whoever decides, and switch the check off with their reason.",
     ),
-    Check(
+    PolicyCheck(
         "MX405", "blocked_extensions", "files with a blocked extension",
         Limit(
             "a list of extensions, such as [\".svg\"]",

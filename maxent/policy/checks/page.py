@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.policy.checks.registry import CHECKS, FAMILIES
 
 if TYPE_CHECKING:
-    from maxent.policy.checks.context import Check
+    from maxent.policy.checks.context import PolicyCheck
 
 PAGE = Path(__file__).parents[3] / "docs" / "checks.md"
 
@@ -26,7 +26,7 @@ is judged about the people, and the verdict is CANNOT TELL.
 """
 
 
-def explained(check: Check) -> dict[str, Any]:
+def explained(check: PolicyCheck) -> dict[str, Any]:
     """Everything about a check, by name."""
     return {
         "id": check.id,
@@ -63,7 +63,7 @@ def as_toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _section(check: Check) -> str:
+def _section(check: PolicyCheck) -> str:
     told = explained(check)
     return f"""### {check.id}: {check.title}
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from maxent.policy.checks import evidence, groups, inference, model_files, reliability
 
 if TYPE_CHECKING:
-    from maxent.policy.checks.context import Check
+    from maxent.policy.checks.context import PolicyCheck
 
-FAMILIES: Mapping[str, tuple[str, tuple[Check, ...]]] = {
+FAMILIES: Mapping[str, tuple[str, tuple[PolicyCheck, ...]]] = {
     "1": ("Leaves and groups", groups.CHECKS),
     "2": ("Inference", inference.CHECKS),
     "3": ("Evidence", evidence.CHECKS),
@@ -19,8 +19,8 @@ FAMILIES: Mapping[str, tuple[str, tuple[Check, ...]]] = {
 }
 """First digit of an id -> what its checks are about, and these."""
 
-CHECKS: Mapping[str, Check] = {check.id: check for _, checks in FAMILIES.values() for check in checks}
+CHECKS: Mapping[str, PolicyCheck] = {check.id: check for _, checks in FAMILIES.values() for check in checks}
 """Id -> check, in order."""
 
-BY_KEY: Mapping[str, Check] = {check.key: check for check in CHECKS.values()}
+BY_KEY: Mapping[str, PolicyCheck] = {check.key: check for check in CHECKS.values()}
 """Key of a limit -> check."""

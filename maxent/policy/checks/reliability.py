@@ -9,7 +9,7 @@ import numpy as np
 from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.disclosure.registry import MEASURES
 from maxent.models.arguments import shorten_list
-from maxent.policy.checks.context import YES, Check, Finding, Limit, Matter, is_number, unknown, within
+from maxent.policy.checks.context import YES, Finding, Limit, Matter, PolicyCheck, is_number, unknown, within
 from maxent.policy.checks.evidence import NO_CONTROL
 
 CERTIFICATES = ("local", "gap", "global")
@@ -69,7 +69,7 @@ def _required(of: Matter, limit: Any) -> Finding:
 
 
 CHECKS = (
-    Check(
+    PolicyCheck(
         "MX501", "reliable", "an estimate that can be relied on", YES, _reliable,
         "Whether the estimate was solved to the optimum, the release and the table agree, and nothing was left out "
         "for want of time. Every policy asks for it, stated or not, and none can switch it off.",
@@ -77,7 +77,7 @@ CHECKS = (
         OURS,
         "Give it more time (`--time-limit`), fewer trees, or the table of the people that the model was trained on.",
     ),
-    Check(
+    PolicyCheck(
         "MX502", "certificate", "the certificate of the estimate",
         Limit(f"one of {', '.join(CERTIFICATES)}", lambda v: v in CERTIFICATES, "global"), _certificate,
         "What is proved of the estimate: `global` (the optimum), `gap` (near it) or `local` (nothing).",
@@ -85,7 +85,7 @@ CHECKS = (
         OURS,
         "Another `--backend`, more `--starts`, or knowledge without `internal` ([adversary]).",
     ),
-    Check(
+    PolicyCheck(
         "MX503", "max_violation", "largest violation of a statement",
         Limit("a probability from 0 to 1", is_number(0, 1), 1e-6), _violation,
         "The largest violation of any statement of the release at the optimum, in probability units.",
@@ -93,14 +93,14 @@ CHECKS = (
         OURS,
         "As for MX501; a smaller `--tolerance`.",
     ),
-    Check(
+    PolicyCheck(
         "MX504", "same_people", "the table has the people of the release", YES, _same_people,
         "Whether as many people of the table reach every leaf as the leaf states.",
         "Groups and guesses are those of the people of the table: of others they say nothing.",
         "docs/attacks.md.",
         "Give the table that the model was trained on.",
     ),
-    Check(
+    PolicyCheck(
         "MX505", "required_measures", "required measures",
         Limit(
             "a list of keys of measures (docs/results.md)",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import isfinite, isinf, log
 from typing import TYPE_CHECKING, Any
 
-from maxent.attacks.wp216 import TITLES, Risk, Risks
+from maxent.attacks.wp216 import TITLES, Risks, Wp216Risk
 from maxent.disclosure.limits import HOW, UNINFORMED, worse_certain, worse_posterior
 from maxent.disclosure.registry import FORMS, MEASURES, Measure
 from maxent.models.defenses.method import CERTAIN
@@ -67,7 +67,7 @@ def risk_numbers(found: Risks, target: str, blind: str) -> tuple[Number, ...]:
     return tuple(_risk(key, TITLES[key], risk, words[key]) for key, risk in found.named.items())
 
 
-def _risk(key: str, title: str, risk: Risk, says: str) -> Number:
+def _risk(key: str, title: str, risk: Wp216Risk, says: str) -> Number:
     """One risk, beside control people where there are any."""
     if risk.controls is not None and risk.interval is not None:
         low, high = (100 * end for end in risk.interval)

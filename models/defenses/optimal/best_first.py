@@ -29,9 +29,9 @@ from maxent.models.trees.restate import restate
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.defenses.optimal.limits import Criterion, Limits
+    from maxent.models.defenses.optimal.limits import Criterion, SubtreeLimits
     from maxent.models.defenses.optimal.places import Candidates
-    from maxent.models.defenses.optimal.prices import Found
+    from maxent.models.defenses.optimal.prices import FoundSubtree
     from maxent.models.release import Release, Rounded, Tree
     from maxent.models.tables.hierarchies import HierarchySource
     from maxent.models.tables.training import Training
@@ -46,17 +46,17 @@ class BestFirst:
     """
 
     release: Release
-    limits: Limits
+    limits: SubtreeLimits
     training: Training | None = None
     criterion: Criterion = "unstated"
     remove: bool = False
     publish: Publish = "counts"
     hierarchies: Mapping[str, HierarchySource] | None = None
     rounded: Rounded | None = None
-    _parts: list[tuple[float, int, Candidates, Found]] = field(default_factory=list, init=False)
+    _parts: list[tuple[float, int, Candidates, FoundSubtree]] = field(default_factory=list, init=False)
     _number: count[int] = field(default_factory=count, init=False)
     _whole: Candidates = field(init=False)
-    _last: tuple[Candidates, Found] = field(init=False)
+    _last: tuple[Candidates, FoundSubtree] = field(init=False)
 
     def __post_init__(self) -> None:
         names = ("remove", "publish", "hierarchies", "rounded")
@@ -127,12 +127,12 @@ class BestFirst:
         if found is not None:
             heappush(self._parts, (-found.most, next(self._number), part, found))
 
-    def _searched(self, found: Found) -> Searched:
+    def _searched(self, found: FoundSubtree) -> Searched:
         most = max([found.most, *(-parts[0] for parts in self._parts[:1])])
         return searched(self.release, self.limits, self._whole, replace(found, most=most), self.criterion)
 
 
-def _held(part: Candidates, found: Found, places: IntArray) -> Candidates:
+def _held(part: Candidates, found: FoundSubtree, places: IntArray) -> Candidates:
     """The part of the trees in which these places are the leaves that they are in the one found."""
     allowed, removable, divisible = part.allowed.copy(), part.removable.copy(), part.divisible.copy()
     for place in places.tolist():
@@ -145,7 +145,7 @@ def _held(part: Candidates, found: Found, places: IntArray) -> Candidates:
     return replace(part, allowed=allowed, removable=removable, divisible=divisible)
 
 
-def _other(part: Candidates, found: Found, place: int) -> Candidates:
+def _other(part: Candidates, found: FoundSubtree, place: int) -> Candidates:
     """The part of the trees in which this place is not the leaf that it is in the one found."""
     name = "removable" if found.gone[place] else "allowed"
     mask = getattr(part, name).copy()
@@ -157,7 +157,7 @@ def _other(part: Candidates, found: Found, place: int) -> Candidates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class SearchedTree:
     """A tree of a forest, cut back: its number, its depth at most, and the release of it alone.
 
     ``own`` and ``instead``, shape (n, n_classes), are what it adds to the predictions of the records, see
@@ -178,13 +178,13 @@ class Member:
 
 def members(
     forest: Release,
-    limits: Limits,
+    limits: SubtreeLimits,
     training: Training,
     *,
     criterion: Criterion = "unstated",
     remove: bool = False,
     publish: Publish = "counts",
-) -> list[Member]:
+) -> list[SearchedTree]:
     """The purest subtree of each tree within limits, at each depth where it is another one; the deepest first.
 
     The purest says most to the others: the most accurate has no leaves that are of the same class as those beside them.
@@ -192,7 +192,7 @@ def members(
     Parameters are those of `maxent.models.defenses.optimal.subtree.optimal_subtree`, of several trees. Trees of which
     no subtree keeps the limits are left out.
     """
-    found: list[Member] = []
+    found: list[SearchedTree] = []
     for number, tree in enumerate(forest.trees):
         alone = replace(forest, trees=(tree,), predicts=None)
         purest = replace(limits, objective="impurity")
@@ -209,11 +209,11 @@ def members(
             if shape not in known:
                 known.add(shape)
                 release = searched(alone, limits, part, chosen, criterion).release
-                found.append(Member(number, depth, release, *_added(restate(release, publish), training)))
+                found.append(SearchedTree(number, depth, release, *_added(restate(release, publish), training)))
     return found
 
 
-def right(chosen: Sequence[Member], training: Training) -> int:
+def right(chosen: Sequence[SearchedTree], training: Training) -> int:
     """Records for which these trees together predict the right class."""
     total = np.sum([member.own for member in chosen], axis=0)
     instead = np.sum([member.instead for member in chosen], axis=0)
@@ -221,12 +221,14 @@ def right(chosen: Sequence[Member], training: Training) -> int:
     return int((total.argmax(axis=1) == training.y).sum())
 
 
-def together(chosen: Sequence[Member]) -> Release:
+def together(chosen: Sequence[SearchedTree]) -> Release:
     """The release of several trees."""
     return replace(chosen[0].release, trees=tuple(member.tree for member in chosen))
 
 
-def tried(options: Sequence[Member], chosen: Sequence[Member], training: Training) -> list[tuple[int, int, Member]]:
+def tried(
+    options: Sequence[SearchedTree], chosen: Sequence[SearchedTree], training: Training
+) -> list[tuple[int, int, SearchedTree]]:
     """What each further tree makes of the records that are right, the best first; of equals the smallest."""
     taken = {member.number for member in chosen}
     ranked = [

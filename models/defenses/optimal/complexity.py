@@ -34,7 +34,7 @@ from maxent.models.trees.rounding import round_counts
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray
     from maxent.models.defenses.method import Progress
-    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.defenses.optimal.limits import SubtreeLimits
     from maxent.models.tables.hierarchies import HierarchySource
     from maxent.models.trees.draft import Publish
 
@@ -55,7 +55,7 @@ ROUNDING = 1e-9  # share of what trees are worth by which they differ for roundi
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ComplexityLine:
     """A subtree: what it is worth per record without the cost of its leaves, and how many it has."""
 
     worth: float
@@ -95,7 +95,7 @@ def complexities(found: Candidates) -> tuple[float, ...]:
     return tuple(tried[i] for i in some.tolist())
 
 
-def _best_at(found: Candidates, complexity: float) -> Line | None:
+def _best_at(found: Candidates, complexity: float) -> ComplexityLine | None:
     """The best subtree for a complexity, None where there is none."""
     here = priced(found, complexity)
     chosen = best(here, np.zeros(len(here.names)))
@@ -106,7 +106,7 @@ def _best_at(found: Candidates, complexity: float) -> Line | None:
     worth, _ = answered(here, splits, gone)
     per_record = here.share(worth)
     reached = per_record if here.objective == "accuracy" else -per_record
-    return Line(reached + complexity * leaves, leaves)
+    return ComplexityLine(reached + complexity * leaves, leaves)
 
 
 Grow = Callable[[Training], Release]  # grows a tree from records, its leaves with their counts
@@ -128,7 +128,7 @@ class Validated:
 def validated(
     training: Training,
     grow: Grow,
-    limits: Limits,
+    limits: SubtreeLimits,
     *,
     remove: bool = False,
     publish: Publish = "counts",
@@ -178,7 +178,7 @@ def validated(
     return Validated(tried[last], float(losses[last]) / people, float(losses[0]) / people)
 
 
-def _loss(release: Release, tested: Training, limits: Limits) -> float:
+def _loss(release: Release, tested: Training, limits: SubtreeLimits) -> float:
     """What people lose by the predictions of a tree, all together."""
     asked = (release, tested.attributes, tested.columns, len(tested))
     if limits.objective == "accuracy":

@@ -17,7 +17,7 @@ from maxent.models.tables.truth_and_facts import read_stakes
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.defenses.optimal.limits import SubtreeLimits
     from maxent.models.release import Target
     from maxent.models.trees.draft import Publish
 
@@ -30,7 +30,7 @@ class CostFile:
     reader: Reader
 
 
-def with_costs(limits: Limits, target: Target) -> Limits:
+def with_costs(limits: SubtreeLimits, target: Target) -> SubtreeLimits:
     """The same limits with their cost matrix read, shape (n_decisions, n_classes), and the objective that it makes."""
     if limits.cost is None:
         return limits

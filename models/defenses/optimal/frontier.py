@@ -18,7 +18,7 @@ import numpy as np
 
 from maxent.models.defenses.optimal.prices import (
     Bound,
-    Found,
+    FoundSubtree,
     all_kept,
     cheapest,
     first_found,
@@ -39,7 +39,7 @@ LEAF, GONE = -1, -2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Points:
+class FrontierPoints:
     """Trees below a place: their worth, shape (n,), their costs (n, n_limits), and what they consist of.
 
     ``held``, shape (n, n_answers), is what their leaves add to the answer for removed ones above. ``of``, shape (n,
@@ -54,15 +54,15 @@ class Points:
     held: FloatArray
     of: IntArray
     due: FloatArray
-    branches: tuple[Points, ...] = ()
+    branches: tuple[FrontierPoints, ...] = ()
     left_out: float = -np.inf
 
-    def __getitem__(self, rows: IntArray | BoolArray) -> Points:
+    def __getitem__(self, rows: IntArray | BoolArray) -> FrontierPoints:
         own = (self.worth[rows], self.costs[rows], self.held[rows], self.of[rows], self.due[rows])
-        return Points(*own, self.branches, self.left_out)
+        return FrontierPoints(*own, self.branches, self.left_out)
 
 
-def within_limits(candidates: Candidates) -> Found | None:
+def within_limits(candidates: Candidates) -> FoundSubtree | None:
     """The tree of the largest worth within limits, and the most that any can be worth; None where there is none."""
     known, bounds = first_found(candidates)
     if known is not None and known.proved:
@@ -76,13 +76,13 @@ def within_limits(candidates: Candidates) -> Found | None:
     if len(inside):
         top = int(inside[np.argmax(points.worth[inside])])
         if known is None or points.worth[top] > known.worth:
-            known = Found(*_tree(candidates, points, top), float(points.worth[top]), points.costs[top], np.inf)
+            known = FoundSubtree(*_tree(candidates, points, top), float(points.worth[top]), points.costs[top], np.inf)
     if known is None:
         return None
-    return Found(known.splits, known.gone, known.worth, known.costs, max(known.worth, points.left_out))
+    return FoundSubtree(known.splits, known.gone, known.worth, known.costs, max(known.worth, points.left_out))
 
 
-def _others(candidates: Candidates) -> Iterator[Found]:
+def _others(candidates: Candidates) -> Iterator[FoundSubtree]:
     """The best tree without removed leaves, and the whole tree without those that break a limit."""
     plain = within_limits(without_removed(candidates))
     if plain is not None:
@@ -92,10 +92,10 @@ def _others(candidates: Candidates) -> Iterator[Found]:
         yield found
 
 
-def frontier(candidates: Candidates, bounds: Sequence[Bound], least: float = -np.inf) -> Points:
+def frontier(candidates: Candidates, bounds: Sequence[Bound], least: float = -np.inf) -> FrontierPoints:
     """The points of the root, but for those that ``bounds`` prove to be worth less than ``least`` within limits."""
     places = candidates.places
-    found: dict[int, Points] = {}
+    found: dict[int, FrontierPoints] = {}
     for place in reversed(places.top_down):
         branches = [found.pop(child) for child in places.children[place]]
         found[place] = _joined(candidates, place, branches, bounds, least)
@@ -103,8 +103,8 @@ def frontier(candidates: Candidates, bounds: Sequence[Bound], least: float = -np
 
 
 def _joined(
-    candidates: Candidates, place: int, branches: Sequence[Points], bounds: Sequence[Bound], least: float
-) -> Points:
+    candidates: Candidates, place: int, branches: Sequence[FrontierPoints], bounds: Sequence[Bound], least: float
+) -> FrontierPoints:
     """The points of a place: the leaf, if it may be one, and the sums of one point of each branch."""
     leaf = _leaf(candidates, place, len(branches))
     if not branches or not candidates.divisible[place]:
@@ -127,7 +127,7 @@ def _joined(
     sums = replace(sums, worth=worth, due=np.zeros_like(sums.due))
     sums, _ = _unbeaten(candidates, sums, _most(candidates, bounds, place, sums), least)
     left_out = max(sums.left_out, *(branch.left_out for branch in branches))
-    both = Points(
+    both = FrontierPoints(
         np.concatenate([leaf.worth, sums.worth]),
         np.concatenate([leaf.costs, sums.costs]),
         np.concatenate([leaf.held, sums.held]),
@@ -145,20 +145,20 @@ def _many(candidates: Candidates) -> int:
     return FEWER if candidates.held.shape[1] else MANY.get(len(candidates.names), FEWER)
 
 
-def _leaf(candidates: Candidates, place: int, branches: int) -> Points:
+def _leaf(candidates: Candidates, place: int, branches: int) -> FrontierPoints:
     """The point of a leaf, none where it is not allowed."""
     may = slice(place, place + int(candidates.allowed[place]))
     due = np.zeros((may.stop - place, candidates.removed_worth.shape[1]))
     of = np.full((len(due), branches), LEAF)
-    return Points(candidates.worth[may], candidates.costs[may], candidates.held[may], of, due)
+    return FrontierPoints(candidates.worth[may], candidates.costs[may], candidates.held[may], of, due)
 
 
-def _options(candidates: Candidates, place: int, points: Points) -> Points:
+def _options(candidates: Candidates, place: int, points: FrontierPoints) -> FrontierPoints:
     """What a branch may be: a point, each by its number, or a removed leaf."""
     of = np.arange(len(points.worth))[:, None]
     if not candidates.removable[place]:
         return replace(points, of=of)
-    return Points(
+    return FrontierPoints(
         np.append(points.worth, 0.0),
         np.vstack([points.costs, candidates.removed_costs[place]]),
         np.vstack([points.held, np.zeros((1, points.held.shape[1]))]),
@@ -168,11 +168,11 @@ def _options(candidates: Candidates, place: int, points: Points) -> Points:
     )
 
 
-def _sums(these: Points, others: Points) -> Points:
+def _sums(these: FrontierPoints, others: FrontierPoints) -> FrontierPoints:
     """The sums of all pairs."""
     one = np.repeat(np.arange(len(these.worth)), len(others.worth))
     other = np.tile(np.arange(len(others.worth)), len(these.worth))
-    return Points(
+    return FrontierPoints(
         these.worth[one] + others.worth[other],
         these.costs[one] + others.costs[other],
         these.held[one] + others.held[other],
@@ -182,7 +182,7 @@ def _sums(these: Points, others: Points) -> Points:
     )
 
 
-def _thinned(points: Points, most: FloatArray, many: int) -> Points:
+def _thinned(points: FrontierPoints, most: FloatArray, many: int) -> FrontierPoints:
     """Some of too many points: those that promise the most, and others of all costs."""
     promising = np.argsort(-most, kind="stable")
     others = np.random.default_rng(0).permutation(promising[many // 2 :])  # evenly spaced ones add up to few sums
@@ -192,7 +192,7 @@ def _thinned(points: Points, most: FloatArray, many: int) -> Points:
     return replace(points[stay], left_out=max(points.left_out, float(most[out].max())))
 
 
-def _most(candidates: Candidates, bounds: Sequence[Bound], place: int, points: Points) -> FloatArray:
+def _most(candidates: Candidates, bounds: Sequence[Bound], place: int, points: FrontierPoints) -> FloatArray:
     """The most that trees within limits can be worth that have these below a place."""
     answer = candidates.answer_of(points.held)
     return _least_of([bound.at(place, answer, points.worth, points.costs) for bound in bounds])
@@ -202,7 +202,9 @@ def _least_of(most: Sequence[FloatArray]) -> FloatArray:
     return np.asarray(np.minimum.reduce(most))
 
 
-def _unbeaten(candidates: Candidates, points: Points, most: FloatArray, least: float) -> tuple[Points, FloatArray]:
+def _unbeaten(
+    candidates: Candidates, points: FrontierPoints, most: FloatArray, least: float
+) -> tuple[FrontierPoints, FloatArray]:
     """Points that may be worth as much as is asked for, and that none beats which does the same to removed leaves."""
     stay = np.flatnonzero(most >= least)
     points, most = points[stay], most[stay]
@@ -261,7 +263,7 @@ def unbeaten(worth: FloatArray, costs: FloatArray) -> IntArray:
     return np.array(kept, np.int64)
 
 
-def _tree(candidates: Candidates, points: Points, top: int) -> tuple[BoolArray, BoolArray]:
+def _tree(candidates: Candidates, points: FrontierPoints, top: int) -> tuple[BoolArray, BoolArray]:
     """Where the tree of one point of the root splits, and which of its leaves are removed."""
     splits, gone = np.zeros((2, len(candidates.places)), bool)
     stack = [(0, points, top)]

@@ -20,7 +20,7 @@ from maxent.models.release import Attribute, Branch, Defense, Induction, Release
 from maxent.models.trees.draft import Draft, Publish, depth_first, freeze
 
 if TYPE_CHECKING:
-    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.defenses.optimal.limits import SubtreeLimits
     from maxent.models.tables.training import Training
 
 # The binary splits that an optimal tree may consist of, and how many records of each class pairs of them hold.
@@ -32,7 +32,7 @@ CUTS = 32  # cuts of a numeric attribute, at most: between quantiles where there
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class CandidateSplit:
     """A split of an attribute, by its number, into two branches."""
 
     attribute: int
@@ -40,7 +40,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Block:
+class SplitBlock:
     """An attribute as values from 0 on, and the splits of it: after which value, or of which value from the others.
 
     ``splits`` are numbers of splits, and ``at`` the value of each, both increasing.
@@ -53,13 +53,13 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Records:
+class GrowingRecords:
     """Different records, as the splits of some blocks tell them apart.
 
     ``codes`` has shape (n, n_attributes), ``counts``, people of each class, (n, n_classes).
     """
 
-    blocks: tuple[Block, ...]
+    blocks: tuple[SplitBlock, ...]
     codes: IntArray
     counts: FloatArray
 
@@ -76,18 +76,18 @@ class Records:
         """The splits of all blocks, in the order of `held`."""
         return np.concatenate([np.empty(0, np.int64), *(block.splits for block in self.blocks)])
 
-    def sides(self, split: int) -> tuple[Records, Records]:
+    def sides(self, split: int) -> tuple[GrowingRecords, GrowingRecords]:
         """The records that go the first way of a split, and the others."""
         (a,) = (a for a, block in enumerate(self.blocks) if split in block.splits)
         block = self.blocks[a]
         at = int(block.at[np.searchsorted(block.splits, split)])
         first = self.codes[:, a] <= at if block.cuts else self.codes[:, a] == at
         return (
-            Records(self.blocks, self.codes[first], self.counts[first]),
-            Records(self.blocks, self.codes[~first], self.counts[~first]),
+            GrowingRecords(self.blocks, self.codes[first], self.counts[first]),
+            GrowingRecords(self.blocks, self.codes[~first], self.counts[~first]),
         )
 
-    def narrowed(self, least: int) -> Records:
+    def narrowed(self, least: int) -> GrowingRecords:
         """The same records where only those splits are told apart that leave so many people on both sides."""
         people = self.counts.sum(axis=1)
         blocks, columns = [], []
@@ -102,7 +102,7 @@ class Records:
             else:
                 new = np.full(block.size, int(kept.sum()))
                 new[block.at[kept]] = at = np.arange(int(kept.sum()))
-            blocks.append(Block(int(kept.sum()) + 1, block.cuts, block.splits[kept], at))
+            blocks.append(SplitBlock(int(kept.sum()) + 1, block.cuts, block.splits[kept], at))
             columns.append(new[codes])
         return _merged(tuple(blocks), np.column_stack(columns) if columns else self.codes, self.counts)
 
@@ -141,15 +141,15 @@ class Records:
         return np.asarray(found[..., at[:, None], at])
 
 
-def records_of(training: Training) -> tuple[Records, tuple[Split, ...]]:
+def records_of(training: Training) -> tuple[GrowingRecords, tuple[CandidateSplit, ...]]:
     """The records of training data, and all splits that tell some of them apart."""
-    blocks: list[Block] = []
+    blocks: list[SplitBlock] = []
     columns: list[IntArray] = []
-    splits: list[Split] = []
+    splits: list[CandidateSplit] = []
     for a, (attribute, column) in enumerate(zip(training.attributes, training.columns, strict=True)):
         if attribute.values is None:
             cuts = _cuts(column)
-            own = [Split(a, (Branch(None, le=cut), Branch(None, gt=cut))) for cut in cuts.tolist()]
+            own = [CandidateSplit(a, (Branch(None, le=cut), Branch(None, gt=cut))) for cut in cuts.tolist()]
             at, size = np.arange(len(own)), len(own) + 1
             columns.append(np.searchsorted(cuts, column))
         else:
@@ -158,20 +158,22 @@ def records_of(training: Training) -> tuple[Records, tuple[Split, ...]]:
             own = [_apart(a, attribute, j) for j in at.tolist()]
             size = len(attribute.values)
             columns.append(np.asarray(column, np.int64))
-        blocks.append(Block(size, attribute.values is None, np.arange(len(own)) + len(splits), at))
+        blocks.append(SplitBlock(size, attribute.values is None, np.arange(len(own)) + len(splits), at))
         splits += own
     counts = np.zeros((len(training), len(training.target.classes)))
     counts[np.arange(len(training)), training.y] = 1
     return _merged(tuple(blocks), np.column_stack(columns), counts), tuple(splits)
 
 
-def _apart(number: int, attribute: Attribute, value: int) -> Split:
+def _apart(number: int, attribute: Attribute, value: int) -> CandidateSplit:
     """One category against all others."""
     values = attribute.values or ()
-    return Split(number, (Branch(None, (values[value],)), Branch(None, tuple(v for v in values if v != values[value]))))
+    return CandidateSplit(
+        number, (Branch(None, (values[value],)), Branch(None, tuple(v for v in values if v != values[value])))
+    )
 
 
-def _merged(blocks: tuple[Block, ...], codes: IntArray, counts: FloatArray) -> Records:
+def _merged(blocks: tuple[SplitBlock, ...], codes: IntArray, counts: FloatArray) -> GrowingRecords:
     """Records with the same codes as one."""
     key = np.zeros(len(codes), np.int64)
     for block, column in zip(blocks, codes.T, strict=True):
@@ -182,7 +184,7 @@ def _merged(blocks: tuple[Block, ...], codes: IntArray, counts: FloatArray) -> R
     summed = np.stack([np.bincount(row, people, minlength=len(first)) for people in counts.T], axis=1).astype(
         np.float64
     )
-    return Records(blocks, codes[first], summed)
+    return GrowingRecords(blocks, codes[first], summed)
 
 
 def _cuts(column: npt.NDArray[np.float64]) -> FloatArray:
@@ -263,12 +265,12 @@ Progress = Callable[[int, int], None]  # called with how many of the first split
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownSubtree:
     """A tree: its worth, and its split with a tree on either side; -1 and none for a leaf."""
 
     worth: float
     split: int = LEAF
-    sides: tuple[Grown, ...] = ()
+    sides: tuple[GrownSubtree, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -282,9 +284,9 @@ class Search:
     worth: Worth
     most: Worth
     least: int
-    known: dict[tuple[bytes, int], tuple[Grown | None, float]] = field(default_factory=dict)
+    known: dict[tuple[bytes, int], tuple[GrownSubtree | None, float]] = field(default_factory=dict)
 
-    def tree(self, records: Records, depth: int, progress: Progress | None = None) -> Grown | None:
+    def tree(self, records: GrowingRecords, depth: int, progress: Progress | None = None) -> GrownSubtree | None:
         """The best tree of this depth at most, None where none keeps the limits.
 
         Beyond `PROVED` it is one whose splits look ahead.
@@ -298,9 +300,11 @@ class Search:
             max(filter(None, (self.tree(side, depth - 1), known)), key=lambda tree: tree.worth)
             for side, known in zip(records.sides(ahead.split), ahead.sides, strict=True)
         ]
-        return Grown(sides[0].worth + sides[1].worth, ahead.split, tuple(sides))
+        return GrownSubtree(sides[0].worth + sides[1].worth, ahead.split, tuple(sides))
 
-    def _best(self, records: Records, depth: int, least: float, progress: Progress | None = None) -> Grown | None:
+    def _best(
+        self, records: GrowingRecords, depth: int, least: float, progress: Progress | None = None
+    ) -> GrownSubtree | None:
         """The best tree that is worth more than ``least``, None where there is none."""
         key = (records.codes.tobytes(), depth)
         found, searched = self.known.get(key, (None, np.inf))
@@ -315,7 +319,7 @@ class Search:
             self.known[key] = found, least
         return found if found is not None and found.worth > least else None
 
-    def _shallow(self, records: Records, depth: int, least: float) -> Grown | None:
+    def _shallow(self, records: GrowingRecords, depth: int, least: float) -> GrownSubtree | None:
         """The best tree of depth 0, 1 or 2."""
         total = records.total
         none = np.zeros((len(total), 0, 0))
@@ -323,7 +327,7 @@ class Search:
         two = best_two(pairs, total, self.worth, splits_below=depth > 1)
         return self._grown(two, pairs, total, records.splits) if two.worth > least else None
 
-    def _three(self, records: Records, least: float) -> Grown | None:
+    def _three(self, records: GrowingRecords, least: float) -> GrownSubtree | None:
         """The best tree of depth 3: of every split, both sides from the people that pairs of splits hold there."""
         total, pairs, splits = records.total, records.pairs(), records.splits
         top = best_two(pairs, total, self.worth)
@@ -341,10 +345,12 @@ class Search:
                 if here.worth + there.worth > reached:
                     reached = here.worth + there.worth
                     sides = self._grown(here, first, side, splits), self._grown(there, rest, total - side, splits)
-                    best = Grown(reached, split, sides)
+                    best = GrownSubtree(reached, split, sides)
         return best
 
-    def _more(self, records: Records, depth: int, least: float, progress: Progress | None) -> Grown | None:
+    def _more(
+        self, records: GrowingRecords, depth: int, least: float, progress: Progress | None
+    ) -> GrownSubtree | None:
         """The best tree of depth 4 or more."""
         best = self._best(records, depth - 1, least)
         reached = least if best is None else best.worth
@@ -359,23 +365,23 @@ class Search:
             there = None if here is None else self._best(sides[1 - small], depth - 1, reached - here.worth)
             if here is not None and there is not None:
                 reached = here.worth + there.worth
-                best = Grown(reached, split, (there, here) if small else (here, there))
+                best = GrownSubtree(reached, split, (there, here) if small else (here, there))
         return best
 
-    def _order(self, records: Records) -> list[int]:
+    def _order(self, records: GrowingRecords) -> list[int]:
         """Splits, the purest sides first."""
         total, first = records.total, np.einsum("xff->xf", records.pairs())
         purity = sum((side**2).sum(axis=0) / side.sum(axis=0) for side in (first, total[:, None] - first))
         return [int(split) for split in records.splits[np.argsort(-np.asarray(purity), kind="stable")]]
 
-    def _most(self, records: Records) -> float:
+    def _most(self, records: GrowingRecords) -> float:
         """What no tree of these records is worth more than: every different record a leaf."""
         return float(self.most(records.counts.T).sum())
 
-    def _grown(self, two: Two, pairs: FloatArray, total: FloatArray, splits: IntArray) -> Grown:
+    def _grown(self, two: Two, pairs: FloatArray, total: FloatArray, splits: IntArray) -> GrownSubtree:
         """A tree of depth two with the worth of its parts."""
         if two.split == LEAF:
-            return Grown(two.worth)
+            return GrownSubtree(two.worth)
         first = pairs[:, two.split, two.split]
         both = pairs[:, two.split]
         sides = []
@@ -384,11 +390,11 @@ class Search:
             (total - first, np.einsum("xff->xf", pairs) - both, two.below[1]),
         ):
             if inner == LEAF:
-                sides.append(Grown(self._leaf(here)))
+                sides.append(GrownSubtree(self._leaf(here)))
                 continue
-            leaves = tuple(Grown(self._leaf(part)) for part in (within[:, inner], here - within[:, inner]))
-            sides.append(Grown(leaves[0].worth + leaves[1].worth, int(splits[inner]), leaves))
-        return Grown(two.worth, int(splits[two.split]), tuple(sides))
+            leaves = tuple(GrownSubtree(self._leaf(part)) for part in (within[:, inner], here - within[:, inner]))
+            sides.append(GrownSubtree(leaves[0].worth + leaves[1].worth, int(splits[inner]), leaves))
+        return GrownSubtree(two.worth, int(splits[two.split]), tuple(sides))
 
     def _leaf(self, counts: FloatArray) -> float:
         return float(self.worth(counts[:, None])[0])
@@ -399,7 +405,7 @@ DEPTH = 4  # splits above the deepest leaf unless asked for
 
 def optimal_tree(
     training: Training,
-    limits: Limits,
+    limits: SubtreeLimits,
     max_depth: int | None = None,
     progress: Progress | None = None,
     publish: Publish = "counts",
@@ -441,7 +447,7 @@ def optimal_tree(
 
 
 def leaf_worth(
-    limits: Limits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts", price: float = 0.0
+    limits: SubtreeLimits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts", price: float = 0.0
 ) -> tuple[Worth, Worth]:
     """What leaves are worth with limits, and what people are worth at most.
 
@@ -486,10 +492,10 @@ def leaf_worth(
     return worth, most
 
 
-def _drafts(training: Training, found: Grown, splits: tuple[Split, ...]) -> list[Draft]:
+def _drafts(training: Training, found: GrownSubtree, splits: tuple[CandidateSplit, ...]) -> list[Draft]:
     """The tree with its records, nodes before those below them."""
     drafts: list[Draft] = []
-    stack: list[tuple[Grown, IntArray, int]] = [(found, np.arange(len(training)), -1)]
+    stack: list[tuple[GrownSubtree, IntArray, int]] = [(found, np.arange(len(training)), -1)]
     while stack:
         tree, rows, above = stack.pop()
         counts = np.bincount(training.y[rows], minlength=len(training.target.classes))
@@ -506,7 +512,7 @@ def _drafts(training: Training, found: Grown, splits: tuple[Split, ...]) -> list
     return depth_first(drafts)
 
 
-def _goes_first(training: Training, split: Split, rows: IntArray) -> BoolArray:
+def _goes_first(training: Training, split: CandidateSplit, rows: IntArray) -> BoolArray:
     """Which of the records take the first branch, shape (n_rows,)."""
     column, branch = training.columns[split.attribute][rows], split.branches[0]
     if branch.le is not None:

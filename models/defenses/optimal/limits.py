@@ -21,7 +21,7 @@ _SHARE = Range("a share from 0 to 1", lambda value: is_number(value) and 0 <= va
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class SubtreeLimits:
     """Limits on every leaf and on all of them together; None is no limit.
 
     Attributes
@@ -133,7 +133,7 @@ class Limits:
         return found | ({"diversity": self.diversity} if self.l is not None else {})
 
 
-def cautious_conflicts(limits: Limits, remove: bool) -> Iterator[Problem]:
+def cautious_conflicts(limits: SubtreeLimits, remove: bool) -> Iterator[Problem]:
     """What does not go with counting only what is more than chance."""
     if limits.cautious is True and remove is not True:
         yield Problem(ARGUMENT, "cautious", "none without removed leaves (remove)", "one")
@@ -158,7 +158,12 @@ def merged_conflicts(hierarchies: object, grow: bool, criterion: Criterion) -> I
 
 
 def grown_conflicts(
-    grow: bool, limits: Limits, criterion: Criterion, remove: bool = False, audited: bool = False, choose: bool = False
+    grow: bool,
+    limits: SubtreeLimits,
+    criterion: Criterion,
+    remove: bool = False,
+    audited: bool = False,
+    choose: bool = False,
 ) -> Iterator[Problem]:
     """What a tree that is grown within limits cannot have."""
     if grow is True and limits.summed:

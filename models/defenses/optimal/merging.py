@@ -53,7 +53,7 @@ def contracted(nodes: Sequence[Node], groups: Collection[str]) -> tuple[Node, ..
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class MergedPart:
     """Some branches of a split, by number, and their records.
 
     It is divided into ``parts``, two or more; or it goes on as its branch ``lead`` does; or, with neither, it ends in a
@@ -64,10 +64,10 @@ class Part:
     members: tuple[int, ...]
     n: int
     lead: int | None = None
-    parts: tuple[Part, ...] = ()
+    parts: tuple[MergedPart, ...] = ()
 
 
-def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarchy, least: int) -> Part:
+def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarchy, least: int) -> MergedPart:
     """All branches of a split, divided so that no part has fewer than ``least`` records, if all have as many.
 
     What has fewer is joined, in the smallest group that has enough: to the branch of the most records there, or, where
@@ -85,13 +85,15 @@ def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarch
     return _settled("", _below(range(len(held)), levels, n, least), least)
 
 
-def _below(members: Sequence[int], levels: Sequence[Sequence[str | None]], n: Sequence[int], least: int) -> list[Part]:
+def _below(
+    members: Sequence[int], levels: Sequence[Sequence[str | None]], n: Sequence[int], least: int
+) -> list[MergedPart]:
     """The parts of some branches: a group for each name of the coarsest level, or a branch that is alone in its group.
 
     ``levels`` has the group of each branch, None where its values are of several.
     """
     if not levels:
-        return [Part("", (i,), n[i], i) for i in members]
+        return [MergedPart("", (i,), n[i], i) for i in members]
     groups: dict[str | int, list[int]] = {}
     for i in members:
         name = levels[0][i]
@@ -99,28 +101,28 @@ def _below(members: Sequence[int], levels: Sequence[Sequence[str | None]], n: Se
     if len(groups) == 1:
         return _below(members, levels[1:], n, least)
     return [
-        Part("", (of[0],), n[of[0]], of[0])
+        MergedPart("", (of[0],), n[of[0]], of[0])
         if len(of) == 1
         else _settled(str(name), _below(of, levels[1:], n, least), least)
         for name, of in groups.items()
     ]
 
 
-def _settled(name: str, parts: Sequence[Part], least: int) -> Part:
+def _settled(name: str, parts: Sequence[MergedPart], least: int) -> MergedPart:
     """One part made of several, of which none that stays has too few records."""
     members = tuple(i for part in parts for i in part.members)
     n = sum(part.n for part in parts)
     large = [part for part in parts if part.n >= least]
     if not large:
-        return Part(name, members, n)
+        return MergedPart(name, members, n)
     most = max(range(len(large)), key=lambda at: large[at].n)
     for part in parts:
         if part.n < least:
             large[most] = _joined(large[most], part)
-    return large[0] if len(large) == 1 else Part(name, members, n, parts=tuple(large))
+    return large[0] if len(large) == 1 else MergedPart(name, members, n, parts=tuple(large))
 
 
-def _joined(part: Part, small: Part) -> Part:
+def _joined(part: MergedPart, small: MergedPart) -> MergedPart:
     """A part with another that goes where most of its records go."""
     more = replace(part, members=part.members + small.members, n=part.n + small.n)
     if not part.parts:
@@ -166,7 +168,7 @@ def opened(
             held = [branch.values or () for branch in node.branches]
             whole = divided(held, [len(part) for part in parts], hierarchy, least)
             if whole.parts:
-                split = _Split(node, parts, training.y, values)
+                split = _MergedSplit(node, parts, training.y, values)
                 made.nodes[name] = replace(node, branches=tuple(made.branch(split, part) for part in whole.parts))
                 stack += [(node.branches[i].child or "", rows) for i, rows in split.onward(whole)]
                 continue
@@ -176,7 +178,7 @@ def opened(
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Split:
+class _MergedSplit:
     """A split as it was: its node, the records that each branch takes, the classes of all, and the order of values."""
 
     node: Node
@@ -184,16 +186,16 @@ class _Split:
     y: IntArray
     order: Sequence[str]
 
-    def taken(self, part: Part) -> IntArray:
+    def taken(self, part: MergedPart) -> IntArray:
         """The records of a part."""
         return np.concatenate([self.rows[i] for i in part.members])
 
-    def to(self, child: str | None, part: Part) -> Branch:
+    def to(self, child: str | None, part: MergedPart) -> Branch:
         """The branch of the values of a part."""
         held = {value for i in part.members for value in self.node.branches[i].values or ()}
         return Branch(child, tuple(value for value in self.order if value in held))
 
-    def onward(self, part: Part) -> Iterator[tuple[int, IntArray]]:
+    def onward(self, part: MergedPart) -> Iterator[tuple[int, IntArray]]:
         """The branches that parts of it go on as, by number, with the records that go there."""
         if part.lead is not None:
             yield part.lead, self.taken(part)
@@ -202,7 +204,7 @@ class _Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Made:
+class _MergedTree:
     """The nodes by id, with those of groups; ``stated`` is what leaves state, ``merged`` as `opened` returns it."""
 
     classes: tuple[str, ...]
@@ -221,7 +223,7 @@ class _Made:
         elif node.counts is None or [node.counts[c] for c in self.classes] != counts:
             self.nodes[name] = new_leaf(name, tuple(counts), self.classes, self.stated)
 
-    def branch(self, split: _Split, part: Part) -> Branch:
+    def branch(self, split: _MergedSplit, part: MergedPart) -> Branch:
         """The branch that leads to a part of a split, whose groups are made."""
         if part.lead is not None:
             return split.to(split.node.branches[part.lead].child, part)
@@ -238,10 +240,10 @@ class _Made:
         return next(each for i in count(1) if (each := name if i == 1 else f"{name}:{i}") not in self.nodes)
 
 
-def _made(release: Release) -> _Made:
+def _made(release: Release) -> _MergedTree:
     (tree,) = release.trees
     stated = {name for name in STATEMENTS if any(getattr(leaf, name) is not None for leaf in tree.leaves)}
-    return _Made(release.target.classes, stated | {"counts"}, {node.id: node for node in tree.nodes})
+    return _MergedTree(release.target.classes, stated | {"counts"}, {node.id: node for node in tree.nodes})
 
 
 def _divided(node: Node, training: Training, rows: IntArray) -> Iterator[IntArray]:

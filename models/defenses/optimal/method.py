@@ -11,8 +11,8 @@ from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import (
     Criterion,
-    Limits,
     Objective,
+    SubtreeLimits,
     cautious_conflicts,
     grown_conflicts,
     merged_conflicts,
@@ -56,7 +56,7 @@ MEASURES: Mapping[Objective, str] = {
 }
 
 AUDITS = 20  # subtrees that are audited best first, unless another number is asked for
-_limit = partial(same, Limits)
+_limit = partial(same, SubtreeLimits)
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class BestSubtree(InducedTree):
         yield from ({"max_depth": 5, "k": k, "remove": True, **kept} for k in wanted.ks[:2])
         if wanted.private:  # leaves are not what the adversary knows, so limits on them say little
             yield from ({"max_depth": depth, "k": wanted.least, "audited": True, **kept} for depth in DEPTHS)
-        summed = Limits(max_certain=wanted.max_certain, max_right_guesses=limits.get("max_right_guesses")).summed
+        summed = SubtreeLimits(max_certain=wanted.max_certain, max_right_guesses=limits.get("max_right_guesses")).summed
         if not summed:  # a search with sums takes too long for all folds
             validated = {"complexity_folds": 5, "k": wanted.least, **kept}
             yield from ({"max_depth": depth, **validated} for depth in (8, 12))
@@ -167,9 +167,9 @@ class BestSubtree(InducedTree):
         return AUDITS if self.audits is None else self.audits
 
     @property
-    def limits(self) -> Limits:
+    def limits(self) -> SubtreeLimits:
         """The limits."""
-        found: Limits = picked(Limits, self)
+        found: SubtreeLimits = picked(SubtreeLimits, self)
         return found
 
     @classmethod

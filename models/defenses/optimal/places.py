@@ -18,7 +18,7 @@ from maxent.models.trees.rounding import inferred_counts, possible_counts
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.defenses.optimal.limits import Limits, Objective
+    from maxent.models.defenses.optimal.limits import Objective, SubtreeLimits
     from maxent.models.release import Release, Rounded, Target, Tree
     from maxent.models.tables.training import Training
     from maxent.models.trees.draft import Publish
@@ -224,7 +224,7 @@ class Candidates:
 def candidates(
     release: Release,
     tree: int,
-    limits: Limits,
+    limits: SubtreeLimits,
     training: Training | None = None,
     publish: Publish = "counts",
     merged: Mapping[str, int] | None = None,
@@ -366,7 +366,7 @@ def counts_below(release: Release, t: int, places: Places) -> IntArray:
     return np.asarray(up_to[places.last] - up_to[places.first])
 
 
-def sensitive_classes(target: Target, limits: Limits) -> IntArray:
+def sensitive_classes(target: Target, limits: SubtreeLimits) -> IntArray:
     """Numbers of the sensitive classes."""
     classes = target.classes
     if limits.sensitive is None:
@@ -379,7 +379,9 @@ def sensitive_classes(target: Target, limits: Limits) -> IntArray:
     return np.array([classes.index(name) for name in named])
 
 
-def _allowed(counts: IntArray, possible: IntArray | FloatArray, limits: Limits, sensitive: IntArray) -> BoolArray:
+def _allowed(
+    counts: IntArray, possible: IntArray | FloatArray, limits: SubtreeLimits, sensitive: IntArray
+) -> BoolArray:
     """Whether each place keeps the limits on leaves, on what is possible and on what is true; shape (n_places,)."""
     n = counts.sum(axis=1)
     kept = n >= limits.k
@@ -395,7 +397,9 @@ def _allowed(counts: IntArray, possible: IntArray | FloatArray, limits: Limits, 
     return np.asarray(kept)
 
 
-def _worth(counts: IntArray, weights: FloatArray, limits: Limits, record: float, trifle: FloatArray) -> FloatArray:
+def _worth(
+    counts: IntArray, weights: FloatArray, limits: SubtreeLimits, record: float, trifle: FloatArray
+) -> FloatArray:
     """What each place is worth as a leaf, see `Candidates`."""
     if limits.objective == "accuracy":
         return np.asarray(counts.max(axis=1) * record - trifle)

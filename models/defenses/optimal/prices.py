@@ -14,7 +14,7 @@ from maxent.models.defenses.optimal.places import Candidates
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.defenses.optimal.limits import Limits
+    from maxent.models.defenses.optimal.limits import SubtreeLimits
 
 # Removed leaves in the search: what is inferred of their people, and what is predicted for them.
 #
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 # `maxent.models.trees.predict.predict_proba` does it.
 
 
-def with_removed(found: Candidates, limits: Limits) -> Candidates:
+def with_removed(found: Candidates, limits: SubtreeLimits) -> Candidates:
     """The same candidates where every place but the root may be a removed leaf."""
     n, classes = found.counts.shape
     shares = [share for share in (limits.max_posterior, limits.alpha) if share is not None]
@@ -108,7 +108,7 @@ TURNS = 3  # how often the price of each of several limits is looked for
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class FoundSubtree:
     """A tree within limits, its worth and costs, and the most that any is worth.
 
     ``splits`` and ``gone``, shape (n_places,), say whether a place splits, or is a removed leaf.
@@ -157,7 +157,7 @@ class Bound:
         return np.asarray(worth - costs @ self.prices + most + self.allowance)
 
 
-def first_found(candidates: Candidates) -> tuple[Found | None, list[Bound]]:
+def first_found(candidates: Candidates) -> tuple[FoundSubtree | None, list[Bound]]:
     """The best tree within limits that prices lead to, None if none does, and bounds at the prices found."""
     n = len(candidates.names)
     free = best(candidates, np.zeros(n))
@@ -205,13 +205,13 @@ def _bound(candidates: Candidates, prices: FloatArray, chosen: Best) -> Bound:
     return Bound(prices, outside(candidates, chosen), chosen.either, float(prices @ candidates.kept))
 
 
-def _tree(candidates: Candidates, chosen: Best) -> Found | None:
+def _tree(candidates: Candidates, chosen: Best) -> FoundSubtree | None:
     """The tree of the best values, None where there is none."""
     if chosen.value[0].max() == -np.inf:
         return None
     return found_of(candidates, *tree_of(candidates, chosen))
 
 
-def found_of(candidates: Candidates, splits: BoolArray, gone: BoolArray) -> Found:
+def found_of(candidates: Candidates, splits: BoolArray, gone: BoolArray) -> FoundSubtree:
     """A tree with its worth and costs, and nothing known of others."""
-    return Found(splits, gone, *answered(candidates, splits, gone), np.inf)
+    return FoundSubtree(splits, gone, *answered(candidates, splits, gone), np.inf)

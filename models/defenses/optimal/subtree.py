@@ -13,14 +13,14 @@ from maxent.models.defenses.optimal.costs import with_costs
 from maxent.models.defenses.optimal.frontier import within_limits
 from maxent.models.defenses.optimal.merging import contracted, opened
 from maxent.models.defenses.optimal.places import Candidates, candidates, priced, truth_entropy
-from maxent.models.defenses.optimal.prices import Found, cheapest, with_removed
+from maxent.models.defenses.optimal.prices import FoundSubtree, cheapest, with_removed
 from maxent.models.defenses.pruning import new_leaf
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.release import Defense, Induction, Node, Release, Rounded, Tree
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray
-    from maxent.models.defenses.optimal.limits import Criterion, Limits
+    from maxent.models.defenses.optimal.limits import Criterion, SubtreeLimits
     from maxent.models.tables.hierarchies import HierarchySource
     from maxent.models.tables.training import Training
     from maxent.models.trees.draft import Publish
@@ -52,7 +52,7 @@ class Searched:
 
 def optimal_subtree(
     release: Release,
-    limits: Limits,
+    limits: SubtreeLimits,
     training: Training | None = None,
     *,
     criterion: Criterion = "unstated",
@@ -111,14 +111,14 @@ def optimal_subtree(
 
 def searchable(
     release: Release,
-    limits: Limits,
+    limits: SubtreeLimits,
     training: Training | None = None,
     *,
     remove: bool,
     publish: Publish,
     hierarchies: Mapping[str, HierarchySource] | None = None,
     rounded: Rounded | None = None,
-) -> tuple[Candidates, Limits]:
+) -> tuple[Candidates, SubtreeLimits]:
     """What the search is among, and the limits with their costs; parameters are those of `optimal_subtree`."""
     if len(release.trees) != 1:
         raise InvalidInput("release", [Problem("release", "trees", "one tree", f"{len(release.trees)} trees")])
@@ -132,7 +132,9 @@ def searchable(
     return priced(with_removed(found, limits) if remove else found, limits.complexity), limits
 
 
-def searched(release: Release, limits: Limits, found: Candidates, chosen: Found, criterion: Criterion) -> Searched:
+def searched(
+    release: Release, limits: SubtreeLimits, found: Candidates, chosen: FoundSubtree, criterion: Criterion
+) -> Searched:
     """The release of a tree that was found, with what is known of others."""
     kept = {**limits.as_dict(), "objective": limits.objective}
     published = replace(
@@ -148,7 +150,7 @@ def searched(release: Release, limits: Limits, found: Candidates, chosen: Found,
     return Searched(published, reached, most, now, sum(before.get(node.id, 0) for node in inner))
 
 
-def _subtree(release: Release, found: Candidates, chosen: Found, criterion: Criterion) -> Tree:
+def _subtree(release: Release, found: Candidates, chosen: FoundSubtree, criterion: Criterion) -> Tree:
     """The tree that splits where it was chosen to."""
     tree, places, classes = found.places.tree, found.places, release.target.classes
     leaves = leaves_of(places, chosen.splits)
@@ -198,7 +200,7 @@ def _before(release: Release) -> Mapping[str, int | float | str]:
     return {name if "." in name else f"{before.method}.{name}": value for name, value in before.parameters.items()}
 
 
-def unreachable(found: Candidates, limits: Limits, training: Training | None) -> Problem:
+def unreachable(found: Candidates, limits: SubtreeLimits, training: Training | None) -> Problem:
     """Why no subtree keeps the limits."""
     if best(found, np.zeros(len(found.names))).value[0].max() == -np.inf:
         whole = found.counts[0]
@@ -229,5 +231,5 @@ def _reached(name: str, cost: float, found: Candidates, training: Training | Non
     return f"{cost:,.0f}" if name == "max_certain" else f"{cost / n:.6g}"
 
 
-def _given(limits: Limits, name: str) -> str:
+def _given(limits: SubtreeLimits, name: str) -> str:
     return f"{getattr(limits, name):g}"

@@ -33,7 +33,7 @@ _MISSING_RIGHT = {"AsTrue": True, "AsFalse": False, "AsIs": False}
 
 
 @dataclass(frozen=True, slots=True)
-class Columns:
+class CatboostColumns:
     """The columns of the input.
 
     ``known`` are the attributes that are tested, or have categories, by name; ``missing_right`` says of numeric ones
@@ -72,7 +72,7 @@ class Columns:
         return name, MISSING if self.filled.get(name) == value else value
 
 
-def columns_of(features: Values, wanted: Wanted, training: TrainingColumns | None) -> Columns:
+def columns_of(features: Values, wanted: Wanted, training: TrainingColumns | None) -> CatboostColumns:
     """Read the columns, and what of a training table stands for missing categories.
 
     CatBoost refuses missing categories; who trains with some gives them a name, which the table then lacks.
@@ -117,7 +117,7 @@ def columns_of(features: Values, wanted: Wanted, training: TrainingColumns | Non
     lost = [_FILLED.format(name=name[:40], value=value[:40]) for name, value in filled.items()]
     if of_categories and not filled:
         lost.append(_UNFILLED)
-    return Columns(features.source, of_floats, of_categories, missing_right, names, filled, tuple(lost))
+    return CatboostColumns(features.source, of_floats, of_categories, missing_right, names, filled, tuple(lost))
 
 
 def _title(column: Values, number: int) -> str:
@@ -299,7 +299,7 @@ class _Scores:
 _Read = tuple[Sequence[Node], dict[str, float]]  # the nodes of a tree, and the weights of its leaves
 
 
-def _oblivious(tree: Values, columns: Columns, scores: _Scores) -> _Read:
+def _oblivious(tree: Values, columns: CatboostColumns, scores: _Scores) -> _Read:
     """A tree of one test for each level, the last on top; the bits of a leaf's number are what its tests say."""
     splits = list(tree.children("splits")) if tree.has("splits") else []
     n = 2 ** min(len(splits), 30)
@@ -322,7 +322,7 @@ def _id(number: int, n_leaves: int) -> str:
     return f"L{number - n_leaves}" if number >= n_leaves else f"S{number}"
 
 
-def _nested(tree: Values, columns: Columns, scores: _Scores) -> _Read:
+def _nested(tree: Values, columns: CatboostColumns, scores: _Scores) -> _Read:
     """A tree of nodes within nodes, numbered in depth-first order."""
     nodes: list[Node] = []
     weights: dict[str, float] = {}
@@ -355,7 +355,7 @@ def _walked(tree: Values) -> Iterator[tuple[str, Values]]:
             stack += [(f"{name}1", at.child("right")), (f"{name}0", at.child("left"))]
 
 
-def _test(split: Values, columns: Columns, below: tuple[str, str]) -> _Tested:
+def _test(split: Values, columns: CatboostColumns, below: tuple[str, str]) -> _Tested:
     """The attribute and the branches of a test: to the right what is above a border, or the one category."""
     kind = split.text("split_type")
     if kind == "FloatFeature":

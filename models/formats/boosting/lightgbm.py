@@ -311,7 +311,7 @@ _SERIAL = {"tree_learner": {"serial", "feature"}, "device_type": {"cpu", "gpu"},
 
 
 @dataclass(frozen=True, slots=True)
-class Column:
+class LightgbmColumn:
     """A column of the input: its attribute, and the names of the codes of categories, none of numbers."""
 
     attribute: Attribute
@@ -319,7 +319,7 @@ class Column:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grown:
+class GrownLightgbm:
     """A tree as the file has it: its nodes, and the rate that its values contain, None where it is not stated."""
 
     nodes: Sequence[Node]
@@ -368,7 +368,7 @@ def header(
     return Header(source, objective, per_iteration, averages, names, tuple(infos), size)
 
 
-def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -> tuple[Column | None, ...]:
+def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -> tuple[LightgbmColumn | None, ...]:
     """The columns of the input, None for those of which no type is known, and which no node can test.
 
     ``categories``: ``pandas_categorical``: the values of each column that was a category of pandas, in their order.
@@ -386,7 +386,7 @@ def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -
             "of pandas, or none"
         )
         raise invalid(head.source, "document", "pandas_categorical", expected, f"{len(lists)} lists")
-    found: list[Column | None] = []
+    found: list[LightgbmColumn | None] = []
     for i, (name, codes) in enumerate(zip(head.features, head.infos, strict=True)):
         if i in named:
             values = [_name(head, name, value) for value in lists[named.index(i)]]
@@ -398,13 +398,13 @@ def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -
                     "a different value for each code",
                     f"{len(values)}",
                 )
-            found.append(Column(Attribute(name, "categorical", (*values, MISSING)), dict(enumerate(values))))
+            found.append(LightgbmColumn(Attribute(name, "categorical", (*values, MISSING)), dict(enumerate(values))))
         elif codes is None:
-            found.append(Column(Attribute(name, "numeric", missing=True)))
+            found.append(LightgbmColumn(Attribute(name, "numeric", missing=True)))
         elif any(code >= 0 for code in codes):
             numbers = {code: str(code) for code in sorted(set(codes)) if code >= 0}
             domain = (*numbers.values(), OTHER, MISSING)
-            found.append(Column(Attribute(name, "categorical", domain), numbers))
+            found.append(LightgbmColumn(Attribute(name, "categorical", domain), numbers))
         else:
             found.append(None)
     return tuple(found)
@@ -419,14 +419,14 @@ def _name(head: Header, column: str, value: object) -> str:
     )
 
 
-class Nodes:
+class LightgbmNodes:
     """Makes the nodes of trees, and bounds how many values their branches name in all."""
 
-    def __init__(self, head: Header, columns: Sequence[Column | None]) -> None:
+    def __init__(self, head: Header, columns: Sequence[LightgbmColumn | None]) -> None:
         self._head, self.columns = head, columns
         self._left = _MOST_NAMED + head.size
 
-    def column(self, where: str, feature: int) -> Column:
+    def column(self, where: str, feature: int) -> LightgbmColumn:
         """The column of a number, which a node tests."""
         found = self.columns[feature] if 0 <= feature < len(self.columns) else None
         if found is None:
@@ -496,8 +496,8 @@ def bag_of(parameters: Mapping[str, str]) -> str:
 
 def converted(
     head: Header,
-    columns: Sequence[Column | None],
-    trees: Sequence[Grown],
+    columns: Sequence[LightgbmColumn | None],
+    trees: Sequence[GrownLightgbm],
     parameters: Mapping[str, str],
     version: str,
     wanted: Wanted,

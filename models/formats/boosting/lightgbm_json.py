@@ -14,8 +14,8 @@ from maxent.models.formats.assemble import packed
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
     PARAMETERS,
-    Grown,
-    Nodes,
+    GrownLightgbm,
+    LightgbmNodes,
     columns_of,
     converted,
     header,
@@ -49,9 +49,11 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         len(text),
         wanted,
     )
-    maker = Nodes(head, columns_of(head, document.raw.get("pandas_categorical"), None))
+    maker = LightgbmNodes(head, columns_of(head, document.raw.get("pandas_categorical"), None))
     trees = [
-        Grown(packed(head.source, _nodes(tree, maker)), tree.number("shrinkage") if "shrinkage" in tree.raw else None)
+        GrownLightgbm(
+            packed(head.source, _nodes(tree, maker)), tree.number("shrinkage") if "shrinkage" in tree.raw else None
+        )
         for tree in document.children("tree_info")
     ]
     return converted(head, maker.columns, trees, {}, f"(model {version})", wanted, reader)
@@ -70,7 +72,7 @@ def _infos(document: Values, names: Sequence[str]) -> list[tuple[int, ...] | Non
     return found
 
 
-def _nodes(tree: Values, maker: Nodes) -> Iterator[Node]:
+def _nodes(tree: Values, maker: LightgbmNodes) -> Iterator[Node]:
     """The nodes of a tree in depth-first order: S with its number for a split, L for a leaf."""
     stack, seen = [tree.child("tree_structure")], set()
     while stack:

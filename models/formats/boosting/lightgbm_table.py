@@ -24,10 +24,10 @@ from maxent.models.formats.boosting.hessians import agrees, follows_gradients, n
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
     PARAMETERS,
-    Column,
-    Grown,
+    GrownLightgbm,
     Header,
-    Nodes,
+    LightgbmColumn,
+    LightgbmNodes,
     converted,
     header,
 )
@@ -153,7 +153,7 @@ def _titles(table: _Table, wanted: Wanted, training: TrainingColumns | None) -> 
 
 def _named(
     table: _Table, titles: Mapping[str, str], training: TrainingColumns | None, order: int
-) -> tuple[Column, ...] | None:
+) -> tuple[LightgbmColumn, ...] | None:
     """The columns, with names of categories in one of the orders of a table, or codes where the order is below 0.
 
     None where there are too few names.
@@ -162,7 +162,7 @@ def _named(
     for feature in table.features:
         name = titles[feature]
         if feature not in table.codes:
-            found.append(Column(Attribute(name, "numeric", missing=True)))
+            found.append(LightgbmColumn(Attribute(name, "numeric", missing=True)))
             continue
         codes = table.codes[feature]
         orders = () if training is None else training.orders(name)
@@ -172,12 +172,12 @@ def _named(
             if max(codes) >= len(values) or {MISSING, OTHER} & {*values}:
                 return None
             names = dict(enumerate(values))
-        found.append(Column(Attribute(name, "categorical", (*names.values(), OTHER, MISSING)), names))
+        found.append(LightgbmColumn(Attribute(name, "categorical", (*names.values(), OTHER, MISSING)), names))
     return tuple(found)
 
 
 def _read(
-    table: _Table, objective: str, n_classes: int, columns: Sequence[Column], wanted: Wanted, reader: Reader
+    table: _Table, objective: str, n_classes: int, columns: Sequence[LightgbmColumn], wanted: Wanted, reader: Reader
 ) -> Converted:
     """The release under an objective."""
     per_iteration = n_classes if objective.startswith("multiclass") else 1
@@ -186,12 +186,12 @@ def _read(
     head: Header = header(
         table.source, "v4", objective, per_iteration, False, names, infos, table.size, replace(wanted, features=None)
     )
-    maker = Nodes(head, columns)
-    trees = [Grown(packed(head.source, _nodes(table, t, maker)), None) for t in range(len(table.trees))]
+    maker = LightgbmNodes(head, columns)
+    trees = [GrownLightgbm(packed(head.source, _nodes(table, t, maker)), None) for t in range(len(table.trees))]
     return converted(head, columns, trees, {}, "", wanted, reader)
 
 
-def _nodes(table: _Table, t: int, maker: Nodes) -> Iterator[Node]:
+def _nodes(table: _Table, t: int, maker: LightgbmNodes) -> Iterator[Node]:
     """The nodes of a tree in depth-first order."""
     rows, cells = table.trees[t], table.cells
     stack, seen = [next(iter(rows))], set()

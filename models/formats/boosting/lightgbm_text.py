@@ -17,8 +17,8 @@ from maxent.models.formats.assemble import packed
 from maxent.models.formats.boosting.lightgbm import (
     MISSING_TYPES,
     PARAMETERS,
-    Grown,
-    Nodes,
+    GrownLightgbm,
+    LightgbmNodes,
     codes_in,
     columns_of,
     converted,
@@ -60,12 +60,12 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     said = map(_PARAMETER.fullmatch, end.split("\n"))
     parameters = {match[1]: match[2] for match in said if match is not None}
     stated = _stated(parameters.get("categorical_feature", ""))
-    maker = Nodes(head, columns_of(head, _pandas(source, end), stated))
+    maker = LightgbmNodes(head, columns_of(head, _pandas(source, end), stated))
     trees = []
     for number, part in enumerate(body.split("\nTree=")[1:], 1):
         lines = Lines(source, f"tree {number}", _keyed(part))
         rate = lines.floats("shrinkage", 1).tolist() if "shrinkage" in lines.raw else [None]
-        trees.append(Grown(packed(head.source, _nodes(lines, maker)), rate[0]))
+        trees.append(GrownLightgbm(packed(head.source, _nodes(lines, maker)), rate[0]))
     return converted(head, maker.columns, trees, parameters, f"(model {version})", wanted, reader)
 
 
@@ -144,7 +144,7 @@ def _pandas(source: str, end: str) -> object:
     return json_object(f'{{"found": {line.partition(":")[2]}}}'.encode(), source).get("found")
 
 
-def _nodes(tree: Lines, maker: Nodes) -> Iterator[Node]:
+def _nodes(tree: Lines, maker: LightgbmNodes) -> Iterator[Node]:
     """The nodes of a tree in depth-first order: S with its number for a split, L for a leaf."""
     n = tree.whole("num_leaves")
     if tree.raw.get("is_linear", "0") != "0":

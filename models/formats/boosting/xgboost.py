@@ -160,7 +160,7 @@ _LOST = (
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grown:
+class GrownXgboost:
     """The nodes of a tree, and the sum of hessians that each states; none where a file has no such sums."""
 
     nodes: Sequence[Node]
@@ -168,7 +168,7 @@ class Grown:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class XgboostModel:
     """A model but for its trees, which ``grown`` makes of columns.
 
     ``groups`` are the classes to which trees add, by number, ``iterations`` when each was trained, and ``weights`` how
@@ -186,7 +186,7 @@ class Model:
     weights: Sequence[float]
     dropped: bool
     base: float | Mapping[str, float]
-    grown: Callable[[Sequence[Attribute]], Sequence[Grown]]
+    grown: Callable[[Sequence[Attribute]], Sequence[GrownXgboost]]
     tool: str
     lost: tuple[str, ...] = ()
     rate: float | None = None
@@ -256,7 +256,7 @@ def categorical(
     return tuple(Branch(child, values=tuple(side)) for child, side in sides)
 
 
-def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) -> Converted:
+def converted(model: XgboostModel, wanted: Wanted, training: TrainingColumns | None) -> Converted:
     """The release of a model."""
     problems: list[Problem] = []
     rate, l2, l1 = (wanted.number(name, problems) for name in PARAMETERS)
@@ -296,10 +296,10 @@ def converted(model: Model, wanted: Wanted, training: TrainingColumns | None) ->
 
 
 def _release(
-    model: Model,
+    model: XgboostModel,
     boosting: Boosting,
     columns: Sequence[Attribute],
-    grown: Sequence[Grown],
+    grown: Sequence[GrownXgboost],
     wanted: Wanted,
     training: TrainingColumns | None,
 ) -> Release:
@@ -322,7 +322,7 @@ def _may_have_names(training: TrainingColumns, column: Attribute) -> bool:
 
 
 def _with_names(
-    model: Model, boosting: Boosting, named: Sequence[Attribute], wanted: Wanted, training: TrainingColumns
+    model: XgboostModel, boosting: Boosting, named: Sequence[Attribute], wanted: Wanted, training: TrainingColumns
 ) -> Release:
     """The release with codes as they are, or names in their place, in the first order that sums of hessians prove."""
     orders = {column.name: training.orders(column.name) for column in named}

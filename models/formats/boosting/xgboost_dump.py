@@ -18,8 +18,8 @@ from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.formats.boosting.hessians import agrees, follows_gradients
 from maxent.models.formats.boosting.xgboost import (
     PARAMETERS,
-    Grown,
-    Model,
+    GrownXgboost,
+    XgboostModel,
     base_of,
     categorical,
     class_names,
@@ -74,11 +74,11 @@ def read_dump(source: str, trees: Sequence[Rows], wanted: Wanted, reader: Reader
     columns = tuple(_column(source, trees, name, shown) for name, shown in names.items())
     position = {name: i for i, name in enumerate(names)}
 
-    def grown(of: Sequence[Attribute]) -> list[Grown]:
+    def grown(of: Sequence[Attribute]) -> list[GrownXgboost]:
         return [_tree(source, f"tree {t}", rows, of, position) for t, rows in enumerate(trees)]
 
     training = read_training(wanted, reader)
-    model = Model(source, "logit", (), columns, (), (), [1.0] * len(trees), False, 0.0, grown, "XGBoost")
+    model = XgboostModel(source, "logit", (), columns, (), (), [1.0] * len(trees), False, 0.0, grown, "XGBoost")
     if {"objective", "base_score"} & {*wanted.parameters}:
         return converted(_as_said(model, wanted), wanted, training)
     covers = [tree.covers for tree in grown(columns)]
@@ -120,7 +120,9 @@ def _column(source: str, trees: Sequence[Rows], name: str, shown: str) -> Attrib
     return Attribute(shown, "categorical", (*map(str, range(max(listed, default=0) + 1)), OTHER, MISSING))
 
 
-def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], position: Mapping[str, int]) -> Grown:
+def _tree(
+    source: str, where: str, rows: Rows, columns: Sequence[Attribute], position: Mapping[str, int]
+) -> GrownXgboost:
     """The nodes that the root reaches, in depth-first order, and their sums of hessians."""
     nodes: list[Node] = []
     covers: list[float | None] = []
@@ -160,10 +162,10 @@ def _tree(source: str, where: str, rows: Rows, columns: Sequence[Attribute], pos
     if len(seen) < len(rows):
         raise invalid(source, where, "nodes", "nodes that the first one leads to", f"{len(rows) - len(seen)} others")
     known = [cover for cover in covers if cover is not None and isfinite(cover)]
-    return Grown(tuple(nodes), np.array(known) if len(known) == len(nodes) else None)
+    return GrownXgboost(tuple(nodes), np.array(known) if len(known) == len(nodes) else None)
 
 
-def _as_said(model: Model, wanted: Wanted) -> Model:
+def _as_said(model: XgboostModel, wanted: Wanted) -> XgboostModel:
     """The model under the objective and the base score that the caller names."""
     objective, base_score = wanted.parameters.get("objective", ""), wanted.parameters.get("base_score")
     link = link_of("options", "argument", objective)
@@ -181,7 +183,7 @@ def _as_said(model: Model, wanted: Wanted) -> Model:
     return replace(_ordered(model, link, classes, int(parallel)), base=base, lost=(_GIVEN,), doubt=doubt)
 
 
-def _ordered(model: Model, link: Link, classes: tuple[str, ...], parallel: int = 1) -> Model:
+def _ordered(model: XgboostModel, link: Link, classes: tuple[str, ...], parallel: int = 1) -> XgboostModel:
     """The model with its trees in the order of training: those of each class, then of the next iteration."""
     n_groups = len(classes) if link == "softmax" else 1
     numbers = range(len(model.weights))
@@ -193,7 +195,7 @@ def _ordered(model: Model, link: Link, classes: tuple[str, ...], parallel: int =
     return replace(model, link=link, classes=classes, groups=groups, iterations=iterations)
 
 
-def _candidates(model: Model, wanted: Wanted, training: TrainingColumns | None) -> Iterator[Model]:
+def _candidates(model: XgboostModel, wanted: Wanted, training: TrainingColumns | None) -> Iterator[XgboostModel]:
     """The models of the classifiers and base scores that XGBoost trains under unless it is told others."""
     classes = wanted.classes or (training.classes if training is not None else ())
     if training is None or wanted.target is None or len(classes) < 2 or {*training.classes} - {*classes}:

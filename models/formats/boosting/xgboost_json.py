@@ -17,8 +17,8 @@ from maxent.models.files.json_files import read_json_object, uncollected
 from maxent.models.formats.assemble import packed
 from maxent.models.formats.boosting.xgboost import (
     PARAMETERS,
-    Grown,
-    Model,
+    GrownXgboost,
+    XgboostModel,
     base_of,
     categorical,
     class_names,
@@ -181,11 +181,11 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
         else:
             lost.append(f"predictions of the best iteration, {best}, alone: all trees predict, as in Booster.predict")
 
-    def grown(of: Sequence[Attribute]) -> list[Grown]:
+    def grown(of: Sequence[Attribute]) -> list[GrownXgboost]:
         return [_tree(raw, of) for raw in booster.children("trees")]
 
     version = ".".join(map(str, document.wholes("version").tolist())) if "version" in document.raw else ""
-    model = Model(
+    model = XgboostModel(
         source, link, classes, columns, group.tolist(), iterations.tolist(), weights, drops is not None, base, grown,
         f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second,
     )  # fmt: skip
@@ -271,7 +271,7 @@ def _said(learner: Values) -> tuple[int | None, float | None, float | None]:
     return best, rate or None, l2
 
 
-def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
+def _tree(tree: Values, columns: Sequence[Attribute]) -> GrownXgboost:
     """The nodes that the root reaches, in depth-first order, and their sums of hessians."""
     left = tree.wholes("left_children")
     n = len(left)
@@ -315,7 +315,7 @@ def _tree(tree: Values, columns: Sequence[Attribute]) -> Grown:
             branches = categorical(column.values, codes, below, to_left)
         nodes.append(Node(names[at], column.name, branches))
         stack += [int(right[at]), int(left[at])]
-    return Grown(packed(tree.source, nodes), None if covers is None else covers[order])
+    return GrownXgboost(packed(tree.source, nodes), None if covers is None else covers[order])
 
 
 def _named(names: Sequence[str], at: int) -> str:

@@ -699,7 +699,7 @@ def _check_nodes(
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
+class TreeLayout:
     """Links of the nodes of one tree, by their positions in its list of nodes.
 
     ``children[i]`` has an entry per branch of node ``i``, None where nothing usable hangs. ``order`` is every
@@ -710,7 +710,7 @@ class Layout:
     order: tuple[int, ...]
 
 
-def check_structure(problems: list[Problem], nodes: Sequence[Node], places: Sequence[str]) -> Layout:
+def check_structure(problems: list[Problem], nodes: Sequence[Node], places: Sequence[str]) -> TreeLayout:
     """Note dangling and shared children, cycles and nodes that nothing leads to."""
     # The first of several nodes with the same id is the one that counts.
     position = {node.id: i for i, node in zip(range(len(nodes) - 1, -1, -1), reversed(nodes), strict=True)}
@@ -739,7 +739,7 @@ def check_structure(problems: list[Problem], nodes: Sequence[Node], places: Sequ
         _note_extra(problems, nodes, places, extra, owner, _spans(children, order))
     if len(order) < len(nodes):
         _note_unreached(problems, nodes, places, owner, position, set(order))
-    return Layout(tuple(children), order)
+    return TreeLayout(tuple(children), order)
 
 
 def _at(places: Sequence[str], i: int, b: int) -> str:

@@ -727,7 +727,7 @@ _NODE = ("id", "attribute", "branches", *_SAID, "part_of")
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class DocumentDraft:
     """A document as far as it could be read.
 
     ``places[t][i]`` is how problems name node ``i`` of tree ``t``. A node that is no object, or without a
@@ -738,7 +738,7 @@ class Draft:
     places: tuple[tuple[str, ...], ...]
 
 
-def parse(document: object, problems: list[Problem]) -> Draft | None:
+def parse(document: object, problems: list[Problem]) -> DocumentDraft | None:
     """Read a decoded document; None when nothing further can be said about it."""
     head = parse_head(document, problems)
     if head is None:
@@ -749,7 +749,7 @@ def parse(document: object, problems: list[Problem]) -> Draft | None:
         parse_tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
         for number, raw in enumerate(raw_trees, 1)
     ]
-    return Draft(replace(content, trees=tuple(tree for tree, _ in trees)), tuple(places for _, places in trees))
+    return DocumentDraft(replace(content, trees=tuple(tree for tree, _ in trees)), tuple(places for _, places in trees))
 
 
 def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Content, Names] | None:

@@ -591,7 +591,7 @@ def levels_of(nodes: Columns, starts: IntArray) -> tuple[IntArray, ...]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Above:
+class _AboveNodes:
     """Nodes and branches above each node.
 
     ``owner`` (n_branches,) has the node of each branch, ``leads`` (n_nodes,) the branch that leads to each node,
@@ -626,7 +626,7 @@ def sound_splits(nodes: Columns) -> bool:
     leads = np.full(len(nodes), NOTHING)
     led = np.flatnonzero(nodes.child != NOTHING)
     leads[nodes.child[led]] = led
-    above = _Above(nodes, owner, leads)
+    above = _AboveNodes(nodes, owner, leads)
     for j in np.unique(nodes.attribute).tolist():
         if j != NOTHING:
             place = np.flatnonzero(nodes.attribute == j)
@@ -637,7 +637,7 @@ def sound_splits(nodes: Columns) -> bool:
     return True
 
 
-def _numeric(above: _Above, attribute: int, place: IntArray) -> bool:
+def _numeric(above: _AboveNodes, attribute: int, place: IntArray) -> bool:
     """Whether the nodes that test a numeric attribute divide its numbers."""
     nodes = above.nodes
     if not _missing(above, attribute, place):
@@ -675,7 +675,7 @@ def _numeric(above: _Above, attribute: int, place: IntArray) -> bool:
     return not missed.any()
 
 
-def _missing(above: _Above, attribute: int, place: IntArray) -> bool:
+def _missing(above: _AboveNodes, attribute: int, place: IntArray) -> bool:
     """Whether missing values of a numeric attribute, if it has some, take one branch of each node that they reach."""
     nodes = above.nodes
     if not nodes.attributes[attribute].missing:
@@ -689,7 +689,7 @@ def _missing(above: _Above, attribute: int, place: IntArray) -> bool:
     return not ((taking > 1).any() or reached.any())
 
 
-def _reached(above: _Above, attribute: int, place: IntArray) -> tuple[FloatArray, FloatArray]:
+def _reached(above: _AboveNodes, attribute: int, place: IntArray) -> tuple[FloatArray, FloatArray]:
     """The interval of a numeric attribute that can reach each of some nodes."""
     least, most = np.full(len(place), -np.inf), np.full(len(place), np.inf)
     for rows, branch in above.branches(place, attribute):
@@ -698,7 +698,7 @@ def _reached(above: _Above, attribute: int, place: IntArray) -> tuple[FloatArray
     return least, most
 
 
-def _categorical(above: _Above, attribute: int, place: IntArray, size: int) -> bool:
+def _categorical(above: _AboveNodes, attribute: int, place: IntArray, size: int) -> bool:
     """Whether the nodes that test a categorical attribute, of so many values, divide those that can reach them."""
     if len(place) * size > SPLITS_MOST_CELLS:
         return False
@@ -706,7 +706,7 @@ def _categorical(above: _Above, attribute: int, place: IntArray, size: int) -> b
     return all(_divided(above, attribute, place[i : i + step], size) for i in range(0, len(place), step))
 
 
-def _divided(above: _Above, attribute: int, place: IntArray, size: int) -> bool:
+def _divided(above: _AboveNodes, attribute: int, place: IntArray, size: int) -> bool:
     """As `_categorical`, of a block of nodes."""
     nodes = above.nodes
     start, end = nodes.value_ends[nodes.branch_ends[place]], nodes.value_ends[nodes.branch_ends[place + 1]]

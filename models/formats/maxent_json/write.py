@@ -36,7 +36,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
     }
 
 
-class _Entries(list[object]):
+class _WrittenEntries(list[object]):
     """The nodes of a tree as a document has them, each made when it is asked for."""
 
     def __init__(self, nodes: Sequence[Node]) -> None:
@@ -144,7 +144,7 @@ def _tree_entry(tree: Tree) -> dict[str, object]:
 
 def _listed_tree(tree: Tree) -> dict[str, object]:
     """A tree of the document, of which each node is made when it is asked for."""
-    return {**_tree_head(tree), "nodes": _Entries(tree.nodes)}
+    return {**_tree_head(tree), "nodes": _WrittenEntries(tree.nodes)}
 
 
 def _tree_head(tree: Tree) -> dict[str, object]:

@@ -33,7 +33,7 @@ _DEEPEST = 20  # functions within each other in an output
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Member:
+class PmmlMember:
     """A tree of a model, its fields, its weight, and the class whose score it adds to."""
 
     model: Element
@@ -43,16 +43,16 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Ensemble:
+class PmmlEnsemble:
     """Trees, how they predict, and the classes that their rule names."""
 
-    members: tuple[Member, ...]
+    members: tuple[PmmlMember, ...]
     predicts: Predicts
     boosting: Boosting | None = None
     classes: tuple[str, ...] = ()
 
 
-def read_ensemble(model: Element, scope: Scope, application: str) -> Ensemble:
+def read_ensemble(model: Element, scope: Scope, application: str) -> PmmlEnsemble:
     """The trees of the outermost model."""
     if model.get("functionName") != "classification":
         expected = "classification, with a class at every leaf (of a regression: bin the target)"
@@ -60,7 +60,7 @@ def read_ensemble(model: Element, scope: Scope, application: str) -> Ensemble:
     if model.get("isScorable") == "false":
         model.refuse("isScorable", "a model that can be used")
     if model.name == "TreeModel":
-        return Ensemble((Member(model, scope.within(model)),), "label")
+        return PmmlEnsemble((PmmlMember(model, scope.within(model)),), "label")
     if model.name != "MiningModel":
         model.refuse("content", "a TreeModel, or a MiningModel of trees", model.name)
     inner = scope.within(model)
@@ -70,10 +70,10 @@ def read_ensemble(model: Element, scope: Scope, application: str) -> Ensemble:
         _untouched(model)
         return _chain(segmentation, inner, application)
     if method in _VOTES:
-        return Ensemble(tuple(_flat(segmentation, inner, _VOTES)), "vote")
+        return PmmlEnsemble(tuple(_flat(segmentation, inner, _VOTES)), "vote")
     if method in _MEANS:
         members = tuple(_flat(segmentation, inner, _MEANS))
-        return Ensemble(members, "mean")
+        return PmmlEnsemble(members, "mean")
     known = ", ".join([*_VOTES, *_MEANS, "modelChain"])
     segmentation.refuse("multipleModelMethod", f"{known}: other ensembles do not predict by all of their trees")
 
@@ -99,7 +99,9 @@ def _segments(segmentation: Element, weighted: bool) -> list[tuple[Element, floa
     return found
 
 
-def _flat(segmentation: Element, scope: Scope, methods: Mapping[str, bool], weight: float = 1.0) -> Iterator[Member]:
+def _flat(
+    segmentation: Element, scope: Scope, methods: Mapping[str, bool], weight: float = 1.0
+) -> Iterator[PmmlMember]:
     """The trees of classes of segments; means of means are means with other weights."""
     method = segmentation.need("multipleModelMethod")
     found = _segments(segmentation, methods[method])
@@ -115,7 +117,7 @@ def _flat(segmentation: Element, scope: Scope, methods: Mapping[str, bool], weig
         ):
             yield from _flat(_segmentation(model), scope.within(model), methods, share)
         elif model.name == "TreeModel":
-            yield Member(model, scope.within(model), share)
+            yield PmmlMember(model, scope.within(model), share)
         else:
             model.refuse("content", "a TreeModel", model.name)
 
@@ -124,7 +126,7 @@ def _flat(segmentation: Element, scope: Scope, methods: Mapping[str, bool], weig
 class _Score:
     """A sum of trees and a number."""
 
-    members: tuple[Member, ...]
+    members: tuple[PmmlMember, ...]
     base: float
 
     def times(self, factor: float, of_class: str | None) -> _Score:
@@ -138,7 +140,7 @@ def _score(model: Element, scope: Scope) -> _Score:
         model.refuse("functionName", "regression, of a model whose score goes on to another")
     inner = scope.within(model)
     if model.name == "TreeModel":
-        found = _Score((Member(model, inner),), 0.0)
+        found = _Score((PmmlMember(model, inner),), 0.0)
     elif model.name == "MiningModel":
         segmentation = _segmentation(model)
         method = segmentation.choice("multipleModelMethod", tuple(_SUMS), "")
@@ -146,7 +148,7 @@ def _score(model: Element, scope: Scope) -> _Score:
             segmentation.refuse("multipleModelMethod", f"one of {', '.join(_SUMS)}")
         segments = _segments(segmentation, _SUMS[method])
         total = sum(weight for _, weight in segments) if method in _MEANS else 1.0
-        members: list[Member] = []
+        members: list[PmmlMember] = []
         base = 0.0
         for each, weight in segments:
             part = _score(each, inner).times(weight / total, None)
@@ -178,7 +180,7 @@ def _untouched(model: Element) -> None:
             target.refuse("rescaleConstant", "nothing at the end of a chain")
 
 
-def _chain(segmentation: Element, scope: Scope, application: str) -> Ensemble:
+def _chain(segmentation: Element, scope: Scope, application: str) -> PmmlEnsemble:
     """Scores of trees, and the model at the end that makes classes of them."""
     models = [model for model, _ in _segments(segmentation, weighted=False)]
     scores: dict[str, _Score] = {}
@@ -231,7 +233,7 @@ def _linear(element: Element, scores: Mapping[str, tuple[float, float]], depth: 
     element.refuse("content", "sums and multiples of a score", element.name)
 
 
-def _regression(last: Element, scores: Mapping[str, _Score]) -> Ensemble:
+def _regression(last: Element, scores: Mapping[str, _Score]) -> PmmlEnsemble:
     """Scores of classes, each a sum of scores of trees."""
     tables = list(last.all("RegressionTable"))
     names = [table.need("targetCategory") for table in tables]
@@ -243,17 +245,17 @@ def _regression(last: Element, scores: Mapping[str, _Score]) -> Ensemble:
     if method == "logit" and len(tables) == 2:
         if found[1].members:
             last.refuse("normalizationMethod", "a score of one of two classes", "two scores")
-        return Ensemble(found[0].members, "score", Boosting("logit", base=found[0].base), (names[1], names[0]))
+        return PmmlEnsemble(found[0].members, "score", Boosting("logit", base=found[0].base), (names[1], names[0]))
     if method == "logit":
         last.refuse("normalizationMethod", "softmax or none of more than two classes")
     members = tuple(member for score in found for member in score.members)
     base = {name: score.base for name, score in zip(names, found, strict=True)}
-    return Ensemble(members, "score", Boosting("softmax" if method == "softmax" else "none", base=base), classes)
+    return PmmlEnsemble(members, "score", Boosting("softmax" if method == "softmax" else "none", base=base), classes)
 
 
 def _table(table: Element, scores: Mapping[str, _Score], name: str) -> _Score:
     """The score of one class."""
-    members: list[Member] = []
+    members: list[PmmlMember] = []
     base = table.number("intercept", 0.0)
     for predictor in table.children:
         score = scores.get(predictor.get("name") or "")
@@ -265,7 +267,7 @@ def _table(table: Element, scores: Mapping[str, _Score], name: str) -> _Score:
     return _Score(tuple(members), base)
 
 
-def _sign(last: Element, name: str, score: _Score, *, logit: bool) -> Ensemble:
+def _sign(last: Element, name: str, score: _Score, *, logit: bool) -> PmmlEnsemble:
     """One of two classes where a score is above 0."""
     leaves = list(last.one("Node").all("Node"))
     tests = [leaf.first("SimplePredicate") for leaf in leaves]
@@ -278,10 +280,10 @@ def _sign(last: Element, name: str, score: _Score, *, logit: bool) -> Ensemble:
     link = Boosting("logit" if logit else "none", base=above.base - first.number("value"))
     if not logit and len(set(classes)) != 2:
         last.refuse("Node", "two classes", "one")
-    return Ensemble(above.members, "score", link, (classes[1], classes[0]))
+    return PmmlEnsemble(above.members, "score", link, (classes[1], classes[0]))
 
 
-def trees_in(members: Sequence[Member]) -> int:
+def trees_in(members: Sequence[PmmlMember]) -> int:
     """How many elements are nodes of trees."""
     found, stack = 0, [member.model.one("Node") for member in members]
     while stack:

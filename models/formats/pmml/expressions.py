@@ -30,7 +30,7 @@ class Special(Enum):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Line:
+class PiecewiseLine:
     """A function that rises or falls: its value at a number, and the bounds of its slope."""
 
     at: Callable[[float], float]
@@ -42,11 +42,11 @@ class Line:
         return self.low >= 0
 
 
-Value: TypeAlias = "float | str | bool | Special | Line | None"  # none is a missing value
+Value: TypeAlias = "float | str | bool | Special | PiecewiseLine | None"  # none is a missing value
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Column:
+class PmmlColumn:
     """A column of the table: its name, and its categories in order, None of numbers.
 
     The last two categories are those that stand for other values and for cells without one.
@@ -64,7 +64,7 @@ class Expr:
     the last one infinite, and at the end that of a missing cell. Without a column it is one fixed value.
     """
 
-    column: Column | None
+    column: PmmlColumn | None
     values: tuple[Value, ...]
     uppers: tuple[float, ...] = ()
 
@@ -113,7 +113,7 @@ def combine(arguments: Sequence[Expr], rule: PiecesRule) -> Expr:
     low = -inf
     for high in uppers:
         for upper, value in rule([a.at(high) for a in arguments], low, high):
-            if pieces and not isinstance(value, Line) and _same(pieces[-1][1], value):
+            if pieces and not isinstance(value, PiecewiseLine) and _same(pieces[-1][1], value):
                 pieces[-1] = (upper, value)
             elif upper > (pieces[-1][0] if pieces else -inf):
                 pieces.append((upper, value))
@@ -128,7 +128,7 @@ def _single(rule: PiecesRule, values: Sequence[Value]) -> Value:
 
 
 def _same(one: Value, other: Value) -> bool:
-    return type(one) is type(other) and not isinstance(one, Line) and one == other
+    return type(one) is type(other) and not isinstance(one, PiecewiseLine) and one == other
 
 
 def last_where(holds: Callable[[float], bool], low: float, high: float) -> float:
@@ -162,7 +162,7 @@ def _number(order: int) -> float:
     return found
 
 
-def cut(line: Line, bound: float, low: float, high: float, *, at_most: bool) -> tuple[float, bool]:
+def cut(line: PiecewiseLine, bound: float, low: float, high: float, *, at_most: bool) -> tuple[float, bool]:
     """Where a line passes a bound on an interval: up to there, inclusive, it is on one side.
 
     That side is (True) at most the bound, or below it unless ``at_most``; or (False) the other one, where it falls.
@@ -176,7 +176,7 @@ def cut(line: Line, bound: float, low: float, high: float, *, at_most: bool) -> 
 
 def sides(value: Value, bound: float, low: float, high: float, *, at_most: bool) -> list[tuple[float, bool]]:
     """The parts of an interval where a line is at most, or below, a bound (True), and where not, in order."""
-    assert isinstance(value, Line)
+    assert isinstance(value, PiecewiseLine)
     to, first = cut(value, bound, low, high, at_most=at_most)
     found = [(to, first)] if to > low else []
     return [*found, (high, not first)] if to < high else found
@@ -192,9 +192,9 @@ def single(x: float) -> float:
 _BEYOND = float(np.finfo(np.float32).max) + 2.0**103
 
 
-def identity(column: Column) -> Expr:
+def identity(column: PmmlColumn) -> Expr:
     """The numbers of a column as they are, a missing one missing."""
-    return Expr(column, (Line(lambda x: x, 1.0, 1.0), None), (inf,))
+    return Expr(column, (PiecewiseLine(lambda x: x, 1.0, 1.0), None), (inf,))
 
 
 # Types of data: numbers of double or single precision, whole numbers, text, truth values.
@@ -210,9 +210,11 @@ def typed(found: Expr, kind: str) -> Expr:
 
 
 def _as_type(value: Value, kind: str) -> Value:
-    if isinstance(value, Line):
+    if isinstance(value, PiecewiseLine):
         if kind == "float":
-            return Line(lambda x: single(value.at(x)), 0.0 if value.rises else -inf, inf if value.rises else 0.0)
+            return PiecewiseLine(
+                lambda x: single(value.at(x)), 0.0 if value.rises else -inf, inf if value.rises else 0.0
+            )
         if kind == "double":
             return value
         raise Unknown(f"numbers of type double or float, not {kind[:20]}")
@@ -281,11 +283,11 @@ def truth(value: Value) -> bool:
 def compare(name: str, values: Sequence[Value], low: float, high: float) -> list[tuple[float, bool]]:
     """Where a comparison holds, on the parts of an interval; both sides are there."""
     one, other = values
-    if isinstance(other, Line):
-        if isinstance(one, Line):
+    if isinstance(other, PiecewiseLine):
+        if isinstance(one, PiecewiseLine):
             raise Unknown("a comparison with a constant")
         return compare(_TURNED[name], (other, one), low, high)
-    if isinstance(one, Line):
+    if isinstance(one, PiecewiseLine):
         bound = as_number(other)
         if name in ("equal", "notEqual"):
             found: list[tuple[float, bool]] = []
@@ -383,14 +385,14 @@ def _strict(rule: Rule) -> Rule:
     return found
 
 
-def _line(at: Callable[[float], float], low: float, high: float) -> Line:
+def _line(at: Callable[[float], float], low: float, high: float) -> PiecewiseLine:
     """A line, whose slopes have one sign."""
     if low > high:
         low, high = high, low
     if low < 0 < high:
         steepest = max(-low, high)
         raise Unknown(f"what rises or falls (its slope is from {low:g} to {high:g})") if steepest else Unknown("")
-    return Line(at, low, high)
+    return PiecewiseLine(at, low, high)
 
 
 def _added(sign: float) -> Rule:
@@ -404,31 +406,31 @@ def _added(sign: float) -> Rule:
 
 
 def _sum(one: Value, other: Value, sign: float) -> Value:
-    if isinstance(one, Line) and isinstance(other, Line):
+    if isinstance(one, PiecewiseLine) and isinstance(other, PiecewiseLine):
         f, g = one, other
         bounds = (g.low, g.high) if sign > 0 else (-g.high, -g.low)
         low, high = f.low + bounds[0], f.high + bounds[1]
         if (f.low < 0) != (bounds[0] < 0) and min(abs(low), abs(high)) < _LEAST * max(abs(low), abs(high)):
             raise Unknown("a sum that rises or falls all the way")
         return _line(lambda x: f.at(x) + sign * g.at(x), low, high)
-    if isinstance(one, Line):
+    if isinstance(one, PiecewiseLine):
         f, c = one, as_number(other)
-        return Line(lambda x: f.at(x) + sign * c, f.low, f.high)
-    if isinstance(other, Line):
+        return PiecewiseLine(lambda x: f.at(x) + sign * c, f.low, f.high)
+    if isinstance(other, PiecewiseLine):
         g, c = other, as_number(one)
         low, high = (g.low, g.high) if sign > 0 else (-g.high, -g.low)
-        return Line(lambda x: c + sign * g.at(x), low, high)
+        return PiecewiseLine(lambda x: c + sign * g.at(x), low, high)
     return as_number(one) + sign * as_number(other)
 
 
 def _times(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
     total = values[0]
     for value in values[1:]:
-        if isinstance(total, Line) and isinstance(value, Line):
+        if isinstance(total, PiecewiseLine) and isinstance(value, PiecewiseLine):
             raise Unknown("a product with a constant")
-        if isinstance(total, Line):
+        if isinstance(total, PiecewiseLine):
             total = _scaled(total, as_number(value), divide=False)
-        elif isinstance(value, Line):
+        elif isinstance(value, PiecewiseLine):
             total = _scaled(value, as_number(total), divide=False)
         else:
             total = as_number(total) * as_number(value)
@@ -437,25 +439,25 @@ def _times(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
 
 def _over(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
     one, other = values
-    if isinstance(other, Line):
+    if isinstance(other, PiecewiseLine):
         raise Unknown("a quotient by a constant")
     divisor = as_number(other)
     if divisor == 0:
         yield high, Special.INVALID
-    elif isinstance(one, Line):
+    elif isinstance(one, PiecewiseLine):
         yield high, _scaled(one, divisor, divide=True)
     else:
         yield high, as_number(one) / divisor
 
 
-def _scaled(line: Line, factor: float, *, divide: bool) -> Value:
+def _scaled(line: PiecewiseLine, factor: float, *, divide: bool) -> Value:
     if factor == 0:
         return 0.0
     size = 1 / factor if divide else factor
     bounds = sorted(0.0 if bound == 0 else bound * size for bound in (line.low, line.high))
     if divide:
-        return Line(lambda x: line.at(x) / factor, *bounds)
-    return Line(lambda x: line.at(x) * factor, *bounds)
+        return PiecewiseLine(lambda x: line.at(x) / factor, *bounds)
+    return PiecewiseLine(lambda x: line.at(x) * factor, *bounds)
 
 
 def _rising(at: Callable[[float], float], least: float = -inf) -> Rule:
@@ -471,13 +473,13 @@ def _rising(at: Callable[[float], float], least: float = -inf) -> Rule:
 
     def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
         line = values[0]
-        if not isinstance(line, Line):
+        if not isinstance(line, PiecewiseLine):
             number = as_number(line)
             yield high, safe(number) if number > least else Special.INVALID
             return
         slopes = (0.0, inf) if line.rises else (-inf, 0.0)
         for upper, below in sides(line, least, low, high, at_most=True) if least > -inf else [(high, False)]:
-            yield upper, Special.INVALID if below else Line(lambda x: safe(line.at(x)), *slopes)
+            yield upper, Special.INVALID if below else PiecewiseLine(lambda x: safe(line.at(x)), *slopes)
 
     return rule
 
@@ -493,7 +495,7 @@ def _power(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
         except (OverflowError, ZeroDivisionError):
             return inf
 
-    if not isinstance(base, Line):
+    if not isinstance(base, PiecewiseLine):
         number = as_number(base)
         yield high, at(number) if number >= 0 or whole else Special.INVALID
         return
@@ -508,22 +510,22 @@ def _power(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
         else:
             falls = exponent < 0 or (below and exponent % 2 == 0)
             slopes = (0.0, inf) if base.rises != falls else (-inf, 0.0)
-            yield upper, Line(lambda x: at(base.at(x)), *slopes)
+            yield upper, PiecewiseLine(lambda x: at(base.at(x)), *slopes)
 
 
 def _absolute(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
     line = values[0]
-    if not isinstance(line, Line):
+    if not isinstance(line, PiecewiseLine):
         yield high, abs(as_number(line))
         return
     for upper, below in sides(line, 0.0, low, high, at_most=False):
-        yield upper, Line(lambda x: -line.at(x), -line.high, -line.low) if below else line
+        yield upper, PiecewiseLine(lambda x: -line.at(x), -line.high, -line.low) if below else line
 
 
 def _extreme(*, largest: bool) -> Rule:
     def rule(values: Sequence[Value], low: float, high: float) -> Iterable[Piece]:
-        lines = [value for value in values if isinstance(value, Line)]
-        fixed = [as_number(value) for value in values if not isinstance(value, Line)]
+        lines = [value for value in values if isinstance(value, PiecewiseLine)]
+        fixed = [as_number(value) for value in values if not isinstance(value, PiecewiseLine)]
         if not lines:
             return [(high, max(fixed) if largest else min(fixed))]
         if len(lines) > 1 or not fixed:
@@ -625,7 +627,7 @@ def bounds_of(interval: Element) -> Bounds:
 def parts_inside(value: Value, interval: Bounds, low: float, high: float) -> list[tuple[float, bool]]:
     """The parts of an interval of the column on which a number is in an interval of its own."""
     least, with_least, most, with_most = interval
-    if not isinstance(value, Line):
+    if not isinstance(value, PiecewiseLine):
         number = as_number(value)
         above = number >= least if with_least else number > least
         return [(high, above and (number <= most if with_most else number < most))]
@@ -717,7 +719,7 @@ class Derived:
 
         def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
             value = values[0]
-            if not isinstance(value, Line):
+            if not isinstance(value, PiecewiseLine):
                 number = value if value is None or isinstance(value, Special) else as_number(value)
                 yield high, number if number is None or isinstance(number, Special) else _along(knots, number, outliers)
                 return
@@ -796,7 +798,7 @@ class Derived:
             value = values[0]
             if value is None or value is Special.INVALID:
                 return [(high, value)]
-            if isinstance(value, Line):
+            if isinstance(value, PiecewiseLine):
                 raise Unknown("a map of categories")
             if value is Special.STRANGE:
                 return [(high, default)]
@@ -843,19 +845,19 @@ _mapped = _unless_missing
 
 def _instead(found: Expr, text: str | None, of: tuple[Value, ...]) -> Expr:
     """A text, or a number if others are, in the place of some values."""
-    number = any(isinstance(value, (float, Line)) for value in found.values)
+    number = any(isinstance(value, (float, PiecewiseLine)) for value in found.values)
     other: Value = as_number(text) if number and text is not None else text
     return combine([found], lambda v, low, high: [(high, other if any(v[0] is each for each in of) else v[0])])
 
 
-def _segment(line: Line, a: tuple[float, float], b: tuple[float, float]) -> Value:
+def _segment(line: PiecewiseLine, a: tuple[float, float], b: tuple[float, float]) -> Value:
     """A line through two knots, of what rises."""
     (x0, y0), (x1, y1) = a, b
     slope = (y1 - y0) / (x1 - x0)
     if slope == 0:
         return y0
     low, high = sorted(0.0 if bound == 0 else bound * slope for bound in (line.low, line.high))
-    return Line(lambda x: y0 + (line.at(x) - x0) / (x1 - x0) * (y1 - y0), low, high)
+    return PiecewiseLine(lambda x: y0 + (line.at(x) - x0) / (x1 - x0) * (y1 - y0), low, high)
 
 
 def _along(knots: Sequence[tuple[float, float]], x: float, outliers: str) -> float | None:

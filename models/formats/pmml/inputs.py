@@ -9,10 +9,10 @@ from math import inf
 from maxent.models.arguments import shorten
 from maxent.models.formats.pmml.expressions import (
     Bounds,
-    Column,
     Derived,
     Expr,
     Piece,
+    PmmlColumn,
     Special,
     Unknown,
     Value,
@@ -169,7 +169,7 @@ def replaced(found: Expr, mining: Element, kind: str) -> Expr:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input:
+class PmmlInput:
     """The input of a model: its fields, the attributes that they are of, and what the file says of the target."""
 
     scope: Scope
@@ -178,7 +178,7 @@ class Input:
     classes: tuple[str, ...]
 
 
-def read_input(root: Element, model: Element, training: TrainingColumns | None, *, single: bool) -> Input:
+def read_input(root: Element, model: Element, training: TrainingColumns | None, *, single: bool) -> PmmlInput:
     """The columns that a document declares, as the mining schema of its outermost model treats them.
 
     ``single`` is whether numbers are compared in single precision, whatever their type.
@@ -212,7 +212,7 @@ def read_input(root: Element, model: Element, training: TrainingColumns | None, 
     classes: tuple[str, ...] = ()
     if target is not None and target in fields:
         classes = tuple(dict.fromkeys(value for value, valid in _values(fields[target]) if valid == "valid"))
-    return Input(scope, attributes, target, classes)
+    return PmmlInput(scope, attributes, target, classes)
 
 
 def _is_numeric(element: Element, kind: str) -> bool:
@@ -230,7 +230,7 @@ def _values(element: Element) -> Iterator[tuple[str, str]]:
 def _numbers(element: Element, mining: Element, kind: str) -> tuple[Expr, Attribute]:
     """A column of numbers: intervals outside of which they are not valid, outliers, and missing ones."""
     name = element.need("name")
-    found = typed(identity(Column(name, None)), kind if kind == "float" else "double")
+    found = typed(identity(PmmlColumn(name, None)), kind if kind == "float" else "double")
     invalid_as = _invalid(mining)
     for text, how in _values(element):
         number = number_in(text)
@@ -335,7 +335,7 @@ def _categories(
         instead: Value = mining.get("missingValueReplacement")
         instead = Special.INVALID if mining.get("missingValueTreatment") == "returnInvalid" else instead
         results = [instead if value is None else value for value in results]
-    column = Column(name, cells)
+    column = PmmlColumn(name, cells)
     made = tuple(v if v is None or isinstance(v, Special) else typed(constant(v), kind).values[0] for v in results)
     return Expr(column, made), Attribute(name, "categorical", cells)
 

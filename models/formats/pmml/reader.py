@@ -13,7 +13,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
 from maxent.models.formats.pmml.ensembles import CATBOOST, MODELS, read_ensemble
 from maxent.models.formats.pmml.inputs import read_input
-from maxent.models.formats.pmml.release import Conversion, Model, with_target
+from maxent.models.formats.pmml.release import Conversion, PmmlModel, with_target
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.proof import read_training
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
@@ -101,7 +101,7 @@ def _converted(root: Element, model: Element, wanted: Wanted, reader: Reader) ->
     given = read_input(root, model, training, single=not exact)
     wanted, training = with_target(wanted, given.target, training, reader)
     ensemble = read_ensemble(model, given.scope, name)
-    about = Model(model, given, ensemble, _words(name, version), exact, draws=not name.startswith(_SPARK))
+    about = PmmlModel(model, given, ensemble, _words(name, version), exact, draws=not name.startswith(_SPARK))
     return Conversion(about, wanted, training).converted()
 
 

@@ -9,9 +9,9 @@ from typing import Any, Literal, TypeAlias
 from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import invalid
 from maxent.models.formats.assemble import assemble
-from maxent.models.formats.pmml.ensembles import Ensemble, trees_in
-from maxent.models.formats.pmml.inputs import Input
-from maxent.models.formats.pmml.routes import PARTED, Route, Routed, Router
+from maxent.models.formats.pmml.ensembles import PmmlEnsemble, trees_in
+from maxent.models.formats.pmml.inputs import PmmlInput
+from maxent.models.formats.pmml.routes import PARTED, PmmlRouted, Route, Router
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import TrainingColumns, check_leaves, counts_in_leaves, read_training
 from maxent.models.formats.release_reader import Converted, Wanted
@@ -27,7 +27,7 @@ Kind = Literal["counts", "shares", "weights", "none"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Stated:
+class PmmlStated:
     """Statements of an element: its class, how many records it says it has, and a number, or a share, of each class."""
 
     label: str | None
@@ -52,7 +52,7 @@ def classes_named(routes: Sequence[Route]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def stated(element: Element, classes: Sequence[str]) -> Stated:
+def stated(element: Element, classes: Sequence[str]) -> PmmlStated:
     """Statements of an element about classes."""
     label = element.get("score")
     if label is not None and label not in classes:
@@ -76,12 +76,12 @@ def stated(element: Element, classes: Sequence[str]) -> Stated:
             each.refuse("recordCount", "a number of records")
         found = True
     if not found:
-        return Stated(label, n, None)
+        return PmmlStated(label, n, None)
     by_count = sum(counts.values()) > 0 or not has_shares
-    return Stated(label, n, tuple((counts if by_count else shares).values()))
+    return PmmlStated(label, n, tuple((counts if by_count else shares).values()))
 
 
-def kind_of(leaves: Sequence[Stated]) -> Kind:
+def kind_of(leaves: Sequence[PmmlStated]) -> Kind:
     """What the numbers of leaves are: records of each class, shares of the classes, or sums of weights."""
     given = [leaf.numbers for leaf in leaves if leaf.numbers is not None]
     if not given or len(given) < len(leaves):
@@ -91,7 +91,7 @@ def kind_of(leaves: Sequence[Stated]) -> Kind:
     return "counts" if all(number == int(number) for numbers in given for number in numbers) else "weights"
 
 
-def counted(leaf: Stated) -> Stated:
+def counted(leaf: PmmlStated) -> PmmlStated:
     """Shares with a number of records as counts, where they are such; else as they are."""
     if leaf.numbers is None or abs(sum(leaf.numbers) - 1) > _STATEMENTS_NEAR:
         return leaf
@@ -108,7 +108,7 @@ def is_whole(number: float | None) -> bool:
     return number is not None and number == int(number)
 
 
-class Writer:
+class PmmlWriter:
     """Makes the nodes of a release of routed ones; `how` says what the numbers of leaves are taken for.
 
     ``counts``, ``rates``; ``scores`` of every class; ``values`` of one; or ``labels`` alone.
@@ -124,7 +124,7 @@ class Writer:
         """A tree; ``sizes`` is whether numbers of records are stated, ``draws`` whether they are of draws."""
         return Tree(tuple(self._node(route, node, how, sizes, draws) for node in route.nodes))
 
-    def _node(self, route: Route, node: Routed, how: str, sizes: bool, draws: bool) -> Node:
+    def _node(self, route: Route, node: PmmlRouted, how: str, sizes: bool, draws: bool) -> Node:
         alone = node.element is not None and route.ways.get(id(node.element), 1) == 1
         if how == "values":
             value = None if node.attribute is not None else self._value(node)
@@ -161,7 +161,7 @@ class Writer:
         return Node(node.id, node.attribute, node.branches, label, None, n, counts, rates, distinct)
 
     @staticmethod
-    def _value(node: Routed) -> float:
+    def _value(node: PmmlRouted) -> float:
         return 0.0 if node.score is None else node.score.number("score")
 
     @staticmethod
@@ -190,7 +190,7 @@ How: TypeAlias = Literal["counts", "rates", "scores", "values", "labels"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Model:
+class PmmlModel:
     """A model whose trees are elements, of PMML or made of another format.
 
     ``element`` is the outermost, ``tool`` the program. ``exact`` is whether thresholds are those of the tool, and
@@ -199,8 +199,8 @@ class Model:
     """
 
     element: Element
-    given: Input
-    ensemble: Ensemble
+    given: PmmlInput
+    ensemble: PmmlEnsemble
     tool: str
     exact: bool = True
     draws: bool = True
@@ -220,7 +220,7 @@ def with_target(
 class Conversion:
     """One model on its way to a release."""
 
-    def __init__(self, model: Model, wanted: Wanted, training: TrainingColumns | None) -> None:
+    def __init__(self, model: PmmlModel, wanted: Wanted, training: TrainingColumns | None) -> None:
         self._source, self._model, self._about = model.element.source, model.element, model
         self._input, self._ensemble, self._exact = model.given, model.ensemble, model.exact
         self._wanted, self._training = wanted, training
@@ -301,7 +301,7 @@ class Conversion:
         )
 
     def _written(self, how: How, *, sizes: bool = True, draws: bool = False) -> list[Tree]:
-        writer = Writer(self._classes, self._names)
+        writer = PmmlWriter(self._classes, self._names)
         return [writer.tree(route, how, sizes=sizes, draws=draws) for route in self._routes]
 
     def _scored(self) -> Release:
@@ -369,7 +369,7 @@ class Conversion:
             self._lost.append("sizes of leaves: they are not those of the training table")
         return found
 
-    def _are_largest(self, leaves: Sequence[Stated]) -> bool:
+    def _are_largest(self, leaves: Sequence[PmmlStated]) -> bool:
         """Whether each leaf has the label of its largest share."""
         return all(
             leaf.shares is not None and leaf.label in (None, self._classes[leaf.shares.index(max(leaf.shares))])
@@ -381,7 +381,7 @@ class Conversion:
         agrees = self._training is None or self._agree(found, lambda node, here: node.n in (None, sum(here)))
         return agrees and not (self._training is None and all(n.n == 1 for t in found.trees for n in t.leaves))
 
-    def _are_shares(self, leaves: Sequence[Stated]) -> bool:
+    def _are_shares(self, leaves: Sequence[PmmlStated]) -> bool:
         """Whether shares of classes are those of the records, and not of weights or draws."""
         if self._training is not None and self._training.classes:
             found = self._release(self._written("rates", sizes=False), predicts=self._ensemble.predicts)
@@ -456,7 +456,7 @@ def _has_rates(names: Sequence[str]) -> Agrees:
     return agrees
 
 
-def _routes(ensemble: Ensemble, given: Input) -> tuple[list[Route], frozenset[str]]:
+def _routes(ensemble: PmmlEnsemble, given: PmmlInput) -> tuple[list[Route], frozenset[str]]:
     """The routes of all trees, and the columns whose missing values never have a prediction."""
     size = trees_in(ensemble.members)
 

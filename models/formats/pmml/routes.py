@@ -11,9 +11,9 @@ from typing import Literal, NoReturn, TypeAlias
 from maxent.models.errors import invalid
 from maxent.models.formats.pmml.expressions import (
     COMPARISONS,
-    Column,
     Expr,
-    Line,
+    PiecewiseLine,
+    PmmlColumn,
     Special,
     Unknown,
     Value,
@@ -52,7 +52,7 @@ NONE, LAST = End("none"), End("last")
 
 
 @dataclass(slots=True, eq=False)
-class Routed:
+class PmmlRouted:
     """A node of the release: its test, the element whose statements it has, and the element whose score it gives."""
 
     id: str
@@ -70,7 +70,7 @@ class Route:
     value of it ever has a prediction.
     """
 
-    nodes: list[Routed] = field(default_factory=list)
+    nodes: list[PmmlRouted] = field(default_factory=list)
     ways: dict[int, int] = field(default_factory=dict)
     follows_missing: dict[str, bool] = field(default_factory=lambda: defaultdict(bool))
 
@@ -87,10 +87,10 @@ Key: TypeAlias = "float | int | None"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Test:
+class PmmlTest:
     """A predicate of one column: its truth at a value, and the bounds of the intervals on which it is the same."""
 
-    column: Column
+    column: PmmlColumn
     at: Callable[[Key], Truth]
     uppers: tuple[float, ...] = ()
 
@@ -103,7 +103,7 @@ class Several:
     parts: tuple[Predicate, ...]
 
 
-Predicate: TypeAlias = "Test | Several | Truth"
+Predicate: TypeAlias = "PmmlTest | Several | Truth"
 
 
 def predicate_of(element: Element, scope: Scope, depth: int = 0) -> Predicate:
@@ -120,7 +120,7 @@ def predicate_of(element: Element, scope: Scope, depth: int = 0) -> Predicate:
                 element.refuse("booleanOperator", "and, or, xor or surrogate, of two predicates or more")
             return joined(operator, parts)
         found, kind = scope.field(element.need("field"), element)
-        if scope.single and kind in NUMBERS and any(isinstance(value, Line) for value in found.values):
+        if scope.single and kind in NUMBERS and any(isinstance(value, PiecewiseLine) for value in found.values):
             found, kind = typed(found, "float"), "float"
         if element.name == "SimpleSetPredicate":
             operator = element.choice("booleanOperator", ("isIn", "isNotIn"), "")
@@ -144,16 +144,18 @@ def _test(found: Expr, operator: str, values: Sequence[Value]) -> Predicate:
     """A comparison of what is computed of a column with fixed values."""
     if found.column is None or found.column.cells is None:
         made = apply(operator, [found, *map(constant, values)])
-        return _truth(made.values[0]) if made.column is None else Test(made.column, _lookup(made), made.uppers)
+        return _truth(made.values[0]) if made.column is None else PmmlTest(made.column, _lookup(made), made.uppers)
     # Of categories it is looked at when it is asked for: of many values in many nodes few are.
     if operator in ("isIn", "isNotIn", "equal", "notEqual") and all(
         isinstance(v, str) for v in found.values if _is_fixed(v)
     ):
         known, inside = frozenset(values), operator in ("isIn", "equal")
-        return Test(found.column, lambda key: _is_in(found.at(key), known, inside))
+        return PmmlTest(found.column, lambda key: _is_in(found.at(key), known, inside))
     fixed = [constant(value) for value in values]
     cells = found.values
-    return Test(found.column, lambda key: _truth(apply(operator, [constant(cells[int(key or 0)]), *fixed]).values[0]))
+    return PmmlTest(
+        found.column, lambda key: _truth(apply(operator, [constant(cells[int(key or 0)]), *fixed]).values[0])
+    )
 
 
 def _is_fixed(value: Value) -> bool:
@@ -176,12 +178,12 @@ def _truth(value: Value) -> Truth:
 
 def joined(operator: str, parts: Sequence[Predicate]) -> Predicate:
     """A compound of predicates: one of a column where all of them are."""
-    columns = {id(part.column): part.column for part in parts if isinstance(part, Test)}
+    columns = {id(part.column): part.column for part in parts if isinstance(part, PmmlTest)}
     if not any(isinstance(part, Several) for part in parts) and len(columns) <= 1:
         if not columns:
-            return _outcome(operator, [part for part in parts if not isinstance(part, (Test, Several))])
-        uppers = {upper for part in parts if isinstance(part, Test) for upper in part.uppers}
-        return Test(
+            return _outcome(operator, [part for part in parts if not isinstance(part, (PmmlTest, Several))])
+        uppers = {upper for part in parts if isinstance(part, PmmlTest) for upper in part.uppers}
+        return PmmlTest(
             next(iter(columns.values())),
             lambda key: _outcome(operator, [at(part, key) for part in parts]),
             tuple(sorted(uppers)),
@@ -196,7 +198,7 @@ def joined(operator: str, parts: Sequence[Predicate]) -> Predicate:
 
 def at(part: Predicate, key: Key) -> Truth:
     """The truth of a predicate of one column."""
-    if isinstance(part, Test):
+    if isinstance(part, PmmlTest):
         return part.at(key)
     assert not isinstance(part, Several)
     return part
@@ -216,18 +218,18 @@ def _outcome(operator: str, parts: Sequence[Truth]) -> Truth:
     return None if None in parts else not decisive
 
 
-def tests_in(part: Predicate) -> Iterator[Test]:
+def tests_in(part: Predicate) -> Iterator[PmmlTest]:
     """The tests of columns of a predicate, in order."""
-    if isinstance(part, Test):
+    if isinstance(part, PmmlTest):
         yield part
     elif isinstance(part, Several):
         for each in part.parts:
             yield from tests_in(each)
 
 
-def settled(part: Predicate, column: Column, key: Key) -> Predicate:
+def settled(part: Predicate, column: PmmlColumn, key: Key) -> Predicate:
     """A predicate where the value of a column is known."""
-    if isinstance(part, Test):
+    if isinstance(part, PmmlTest):
         return part.at(key) if part.column is column else part
     if isinstance(part, Several):
         return joined(part.operator, [settled(each, column, key) for each in part.parts])
@@ -346,12 +348,12 @@ class Router:
         """Add the node of a task; what is to be made below it."""
         element, last = task.element, task.last
         if task.leaf is not None or element is None:
-            self.route.nodes.append(Routed(task.id, score=last if task.leaf is LAST else None))
+            self.route.nodes.append(PmmlRouted(task.id, score=last if task.leaf is LAST else None))
             return
         if element.get("score") is not None:
             last = element
         if task.first and element.first("Node") is None:
-            self.route.nodes.append(Routed(task.id, element=element, score=element))
+            self.route.nodes.append(PmmlRouted(task.id, element=element, score=element))
             return
         steps, groups, end = task.steps, list[_Group](), None
         while end is None and len(groups) < 2:
@@ -365,7 +367,7 @@ class Router:
                     steps, groups = groups[0].to, []
         if end is not None:
             if end.node is None:
-                self.route.nodes.append(Routed(task.id, score=last if end.kind == "last" else None))
+                self.route.nodes.append(PmmlRouted(task.id, score=last if end.kind == "last" else None))
                 return
             self._arrive(end.node)
             yield _Task(task.id, end.node, self._steps_of(end.node), task.reach, last)
@@ -382,7 +384,7 @@ class Router:
                 made = _Task(self._named(f"{task.id}."), element, group.to, below, last, first=False)
             branches.append(replace(group.branch, child=made.id))
             yield made
-        self.route.nodes.append(Routed(task.id, title, tuple(branches), element if task.first else None))
+        self.route.nodes.append(PmmlRouted(task.id, title, tuple(branches), element if task.first else None))
 
     def _settled(
         self, steps: Sequence[Step], reach: Mapping[str, Reach], element: Element
@@ -401,7 +403,7 @@ class Router:
         """The truth of a predicate that is the same for all records that come here."""
         if isinstance(predicate, Several):
             return "open"
-        if not isinstance(predicate, Test):
+        if not isinstance(predicate, PmmlTest):
             return predicate
         found: Truth | Literal["open"] = "open"
         for number, key in enumerate(self._keys([predicate], predicate.column, reach)):
@@ -427,7 +429,7 @@ class Router:
             element.refuse("defaultChild", "the id of a child")
         return NONE if found is None else End("node", found)
 
-    def _keys(self, tests: Sequence[Test], column: Column, reach: Mapping[str, Reach]) -> list[Key]:
+    def _keys(self, tests: Sequence[PmmlTest], column: PmmlColumn, reach: Mapping[str, Reach]) -> list[Key]:
         """One value for each group that tests may tell apart, of those that come here: missing numbers last."""
         here = self._reach(column, reach)
         if isinstance(here, tuple):
@@ -443,7 +445,7 @@ class Router:
         if self._left < 0:
             self._refuse("fewer tests of values")
 
-    def _reach(self, column: Column, reach: Mapping[str, Reach]) -> Reach:
+    def _reach(self, column: PmmlColumn, reach: Mapping[str, Reach]) -> Reach:
         if column.name in reach:
             return reach[column.name]
         missing = column.name not in self._unfollowed
@@ -455,9 +457,9 @@ class Router:
         """The branches of a test of the first column that the first step asks for."""
         column = next(tests_in(steps[0][0])).column
         run = 0
-        ahead: list[tuple[Test, Element]] = []
+        ahead: list[tuple[PmmlTest, Element]] = []
         for predicate, child in steps:
-            if not isinstance(predicate, Test) or predicate.column is not column:
+            if not isinstance(predicate, PmmlTest) or predicate.column is not column:
                 break
             ahead.append((predicate, child))
         run = len(ahead)
@@ -487,7 +489,7 @@ class Router:
 
     @staticmethod
     def _of_categories(
-        column: Column, keys: Sequence[Key], results: Sequence[object], rests: Mapping[object, End | Sequence[Step]]
+        column: PmmlColumn, keys: Sequence[Key], results: Sequence[object], rests: Mapping[object, End | Sequence[Step]]
     ) -> list[_Group]:
         taken: dict[object, list[int]] = {}
         for key, result in zip(keys, results, strict=True):

@@ -23,9 +23,9 @@ from maxent.models.formats.r.forest_tables import (
     RANDOM_FOREST,
     RANGER,
     WAY_OUT,
-    Grown,
+    ForestTable,
+    GrownForest,
     Levels,
-    Table,
     are_whole,
     classes_of_shares,
     random_forest_kinds,
@@ -138,15 +138,19 @@ def read_lists(folder: Path) -> list[tuple[int, ...]] | None:
 
 
 def gbm_tree(
-    table: Table, names: Sequence[str], factors: frozenset[str], lists: Sequence[tuple[int, ...]] | None, levels: Levels
-) -> Grown:
+    table: ForestTable,
+    names: Sequence[str],
+    factors: frozenset[str],
+    lists: Sequence[tuple[int, ...]] | None,
+    levels: Levels,
+) -> GrownForest:
     """A tree of gbm; rows are numbered from 0, and so are columns."""
     thresholds = array("d")
-    return Grown(packed(table.source, _nodes(table, names, factors, lists, levels, thresholds)), thresholds)
+    return GrownForest(packed(table.source, _nodes(table, names, factors, lists, levels, thresholds)), thresholds)
 
 
 def _nodes(
-    table: Table,
+    table: ForestTable,
     names: Sequence[str],
     factors: frozenset[str],
     lists: Sequence[tuple[int, ...]] | None,
@@ -170,13 +174,13 @@ def _nodes(
         yield Node(str(at), name, branches)
 
 
-def _size(table: Table, at: int) -> int | None:
+def _size(table: ForestTable, at: int) -> int | None:
     weight = table.number(at, "Weight")
     return int(weight) if weight.is_integer() and 0 <= weight < 2**53 else None
 
 
 def _sides(
-    table: Table,
+    table: ForestTable,
     at: int,
     name: str,
     lists: Sequence[tuple[int, ...]] | None,
@@ -199,7 +203,7 @@ def _sides(
     return tuple(Branch(child, values=part) for child, part in zip(below, parts, strict=True))
 
 
-def factors_of(source: str, tables: Sequence[Table], names: Sequence[str], levels: Levels) -> frozenset[str]:
+def factors_of(source: str, tables: Sequence[ForestTable], names: Sequence[str], levels: Levels) -> frozenset[str]:
     """The columns that are factors."""
     splits: dict[str, list[str]] = {}
     for table in tables:
@@ -259,7 +263,7 @@ def convert(path: str | os.PathLike[str], wanted: Wanted, reader: Reader) -> Con
     raise invalid(source, "file", "header", expected, "others")
 
 
-def _refuse_gaps(source: str, table: Table, training: TrainingColumns | None) -> None:
+def _refuse_gaps(source: str, table: ForestTable, training: TrainingColumns | None) -> None:
     cell = "splitvarName" if "splitvarName" in table.names else "split var"
     tested = dict.fromkeys(table.column(cell))
     if training is not None and (gaps := [name for name in tested if name in training.gaps]):
@@ -267,7 +271,7 @@ def _refuse_gaps(source: str, table: Table, training: TrainingColumns | None) ->
         raise invalid(source, "document", "training table", expected, f"missing values of {', '.join(gaps)}")
 
 
-def _ranger(source: str, tables: Sequence[Table], levels: Levels, wanted: Wanted, lost: list[str]) -> Converted:
+def _ranger(source: str, tables: Sequence[ForestTable], levels: Levels, wanted: Wanted, lost: list[str]) -> Converted:
     shares = classes_of_shares(tables[0], _known(wanted, levels))
     kinds = ranger_kinds(source, splits_of(tables, "splitvarName", "splitval"), levels)
     grown = [ranger_tree(table, kinds, levels, shares) for table in tables]
@@ -290,7 +294,7 @@ def _known(wanted: Wanted, levels: Levels) -> tuple[str, ...]:
 
 
 def _voting(
-    source: str, tool: str, grown: Sequence[Grown], levels: Levels, wanted: Wanted, lost: list[str]
+    source: str, tool: str, grown: Sequence[GrownForest], levels: Levels, wanted: Wanted, lost: list[str]
 ) -> Converted:
     """The release of trees that vote for classes."""
     labels = {node.label for tree in grown for node in each(tree.nodes) if node.label is not None}
@@ -313,7 +317,7 @@ def _voting(
 
 
 def _gbm(
-    source: str, tables: Sequence[Table], folder: Path, levels: Levels, wanted: Wanted, lost: list[str]
+    source: str, tables: Sequence[ForestTable], folder: Path, levels: Levels, wanted: Wanted, lost: list[str]
 ) -> Converted:
     training = levels.training
     names = wanted.features or (tuple(a.name for a in training.attributes) if training is not None else ())
@@ -372,7 +376,7 @@ def _number(wanted: Wanted, name: str) -> float | None:
     return found
 
 
-def _converted(release: Release, tool: str, grown: Sequence[Grown], lost: Sequence[str]) -> Converted:
+def _converted(release: Release, tool: str, grown: Sequence[GrownForest], lost: Sequence[str]) -> Converted:
     exact = are_whole([threshold for tree in grown for threshold in tree.thresholds])
     criterion = "the criterion, so that nothing follows from the choice of splits"
     return Converted(release, tool, (criterion, *lost, *(() if exact else (_DIGITS,))), exact)

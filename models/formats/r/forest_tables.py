@@ -67,7 +67,7 @@ class _Cells:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Table:
+class ForestTable:
     """The rows of a tree: where they are among the cells of a file; ``names`` has where those of a column are."""
 
     source: str
@@ -115,14 +115,14 @@ def tree_files(names: Sequence[str]) -> list[str]:
     return [name for _, name in sorted(found)]
 
 
-def read_tables(path: str | os.PathLike[str]) -> list[Table]:
+def read_tables(path: str | os.PathLike[str]) -> list[ForestTable]:
     """The tables of the trees in a file, or of the files of a folder."""
     folder = Path(path)
     files = [folder / name for name in tree_files(os.listdir(folder))] if folder.is_dir() else [folder]
     numbers = [int(match[1]) for file in files if (match := _TREES.fullmatch(file.name)) is not None]
     if folder.is_dir() and numbers != list(range(1, len(files) + 1)):
         raise invalid(shown_path(path), "folder", "files", "tree1.csv, tree2.csv, ..., each once", shorten(numbers))
-    found: list[Table] = []
+    found: list[ForestTable] = []
     size = 0
     for file in files:
         size += file.stat().st_size if folder.is_dir() else 0
@@ -134,7 +134,7 @@ def read_tables(path: str | os.PathLike[str]) -> list[Table]:
     return found
 
 
-def _tables(file: Path) -> list[Table]:
+def _tables(file: Path) -> list[ForestTable]:
     source = shown_path(file)
     rows = _rows(file)
     _, first = next(rows)
@@ -150,7 +150,7 @@ def _tables(file: Path) -> list[Table]:
         raise invalid(source, "file", "header", "columns of different names", "one twice")
     if not groups:
         raise invalid(source, "file", "content", "a row for each node", "none")
-    return [Table(source, names, cells, group) for group in groups.values()]
+    return [ForestTable(source, names, cells, group) for group in groups.values()]
 
 
 def read_csv(file: Path) -> list[tuple[int, list[str]]]:
@@ -303,21 +303,23 @@ _CLASSES = "a forest of classification, whose leaves have classes (of a regressi
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownForest:
     """The nodes of a tree, and the thresholds of its tests of numbers."""
 
     nodes: Nodes
     thresholds: Sequence[float]
 
 
-def ranger_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str]) -> Grown:
+def ranger_tree(
+    table: ForestTable, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str]
+) -> GrownForest:
     """A tree of ranger; ``shares`` are the classes of the columns of probabilities, if there are some."""
     thresholds = array("d")
-    return Grown(packed(table.source, _ranger_nodes(table, kinds, levels, shares, thresholds)), thresholds)
+    return GrownForest(packed(table.source, _ranger_nodes(table, kinds, levels, shares, thresholds)), thresholds)
 
 
 def _ranger_nodes(
-    table: Table, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str], thresholds: array[float]
+    table: ForestTable, kinds: Mapping[str, Kind], levels: Levels, shares: Mapping[str, str], thresholds: array[float]
 ) -> Iterator[Node]:
     for at in range(len(table)):
         name, place = str(table.whole(at, "nodeID")), table.place(at)
@@ -339,14 +341,14 @@ def _ranger_nodes(
             thresholds.append(table.number(at, "splitval"))
 
 
-def random_forest_tree(table: Table, kinds: Mapping[str, Kind], levels: Levels) -> Grown:
+def random_forest_tree(table: ForestTable, kinds: Mapping[str, Kind], levels: Levels) -> GrownForest:
     """A tree of randomForest; rows are numbered from 1."""
     thresholds = array("d")
-    return Grown(packed(table.source, _random_forest_nodes(table, kinds, levels, thresholds)), thresholds)
+    return GrownForest(packed(table.source, _random_forest_nodes(table, kinds, levels, thresholds)), thresholds)
 
 
 def _random_forest_nodes(
-    table: Table, kinds: Mapping[str, Kind], levels: Levels, thresholds: array[float]
+    table: ForestTable, kinds: Mapping[str, Kind], levels: Levels, thresholds: array[float]
 ) -> Iterator[Node]:
     for at in range(len(table)):
         name, place = str(at + 1), table.place(at)
@@ -369,7 +371,7 @@ def _random_forest_nodes(
 
 
 def _cut(
-    table: Table, at: int, cell: str, kind: Kind, column: str, levels: Levels, below: Sequence[str]
+    table: ForestTable, at: int, cell: str, kind: Kind, column: str, levels: Levels, below: Sequence[str]
 ) -> tuple[Branch, ...]:
     """The branches of a test of a number, or of that of a level."""
     split = table.number(at, cell)
@@ -378,7 +380,7 @@ def _cut(
     return Branch(below[0], le=split), Branch(below[1], gt=split)
 
 
-def splits_of(tables: Sequence[Table], name: str, split: str) -> dict[str, list[str]]:
+def splits_of(tables: Sequence[ForestTable], name: str, split: str) -> dict[str, list[str]]:
     """The splits of each column, as they are written."""
     found: dict[str, list[str]] = {}
     for table in tables:
@@ -430,26 +432,26 @@ def _unclear(source: str, name: str) -> InvalidInput:
     return invalid(source, f"column {shorten(name)}", "levels", WAY_OUT, "whole numbers, of levels or not")
 
 
-def _column(table: Table, at: int, cell: str) -> str:
+def _column(table: ForestTable, at: int, cell: str) -> str:
     name = table.cell(at, cell)
     if name in ABSENT:
         raise invalid(table.source, table.place(at), cell, "the name of a column", "none")
     return name
 
 
-def _label(table: Table, at: int) -> str:
+def _label(table: ForestTable, at: int) -> str:
     label = table.cell(at, "prediction")
     if label in ABSENT:
         raise invalid(table.source, table.place(at), "prediction", _CLASSES, "none")
     return label
 
 
-def _probable(table: Table, at: int, name: str, shares: Mapping[str, str]) -> Node:
+def _probable(table: ForestTable, at: int, name: str, shares: Mapping[str, str]) -> Node:
     """A leaf with the shares of classes among its draws, which are what it adds to their means."""
     return Node(name, value={label: table.number(at, column) for column, label in shares.items()})
 
 
-def classes_of_shares(table: Table, known: Sequence[str]) -> dict[str, str]:
+def classes_of_shares(table: ForestTable, known: Sequence[str]) -> dict[str, str]:
     """The class of each column of probabilities: R puts points in the place of signs in their names."""
     columns = [name for name in table.names if name.startswith("pred.")]
     if not columns or not known:

@@ -38,7 +38,7 @@ _BETTER = "with train= and target=, which tell levels and labels"
 
 
 @dataclass(frozen=True, slots=True)
-class Leaf:
+class PartykitLeaf:
     """A leaf: its label, records, and the least and largest number of them outside the label; or it is weighted."""
 
     label: str
@@ -49,7 +49,7 @@ class Leaf:
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class PartykitTest:
     """What the lines of the branches of a node say: the column, and for each branch a sign and number, or levels."""
 
     name: str
@@ -74,13 +74,13 @@ def lines_of(source: str, text: str) -> list[Line]:
 
 def parsed(
     source: str, lines: Sequence[Line], classes: Collection[str], training: TrainingColumns | None
-) -> tuple[dict[int, Test], dict[int, Leaf]]:
+) -> tuple[dict[int, PartykitTest], dict[int, PartykitLeaf]]:
     """The tests of the inner nodes, and the leaves, by the positions of their lines."""
     children = below(source, lines)
     if len(children[-1]) > 1:
         refuse(source, lines[children[-1][1]], "one root")
-    tests: dict[int, Test] = {}
-    leaves: dict[int, Leaf] = {}
+    tests: dict[int, PartykitTest] = {}
+    leaves: dict[int, PartykitLeaf] = {}
     if not children[0]:
         found = [leaf for size, leaf in _ended(lines[0].text, classes) if size == len(lines[0].text) - len("root")]
         if len(found) != 1 or found[0] is None:
@@ -102,7 +102,7 @@ def _split(
     leaves: Sequence[bool],
     classes: Collection[str],
     training: TrainingColumns | None,
-) -> tuple[Test, list[Leaf | None]]:
+) -> tuple[PartykitTest, list[PartykitLeaf | None]]:
     """The test of a node from the lines of its branches, and the leaf of each branch that ends in one."""
     ended = [_ended(line.text, classes) if ends else [(0, None)] for line, ends in zip(lines, leaves, strict=True)]
     found = (_reading(name, lines, ended, training) for name in _names(lines, training))
@@ -138,16 +138,16 @@ def _signed(name: str) -> tuple[str, str]:
 def _reading(
     name: str,
     lines: Sequence[Line],
-    ended: Sequence[Sequence[tuple[int, Leaf | None]]],
+    ended: Sequence[Sequence[tuple[int, PartykitLeaf | None]]],
     training: TrainingColumns | None,
-) -> tuple[Test, list[Leaf | None]] | None:
+) -> tuple[PartykitTest, list[PartykitLeaf | None]] | None:
     """The lines as tests of a column, None where they are none, or where there are several ways to read them."""
     attribute = None if training is None else training.named(name)
     known = None if training is None else next(iter(training.orders(name)), ())
     for numeric in (True, False):
         if numeric and attribute is not None and attribute.values is not None:
             continue
-        parts: list[tuple[tuple[str, ...], Leaf | None]] = []
+        parts: list[tuple[tuple[str, ...], PartykitLeaf | None]] = []
         for line, ends in zip(lines, ended, strict=True):
             ways = list(islice(_ways(line.text[len(name) + 1 :], ends, known, numeric=numeric), 2))
             if len(ways) != 1:
@@ -157,19 +157,19 @@ def _reading(
             continue
         values, leaves = [value for value, _ in parts], [leaf for _, leaf in parts]
         if numeric and len(lines) == 2 and values[0] == (_OPPOSITE[values[1][0]], values[1][1]):
-            return Test(name, tuple((sign, number) for sign, number in values), ()), leaves
+            return PartykitTest(name, tuple((sign, number) for sign, number in values), ()), leaves
         if not numeric and len({v for value in values for v in value}) == sum(map(len, values)):
-            return Test(name, (), tuple(values)), leaves
+            return PartykitTest(name, (), tuple(values)), leaves
     return None
 
 
 def _ways(
     rest: str,
-    ended: Sequence[tuple[int, Leaf | None]],
+    ended: Sequence[tuple[int, PartykitLeaf | None]],
     known: Collection[str] | None,
     *,
     numeric: bool,
-) -> Iterator[tuple[tuple[str, ...], Leaf | None]]:
+) -> Iterator[tuple[tuple[str, ...], PartykitLeaf | None]]:
     """The ways to read what follows a column: a sign and a number, or levels; and the leaf behind.
 
     ``ended`` has the numbers of signs before which the test may end, counted from the end of the line.
@@ -190,7 +190,7 @@ def _ways(
             yield levels, leaf
 
 
-def _ended(text: str, classes: Collection[str]) -> list[tuple[int, Leaf | None]]:
+def _ended(text: str, classes: Collection[str]) -> list[tuple[int, PartykitLeaf | None]]:
     """The leaves that a line may end in, and how many of its last signs are of the leaf."""
     opening = text.rfind(" (")
     tail = _TAIL.fullmatch(text, opening) if opening >= 0 else None
@@ -201,7 +201,7 @@ def _ended(text: str, classes: Collection[str]) -> list[tuple[int, Leaf | None]]
     return [(size, leaf) for size, leaf in found if leaf is not None]
 
 
-def _leaf(label: str, tail: re.Match[str], classes: Collection[str]) -> Leaf | None:
+def _leaf(label: str, tail: re.Match[str], classes: Collection[str]) -> PartykitLeaf | None:
     """A leaf, None where its label is no class, or its numbers are none of a classification."""
     if classes and label not in classes:
         return None
@@ -214,7 +214,7 @@ def _leaf(label: str, tail: re.Match[str], classes: Collection[str]) -> Leaf | N
     errors = max(ceil(n * (rate - off) / 100), 0), min(floor(n * (rate + off) / 100), n)
     if not weighted and errors[0] > errors[1]:
         return None
-    return Leaf(label, n, errors, tail[3], weighted)
+    return PartykitLeaf(label, n, errors, tail[3], weighted)
 
 
 _FORMULA = re.compile(r"^Model formula:\n(?:`([^`\n]{1,500})`|([^\s`~()]{1,500})) ~ ", re.MULTILINE)
@@ -263,7 +263,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     return Converted(release, "R partykit", tuple(lost), exact)
 
 
-def _refuse_gaps(source: str, tests: Collection[Test], training: TrainingColumns | None) -> None:
+def _refuse_gaps(source: str, tests: Collection[PartykitTest], training: TrainingColumns | None) -> None:
     if training is None:
         return
     if gaps := [name for name in dict.fromkeys(test.name for test in tests) if name in training.gaps]:
@@ -276,8 +276,8 @@ def _refuse_gaps(source: str, tests: Collection[Test], training: TrainingColumns
 
 def _tree(
     children: Sequence[Sequence[int]],
-    tests: Mapping[int, Test],
-    leaves: Mapping[int, Leaf],
+    tests: Mapping[int, PartykitTest],
+    leaves: Mapping[int, PartykitLeaf],
     classes: Sequence[str],
     training: TrainingColumns | None,
     *,
@@ -313,7 +313,7 @@ def _tree(
     return Tree(tuple(nodes)), any_absent
 
 
-def _domains(tests: Collection[Test], training: TrainingColumns | None) -> dict[str, dict[str, None]]:
+def _domains(tests: Collection[PartykitTest], training: TrainingColumns | None) -> dict[str, dict[str, None]]:
     """The values of each column that is tested by levels: those named, and those of the training table."""
     found: dict[str, dict[str, None]] = {}
     for test in tests:
@@ -330,7 +330,7 @@ def _side(sign: str, number: str, child: str) -> Branch:
     return Branch(child, le=most) if sign in ("<=", "<") else Branch(child, gt=most)
 
 
-def _stated(name: str, leaf: Leaf, classes: Sequence[str], *, two: bool) -> Node:
+def _stated(name: str, leaf: PartykitLeaf, classes: Sequence[str], *, two: bool) -> Node:
     """What the file proves of a leaf."""
     if leaf.weighted:
         return Node(name, label=leaf.label)
@@ -344,7 +344,7 @@ def _stated(name: str, leaf: Leaf, classes: Sequence[str], *, two: bool) -> Node
 
 
 def _check_errors(
-    source: str, release: Release, leaves: Mapping[int, Leaf], lines: Sequence[Line], training: TrainingColumns
+    source: str, release: Release, leaves: Mapping[int, PartykitLeaf], lines: Sequence[Line], training: TrainingColumns
 ) -> None:
     """Refuse a tree whose labels are wrong more often, or less, of the training rows than it says."""
     if not training.classes:
@@ -357,7 +357,7 @@ def _check_errors(
             refuse(source, lines[at], f"the errors of the training table, {errors} of {sum(here)} ({_ADVICE})")
 
 
-def _cuts(test: Test) -> Iterator[tuple[str, str, str]]:
+def _cuts(test: PartykitTest) -> Iterator[tuple[str, str, str]]:
     yield from ((test.name, sign, number) for sign, number in test.cuts)
 
 

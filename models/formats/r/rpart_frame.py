@@ -20,7 +20,7 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.proof import read_training
-from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, Coded, Cut, Drawn, converted
+from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, CodedLevels, DrawnRows, RpartCut, converted
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Node
@@ -68,10 +68,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         sum(row.counts) == row.n and all(c.is_integer() for c in row.counts) for row in rows.values()
     )
     drawn = {
-        number: Drawn(row.n, *splits.get(number, ((), 0)), _stated(row, classes, counted=counted))
+        number: DrawnRows(row.n, *splits.get(number, ((), 0)), _stated(row, classes, counted=counted))
         for number, row in rows.items()
     }
-    cuts = [split.threshold for found, _ in splits.values() for split in found if isinstance(split, Cut)]
+    cuts = [split.threshold for found, _ in splits.values() for split in found if isinstance(split, RpartCut)]
     exact = all(float(f"{cut:.{_DIGITS - 1}g}") == cut for cut in cuts)
     lost = () if exact else (f"digits of thresholds beyond the {_DIGITS} that write.csv writes",)
     return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost, numeric=numeric)
@@ -134,7 +134,9 @@ def _means(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
     return found
 
 
-def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, tuple[tuple[Cut | Coded, ...], int]]:
+def _splits(
+    source: str, rows: Mapping[int, _Row], file: Path
+) -> dict[int, tuple[tuple[RpartCut | CodedLevels, ...], int]]:
     """The split of each inner node with its surrogates, and its records without a value, of files beside the frame."""
     if "frame" not in file.name:
         expected = "a file called frame.csv, beside it splits.csv and csplit.csv"
@@ -143,7 +145,7 @@ def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, tupl
     table = _table(beside["splits"])
     csplit: list[list[str]] | None = None
     where, at = shown_path(beside["splits"]), 1
-    found: dict[int, tuple[tuple[Cut | Coded, ...], int]] = {}
+    found: dict[int, tuple[tuple[RpartCut | CodedLevels, ...], int]] = {}
     if table[0][1:4] != ["count", "ncat", "improve"] or len(table[0]) < 5 or table[0][4] != "index":
         raise invalid(where, "file", "header", "variable, count, ncat, improve, index: the splits", "others")
     for number, row in rows.items():
@@ -158,12 +160,12 @@ def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, tupl
             raise invalid(
                 where, f"line {at + 1}", "count", f"at most {row.n} records of node {number}", str(with_value)
             )
-        here: list[Cut | Coded] = []
+        here: list[RpartCut | CodedLevels] = []
         for line in (at, *range(at + row.splits - row.surrogates, at + row.splits)):
             name, levels = table[line][0], _number(where, line + 1, table[line][2])
             index = _number(where, line + 1, table[line][4])
             if abs(levels) < 2:
-                here.append(Cut(name, index, levels < 0))
+                here.append(RpartCut(name, index, levels < 0))
             else:
                 csplit = csplit or _table(beside["csplit"])
                 here.append(_coded(shown_path(beside["csplit"]), csplit, name, index, levels))
@@ -172,7 +174,7 @@ def _splits(source: str, rows: Mapping[int, _Row], file: Path) -> dict[int, tupl
     return found
 
 
-def _coded(source: str, table: Sequence[Sequence[str]], name: str, index: float, levels: float) -> Coded:
+def _coded(source: str, table: Sequence[Sequence[str]], name: str, index: float, levels: float) -> CodedLevels:
     """The sides of levels from a row of ``csplit``, which may begin with the names of rows."""
     begin = 1 if table[0][0] == "" else 0
     if (
@@ -187,7 +189,7 @@ def _coded(source: str, table: Sequence[Sequence[str]], name: str, index: float,
     cells = table[int(index)][begin : begin + int(levels)]
     if not {*cells} <= {*_SIDES}:
         raise invalid(source, f"line {int(index) + 1}", "levels", "1, 2 or 3 for each level", shorten(cells))
-    return Coded(name, "".join(_SIDES[cell] for cell in cells))
+    return CodedLevels(name, "".join(_SIDES[cell] for cell in cells))
 
 
 def _whole(source: str, line: int, cell: str) -> int:

@@ -27,10 +27,10 @@ from maxent.models.formats.r.rpart_tree import (
     LARGEST_NUMBER,
     REGRESSION,
     SURROGATES,
-    Cut,
     Fitted,
     Labelled,
-    Sets,
+    LevelSets,
+    RpartCut,
     Split,
     are_exact,
     check_family,
@@ -99,7 +99,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if training is not None:
         check_leaves(source, release, training, ADVICE)
         _check_shares(source, release, training, max(line.off for line in lines.values()))
-    cuts = [split for split in splits.values() if isinstance(split, Cut)]
+    cuts = [split for split in splits.values() if isinstance(split, RpartCut)]
     exact = are_exact(cuts, training)
     lost = [CRITERION]
     if not plain:
@@ -221,7 +221,7 @@ def _split(source: str, left: _Line, right: _Line, training: TrainingColumns | N
     if (a := cuts[0]) is not None and (b := cuts[1]) is not None:
         if (a[1], a[3]) != (b[1], b[3]) or a[2] == b[2]:
             _refuse(source, right.line, right.test, "the other branch of the test of its sibling")
-        return Cut(a[1], float(a[3]), a[2] == "<")
+        return RpartCut(a[1], float(a[3]), a[2] == "<")
     names = [] if training is None else [attribute.name for attribute in training.attributes]
     found = []
     for match in islice(re.finditer("=", left.test), _READINGS):
@@ -232,7 +232,7 @@ def _split(source: str, left: _Line, right: _Line, training: TrainingColumns | N
         values = None if attribute is None else attribute.values
         sides = [levels_in(line.test[begin:], values) for line in (left, right)]
         if sides[0] is not None and sides[1] is not None and not {*sides[0]} & {*sides[1]}:
-            found.append(Sets(name, sides[0], sides[1]))
+            found.append(LevelSets(name, sides[0], sides[1]))
     if len(found) != 1:
         expected = (
             "levels printed whole, of one reading (with train=; not with minlength=, which abbreviates them; else "
@@ -244,7 +244,7 @@ def _split(source: str, left: _Line, right: _Line, training: TrainingColumns | N
 
 def _has_new(tree: Tree, splits: Mapping[int, Split]) -> bool:
     """Whether some branch takes values that are not printed."""
-    named = {str(n): {*split.left, *split.right} for n, split in splits.items() if isinstance(split, Sets)}
+    named = {str(n): {*split.left, *split.right} for n, split in splits.items() if isinstance(split, LevelSets)}
     inner = [node for node in tree.nodes if node.id in named]
     return any({v for branch in node.branches for v in branch.values or ()} - named[node.id] for node in inner)
 

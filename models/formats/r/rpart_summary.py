@@ -19,10 +19,10 @@ from maxent.models.formats.proof import read_training
 from maxent.models.formats.r.rpart_tree import (
     LARGEST_NUMBER,
     REGRESSION,
-    Coded,
-    Cut,
-    Drawn,
+    CodedLevels,
+    DrawnRows,
     Labelled,
+    RpartCut,
     are_exact,
     classes_of,
     converted,
@@ -48,7 +48,7 @@ class _Section:
     label: str
     shares: tuple[float, ...]
     counts: tuple[int, ...] | None
-    splits: tuple[Cut | Coded, ...]
+    splits: tuple[RpartCut | CodedLevels, ...]
     lacking: int
 
 
@@ -64,10 +64,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     classes = _classes(source, seen, known)
     counted = all(section.counts is not None for section in sections.values())
     drawn = {
-        number: Drawn(section.n, section.splits, section.lacking, _stated(section, classes, counted=counted))
+        number: DrawnRows(section.n, section.splits, section.lacking, _stated(section, classes, counted=counted))
         for number, section in sections.items()
     }
-    cuts = [split for section in sections.values() for split in section.splits if isinstance(split, Cut)]
+    cuts = [split for section in sections.values() for split in section.splits if isinstance(split, RpartCut)]
     exact = are_exact(cuts, training)
     lost = () if exact else ("digits of thresholds beyond those printed, which summary(model, digits = 15) prints",)
     return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost)
@@ -114,13 +114,13 @@ def _section(source: str, place: str, n: int, text: str) -> _Section:
     return _Section(n, label[1].rstrip(), shares, tuple(map(int, shares)) if whole else None, splits, lacking)
 
 
-def _split(source: str, place: str, line: str) -> tuple[Cut | Coded, int]:
+def _split(source: str, place: str, line: str) -> tuple[RpartCut | CodedLevels, int]:
     """The split of a line, and how many records lack its value; of a surrogate how many it sends."""
     cut, sets = _CUT.fullmatch(line), _SETS.fullmatch(line)
     if cut is not None:
-        return Cut(cut[1].strip(), float(cut[2]), cut[3] == "left"), int(cut[4])
+        return RpartCut(cut[1].strip(), float(cut[2]), cut[3] == "left"), int(cut[4])
     if sets is not None:
-        return Coded(sets[1].strip(), sets[2]), int(sets[3])
+        return CodedLevels(sets[1].strip(), sets[2]), int(sets[3])
     expected = "a split, such as age < 37.5 to the left, improve=2.5, (0 missing)"
     raise invalid(source, place, "split", expected, shorten(line.strip()))
 

@@ -33,7 +33,7 @@ LARGEST_NUMBER = 2**31 - 1  # the number of the last node at rpart's largest dep
 
 
 @dataclass(frozen=True, slots=True)
-class Coded:
+class CodedLevels:
     """A test of levels without their names: for each in the order of the factor ``L``, ``R`` or ``-`` for neither."""
 
     name: str
@@ -41,7 +41,7 @@ class Coded:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class RpartCut:
     """A test of a number: those below the threshold go left (``below``), or right."""
 
     name: str
@@ -50,7 +50,7 @@ class Cut:
 
 
 @dataclass(frozen=True, slots=True)
-class Sets:
+class LevelSets:
     """A test of names: the values that go left, and right."""
 
     name: str
@@ -58,7 +58,7 @@ class Sets:
     right: tuple[str, ...]
 
 
-Split = Cut | Sets
+Split = RpartCut | LevelSets
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class Fitted:
 
 
 @dataclass(frozen=True, slots=True)
-class Grown:
+class GrownRpart:
     """A tree, the numbers of the nodes that its leaves are of, and whether surrogates are left out for new values."""
 
     tree: Tree
@@ -114,7 +114,7 @@ def check_family(source: str, sizes: Mapping[int, int], leaves: Collection[int])
 
 def tree_of(
     source: str, fitted: Mapping[int, Fitted], training: TrainingColumns | None, may_lack: frozenset[str]
-) -> Grown:
+) -> GrownRpart:
     """The tree, with the ways of records without a value, and of those with one that no record of a node had.
 
     Where there are too many ways, and records lack no values, those with a new one go with the majority.
@@ -139,7 +139,7 @@ def _grown(
     may_lack: frozenset[str],
     *,
     by_surrogates: bool,
-) -> Grown:
+) -> GrownRpart:
     origins: dict[str, str] = {}
     any_absent = False
 
@@ -160,7 +160,7 @@ def _grown(
         left, right = (2 * number, 0), (2 * number + 1, 0)
         branches = tuple(zip(_sides(split), (left, right), strict=True))
         absent: tuple[str, ...] = ()
-        if isinstance(split, Sets):
+        if isinstance(split, LevelSets):
             absent = tuple(value for value in domains[split.name] if value not in {*split.left, *split.right})
         new = after(number, tried + 1 if by_surrogates else len(node.splits))
         any_absent = any_absent or (bool(absent) and not by_surrogates and len(node.splits) > 1)
@@ -169,12 +169,12 @@ def _grown(
 
     better = "fit it on rows without missing values, na.action = na.omit, or with fewer surrogates, maxsurrogate"
     tree = unrolled(source, (1, 0), step, may_lack, len(fitted), better, origins)
-    return Grown(tree, origins, any_absent)
+    return GrownRpart(tree, origins, any_absent)
 
 
 def _sides(split: Split) -> Iterator[Branch]:
     """The branches of a split, left and right."""
-    if isinstance(split, Sets):
+    if isinstance(split, LevelSets):
         yield from (Branch(None, values=split.left), Branch(None, values=split.right))
         return
     most = less_than(split.threshold)
@@ -186,7 +186,7 @@ def _domains(splits: Iterable[Split], training: TrainingColumns | None) -> dict[
     """The values of each attribute that is tested by names: of the splits and of the training table."""
     found: dict[str, dict[str, None]] = {}
     for split in splits:
-        if isinstance(split, Sets):
+        if isinstance(split, LevelSets):
             found.setdefault(split.name, {}).update(dict.fromkeys(split.left + split.right))
     for name, values in found.items():
         attribute = None if training is None else training.named(name)
@@ -228,7 +228,7 @@ def classes_of(source: str, nodes: Sequence[Labelled], known: Sequence[str], *, 
     return found
 
 
-def are_exact(cuts: Sequence[Cut], training: TrainingColumns | None) -> bool:
+def are_exact(cuts: Sequence[RpartCut], training: TrainingColumns | None) -> bool:
     """Whether no rounding for print shows: halves between whole numbers, or whole ones with digits to spare.
 
     R prints as many significant digits of all thresholds, at least as many as any of them has.
@@ -254,18 +254,18 @@ _WEIGHTS = "counts, which are of case weights"
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnRows:
     """A node: its records, its split and the surrogates for it, records without its value, and what is stated of it."""
 
     n: int
-    splits: tuple[Cut | Coded, ...]
+    splits: tuple[RpartCut | CodedLevels, ...]
     lacking: int
     stated: Node
 
 
 def converted(
     source: str,
-    drawn: Mapping[int, Drawn],
+    drawn: Mapping[int, DrawnRows],
     classes: tuple[str, ...],
     wanted: Wanted,
     reader: Reader,
@@ -291,10 +291,12 @@ def converted(
         raise invalid(source, f"column {shorten(sorted(may_lack)[0])}", "missing values", expected, "some")
     labels: Labels = "majority" if counted and not may_lack else "decided"
     how: dict[str, Any] = {"predicts": "label", "labels": labels} if numeric is None else {"target": numeric.name}
-    grown: Grown | None = None
-    proven: list[tuple[Release, Grown]] = []
+    grown: GrownRpart | None = None
+    proven: list[tuple[Release, GrownRpart]] = []
     failed: InvalidInput | None = None
-    coded = dict.fromkeys(split.name for node in drawn.values() for split in node.splits if isinstance(split, Coded))
+    coded = dict.fromkeys(
+        split.name for node in drawn.values() for split in node.splits if isinstance(split, CodedLevels)
+    )
     for chosen in _orders(source, drawn, tuple(coded), training):
         levels = dict(zip(coded, chosen, strict=True))
         fitted = {
@@ -330,13 +332,13 @@ def converted(
 
 
 def _with_all_levels(
-    training: TrainingColumns | None, drawn: Mapping[int, Drawn], wanted: Wanted, reader: Reader
+    training: TrainingColumns | None, drawn: Mapping[int, DrawnRows], wanted: Wanted, reader: Reader
 ) -> TrainingColumns | None:
     """The training table, in which a level such as ``NA`` is a value where R has as many more levels."""
     if training is None:
         return None
     declared: dict[str, list[str]] = {}
-    for split in (split for node in drawn.values() for split in node.splits if isinstance(split, Coded)):
+    for split in (split for node in drawn.values() for split in node.splits if isinstance(split, CodedLevels)):
         column = training.frame.columns.get(split.name)
         if column is not None and split.name not in declared:
             spelled = [text for text in column.blanks if text]
@@ -349,13 +351,13 @@ _BETTER = "print(model), which names them, or train= and target="
 
 
 def _orders(
-    source: str, drawn: Mapping[int, Drawn], coded: tuple[str, ...], training: TrainingColumns | None
+    source: str, drawn: Mapping[int, DrawnRows], coded: tuple[str, ...], training: TrainingColumns | None
 ) -> list[tuple[tuple[str, ...], ...]]:
     """The orders of the levels of all columns that have letters for them."""
     if coded and (training is None or not training.classes):
         raise invalid(source, f"column {shorten(coded[0])}", "levels", f"names of levels ({_BETTER})", "none")
     orders = [() if training is None else training.orders(name) for name in coded]
-    splits = [split for node in drawn.values() for split in node.splits if isinstance(split, Coded)]
+    splits = [split for node in drawn.values() for split in node.splits if isinstance(split, CodedLevels)]
     for name, found in zip(coded, orders, strict=True):
         sizes = {len(split.sides) for split in splits if split.name == name}
         if not found or sizes != {len(found[0])}:
@@ -367,15 +369,17 @@ def _orders(
     return list(dict.fromkeys([*together, *(chosen for _, chosen in apart)]))
 
 
-def _named(split: Cut | Coded, levels: Mapping[str, tuple[str, ...]]) -> Split:
-    if isinstance(split, Cut):
+def _named(split: RpartCut | CodedLevels, levels: Mapping[str, tuple[str, ...]]) -> Split:
+    if isinstance(split, RpartCut):
         return split
     sides = list(zip(split.sides, levels[split.name], strict=True))
     left, right = (tuple(level for side, level in sides if side == which) for which in "LR")
-    return Sets(split.name, left, right)
+    return LevelSets(split.name, left, right)
 
 
-def _check(source: str, release: Release, grown: Grown, drawn: Mapping[int, Drawn], training: TrainingColumns) -> bool:
+def _check(
+    source: str, release: Release, grown: GrownRpart, drawn: Mapping[int, DrawnRows], training: TrainingColumns
+) -> bool:
     """Refuse a tree whose leaves the training rows do not reach as rpart counts; whether counts prove it right."""
     classes = release.target.classes
     sums: dict[str, list[int]] = {}

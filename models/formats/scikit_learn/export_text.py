@@ -108,7 +108,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
 
 def drawn_release(
     source: str,
-    drawn: Sequence[Drawn],
+    drawn: Sequence[DrawnLines],
     wanted: Wanted,
     reader: Reader,
     *,
@@ -172,7 +172,7 @@ def _lines(source: str, text: str) -> Iterator[Line]:
 
 
 @dataclass(slots=True)
-class Drawn:
+class DrawnLines:
     """A node as it is drawn: an inner one with its test and the positions of its children, or a leaf with its label."""
 
     name: str = ""
@@ -182,9 +182,9 @@ class Drawn:
     weights: tuple[float, ...] | None = None
 
 
-def _drawn(source: str, lines: Sequence[Line]) -> list[Drawn]:
+def _drawn(source: str, lines: Sequence[Line]) -> list[DrawnLines]:
     """The nodes in depth-first order, as scikit-learn numbers those of a tree that it grows depth-first."""
-    found: list[Drawn] = []
+    found: list[DrawnLines] = []
     # What is to come: a node at a depth, or (with its position) the second branch of one.
     stack: list[tuple[int, int | None]] = [(0, None)]
     at = 0
@@ -207,7 +207,7 @@ def _drawn(source: str, lines: Sequence[Line]) -> list[Drawn]:
         elif deeper:
             if test is None or test[2] != "<=":
                 refuse(source, line, "a test with <=, as lines below it are deeper")
-            found.append(Drawn(test[1], test[3], (len(found) + 1,)))
+            found.append(DrawnLines(test[1], test[3], (len(found) + 1,)))
             stack += [(depth, len(found) - 1), (depth + 1, None)]
         else:
             found.append(_leaf(source, line))
@@ -217,7 +217,7 @@ def _drawn(source: str, lines: Sequence[Line]) -> list[Drawn]:
     return found
 
 
-def _leaf(source: str, line: Line) -> Drawn:
+def _leaf(source: str, line: Line) -> DrawnLines:
     """A leaf with its label, its weights, or both."""
     match = _LEAF.fullmatch(line.text)
     if match is None or match[0] == "":
@@ -232,11 +232,11 @@ def _leaf(source: str, line: Line) -> Drawn:
             refuse(source, line, "weights that are numbers")
         if min(weights) < 0 or max(weights) > LARGEST_COUNT:
             refuse(source, line, "weights that are numbers of records")
-    return Drawn(label=match[2], weights=weights)
+    return DrawnLines(label=match[2], weights=weights)
 
 
 def _features(
-    source: str, drawn: Sequence[Drawn], wanted: Wanted, training: TrainingColumns | None
+    source: str, drawn: Sequence[DrawnLines], wanted: Wanted, training: TrainingColumns | None
 ) -> dict[str, Feature]:
     """Meaning of each column that is tested."""
     features, problems = {}, []
@@ -259,7 +259,9 @@ def _features(
     return features
 
 
-def _classes(source: str, drawn: Sequence[Drawn], wanted: Wanted, training: TrainingColumns | None) -> tuple[str, ...]:
+def _classes(
+    source: str, drawn: Sequence[DrawnLines], wanted: Wanted, training: TrainingColumns | None
+) -> tuple[str, ...]:
     """The classes in the model's order, which is sorted."""
     leaves = [node for node in drawn if not node.children]
     labels = {leaf.label for leaf in leaves if leaf.label is not None}
@@ -287,7 +289,7 @@ def _in_order(labels: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(labels))
 
 
-def _nodes(drawn: Sequence[Drawn], features: Mapping[str, Feature], classes: Sequence[str]) -> Iterator[Node]:
+def _nodes(drawn: Sequence[DrawnLines], features: Mapping[str, Feature], classes: Sequence[str]) -> Iterator[Node]:
     """The nodes of a release."""
     whole = _are_whole(drawn)
     for number, node in enumerate(drawn):
@@ -308,12 +310,12 @@ def _nodes(drawn: Sequence[Drawn], features: Mapping[str, Feature], classes: Seq
             yield Node(str(number), label=node.label, n=sum(counts.values()), counts=counts)
 
 
-def _are_whole(drawn: Sequence[Drawn]) -> bool:
+def _are_whole(drawn: Sequence[DrawnLines]) -> bool:
     """Whether all weights are whole numbers of records."""
     return all(weight.is_integer() for node in drawn for weight in node.weights or ())
 
 
-def _is_exact(drawn: Sequence[Drawn], features: Mapping[str, Feature], training: TrainingColumns | None) -> bool:
+def _is_exact(drawn: Sequence[DrawnLines], features: Mapping[str, Feature], training: TrainingColumns | None) -> bool:
     """Whether no threshold was changed for print: codes, many decimals, or halves between whole numbers."""
     numeric = [node for node in drawn if node.children and features[node.name].values is None]
     if all(len(node.threshold.partition(".")[2]) >= _EXACT for node in numeric):

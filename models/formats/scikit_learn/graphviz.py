@@ -15,7 +15,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
-from maxent.models.formats.scikit_learn.export_text import Drawn, drawn_release
+from maxent.models.formats.scikit_learn.export_text import DrawnLines, drawn_release
 from maxent.models.reading import Reader
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]*)?(?:e[+-]?[0-9]+)?"
@@ -80,7 +80,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
             else "counts: the values of nodes do not sum to samples, as those of weighted rows, or of draws"
         )
     drawn = [
-        Drawn(
+        DrawnLines(
             *tests[node],
             tuple(graph.below.get(node, ())),
             said[node].label if not graph.below.get(node) else None,

@@ -126,7 +126,7 @@ def reached(
     return found
 
 
-class Taken:
+class TakenBranch:
     """The values of the branches of all nodes, in their order, as `maxent.models.columns.Columns` has them."""
 
     def __init__(self, n_inner: int) -> None:
@@ -202,7 +202,7 @@ def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Fe
         expected = "a finite threshold, or an infinite one that missing values are above"
         problem = Problem(f"model, node {at[row]}", name, expected, f"{threshold[row]}")
         problems.setdefault(name, (row, problem))
-    taken = Taken(len(at))
+    taken = TakenBranch(len(at))
     if not numeric.all():
         end = ends_of(len(order), order.inner.tolist(), order.right.tolist())
         for j in np.unique(attribute[~numeric]).tolist():
@@ -220,7 +220,7 @@ def _take(
     coding: Sequence[Feature],
     name: str,
     end: Sequence[int],
-    taken: Taken,
+    taken: TakenBranch,
     problems: dict[str, tuple[int, Problem]],
 ) -> None:
     """What the branches of all nodes take that test a categorical attribute."""

@@ -19,7 +19,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.assemble import packed
 from maxent.models.formats.scikit_learn.models import searched
-from maxent.models.formats.scikit_learn.nodes import Taken, ends_of, reached
+from maxent.models.formats.scikit_learn.nodes import TakenBranch, ends_of, reached
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.nodes import Nodes
 from maxent.models.reading import Reader
@@ -260,7 +260,7 @@ _REFUSED: Mapping[str, str] = {
 
 
 @dataclass(frozen=True, eq=False)
-class Values:
+class PipelineValues:
     """The values of a column of the table, each with a row that has it.
 
     ``texts``: the values as tables of people have them. ``rows`` of shape (n_values,): a row with each. ``missing``: a
@@ -276,7 +276,7 @@ class Values:
     numbers: FloatArray | None
 
 
-def values_of(frame: Frame, name: str) -> Values:
+def values_of(frame: Frame, name: str) -> PipelineValues:
     """The values of a column of a frame that was read from a table."""
     column = frame.columns[name]
     missing = np.flatnonzero(column.codes < 0)
@@ -292,7 +292,7 @@ def values_of(frame: Frame, name: str) -> Values:
     else:
         order = np.array(sorted(order.tolist(), key=lambda i: _by_size(texts[used[i]])), np.int64)
     place = np.append(np.argsort(order), -1)
-    return Values(
+    return PipelineValues(
         name,
         tuple(texts[i] for i in used[order].tolist()),
         first[order].astype(np.int64),
@@ -425,7 +425,7 @@ def goes_left(numbers: FloatArray, test: Test, missing_left: bool | None) -> Boo
     return np.array([text in limit for text in known], bool)
 
 
-def made_of(pipe: Pipe, j: int, values: Values, *, single: bool) -> Made:
+def made_of(pipe: Pipe, j: int, values: PipelineValues, *, single: bool) -> Made:
     """What is made of the values of a column of the table in a column of the model's input."""
     column = in_precision(pipe.column(j), single)
     missing = float(column[values.missing]) if values.missing >= 0 else np.nan
@@ -444,7 +444,7 @@ def in_precision(numbers: FloatArray, single: bool) -> FloatArray:
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class PipelineCut:
     """A test of numbers: those up to ``threshold`` go left if it ``rises``, else right.
 
     Without a threshold all numbers go left if it rises, else right.
@@ -455,8 +455,8 @@ class Cut:
 
 
 def cuts_of(
-    pipe: Pipe, tests: Mapping[Threshold, Made], columns: Mapping[int, Values], *, single: bool
-) -> dict[Threshold, Cut]:
+    pipe: Pipe, tests: Mapping[Threshold, Made], columns: Mapping[int, PipelineValues], *, single: bool
+) -> dict[Threshold, PipelineCut]:
     """Tests of columns of numbers as thresholds of the table, which divide its numbers exactly as the pipeline does.
 
     Of numbers that nobody in the table has, those go left that the pipeline sends there, too: each threshold is the
@@ -464,7 +464,7 @@ def cuts_of(
 
     ``tests``: all of them are intervals, see `is_interval`. ``single``: whether the model compares in single precision.
     """
-    found: dict[Threshold, Cut] = {}
+    found: dict[Threshold, PipelineCut] = {}
     open_: list[tuple[Threshold, bool, float, float]] = []
     beyond: list[Threshold] = []
     for test, made in tests.items():
@@ -479,24 +479,26 @@ def cuts_of(
         low, high = float(v[k - 1]), float(v[k])
         same = [t for t in (threshold, single_at_most(threshold)) if low <= t < high] if made.same and rises else []
         if same:
-            found[test] = Cut(same[0], rises)
+            found[test] = PipelineCut(same[0], rises)
         else:
             open_.append((test, rises, low, high))
     for test in beyond:
         (j, threshold), made = test, tests[test]
         if made.same and np.isfinite(threshold):
-            found[test] = Cut(threshold, True)
+            found[test] = PipelineCut(threshold, True)
         elif (wide := _bracket(pipe, test, made, columns[pipe.traces.columns[j].source], single)) is not None:
             open_.append((test, *wide))
         else:
-            found[test] = Cut(None, bool(made.left(threshold).all()))
+            found[test] = PipelineCut(None, bool(made.left(threshold).all()))
     return found | _searched(pipe, open_, single)
 
 
 _FAR = 1e6  # how many times as far from 0 as all numbers of a table a threshold is looked for that divides none of them
 
 
-def _bracket(pipe: Pipe, test: Threshold, made: Made, values: Values, single: bool) -> tuple[bool, float, float] | None:
+def _bracket(
+    pipe: Pipe, test: Threshold, made: Made, values: PipelineValues, single: bool
+) -> tuple[bool, float, float] | None:
     """Where numbers change sides that are larger or smaller than all of the table, as `_searched` takes it."""
     v, (j, threshold) = values.numbers, test
     if v is None or not len(v) or not np.isfinite(threshold):
@@ -520,7 +522,9 @@ def is_interval(left: BoolArray) -> bool:
     return bool((left[1:] != left[:-1]).sum() <= 1)
 
 
-def _searched(pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]], single: bool) -> dict[Threshold, Cut]:
+def _searched(
+    pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]], single: bool
+) -> dict[Threshold, PipelineCut]:
     """Thresholds found by dividing the doubles between two neighbours of the table again and again, all together.
 
     Rounding keeps order, and so do the steps that are followed: what a step makes of the numbers between two
@@ -557,7 +561,7 @@ def _searched(pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]],
         moved = below * step
         low, width = low + moved, np.minimum(step, width - moved)
     found = _doubles(low.view(np.int64)).tolist()
-    return {test: Cut(x, up) for (test, up, _, _), x in zip(tests, found, strict=True)}
+    return {test: PipelineCut(x, up) for (test, up, _, _), x in zip(tests, found, strict=True)}
 
 
 # The most parts that an interval is divided into with one call of the steps, and rows of such a call
@@ -600,8 +604,8 @@ class Numeric:
 
     attribute: Attribute
     made: Mapping[int, Made]
-    values: Values
-    cuts: Mapping[Threshold, Cut] = field(default_factory=dict)
+    values: PipelineValues
+    cuts: Mapping[Threshold, PipelineCut] = field(default_factory=dict)
     _made: dict[tuple[Test, bool | None], tuple[Branch, Branch]] = field(default_factory=dict)
 
     def stays_missing(self, j: int) -> bool:
@@ -643,7 +647,7 @@ class Named:
 
     attribute: Attribute
     made: Mapping[int, FloatArray]
-    values: Values
+    values: PipelineValues
     _masks: dict[tuple[Test, bool | None], int] = field(default_factory=dict)
     _texts: dict[int, tuple[str, ...]] = field(default_factory=dict)
 
@@ -674,7 +678,7 @@ class Named:
 Undone = Numeric | Named
 
 
-def undone(pipe: Pipe, tests: set[Test], columns: Sequence[Values], *, single: bool) -> dict[int, Undone]:
+def undone(pipe: Pipe, tests: set[Test], columns: Sequence[PipelineValues], *, single: bool) -> dict[int, Undone]:
     """The attribute of each column of the table that the model's input is made of."""
     every = {traced.source for traced in pipe.traces.columns}
     by_source = tests_by_source(pipe, tests)
@@ -708,7 +712,7 @@ def undone(pipe: Pipe, tests: set[Test], columns: Sequence[Values], *, single: b
     return found
 
 
-def untested(values: Values) -> Attribute:
+def untested(values: PipelineValues) -> Attribute:
     """The attribute of a column of the table that the model is not given."""
     if values.numbers is not None:
         return Attribute(values.name, "numeric", missing=values.missing >= 0)
@@ -716,7 +720,7 @@ def untested(values: Values) -> Attribute:
     return Attribute(values.name, "categorical", tuple(dict.fromkeys((*values.texts, *[MISSING] * gaps))))
 
 
-def _named(pipe: Pipe, source: int, values: Values, made: Mapping[int, Made], *, single: bool) -> Named:
+def _named(pipe: Pipe, source: int, values: PipelineValues, made: Mapping[int, Made], *, single: bool) -> Named:
     """A column whose values are named: those of the table, those that an encoder was told of, and all others."""
     texts = list(values.texts)
     numbers = {j: [*m.numbers.tolist()] for j, m in made.items()}
@@ -748,7 +752,7 @@ def _named(pipe: Pipe, source: int, values: Values, made: Mapping[int, Made], *,
     return Named(Attribute(values.name, "categorical", domain), {j: a[order] for j, a in arrays.items()}, values)
 
 
-def _unknown(values: Values) -> object:
+def _unknown(values: PipelineValues) -> object:
     """A value of the kind of a column that nobody has."""
     if values.numbers is not None:
         return float(np.floor(np.abs(values.numbers).max() if len(values.numbers) else 0.0)) + 0.5
@@ -832,7 +836,7 @@ def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attribute
         for column, (test, where) in zip(columns, tests, strict=True)
     ]
     branches = list(chain.from_iterable(pairs))
-    taken = Taken(len(inner))
+    taken = TakenBranch(len(inner))
     named = {index[u.attribute.name]: u for u in undone.values() if isinstance(u, Named)}
     right = held.child[held.branch_ends[inner] + 1]
     end = ends_of(len(held), inner.tolist(), right.tolist()) if named else []

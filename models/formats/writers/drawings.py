@@ -7,12 +7,12 @@ from html import escape
 
 from maxent.models.errors import printable
 from maxent.models.files.output import DRAWING
-from maxent.models.formats.writers.rules import Wanted, Writer, branch_words, statements
+from maxent.models.formats.writers.rules import WantedForm, Writer, branch_words, statements
 from maxent.models.release import Node, Release, Tree
 from maxent.models.trees.places import number_places
 
 
-def write_dot(release: Release, wanted: Wanted) -> str:
+def write_dot(release: Release, wanted: WantedForm) -> str:
     """A directed graph: a box for each node with what it states, a dashed one for a removed leaf."""
     del wanted
     lines = [line for number, tree in enumerate(release.trees, 1) for line in _tree(release, tree, number)]
@@ -67,7 +67,7 @@ _STYLE = (
 )
 
 
-def write_svg(release: Release, wanted: Wanted) -> str:
+def write_svg(release: Release, wanted: WantedForm) -> str:
     """A drawing as SVG, without a script; a title shows the whole of what a box states."""
     del wanted
     parts: list[str] = []

@@ -19,7 +19,7 @@ from maxent.models.columns import positive_counts
 from maxent.models.errors import invalid
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.formats.writers.rules import Wanted, Writer
+from maxent.models.formats.writers.rules import WantedForm, Writer
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Tree
 from maxent.models.tables.cells import MISSING, OTHER
 from maxent.models.trees.places import number_places
@@ -35,7 +35,7 @@ _NOT_XML = re.compile("[^\\t\\n\\r\\x20-\\ud7ff\\ue000-\\ufffd\\U00010000-\\U001
 _TOGETHER = {"vote": "weightedMajorityVote", "mean": "weightedAverage"}
 
 
-def write_pmml(release: Release, wanted: Wanted) -> str:
+def write_pmml(release: Release, wanted: WantedForm) -> str:
     """A TreeModel, or a MiningModel of several trees."""
     del wanted
     text = _HEAD + "\n".join(_document(release)) + "\n</PMML>\n"
@@ -54,7 +54,7 @@ def own_release(content: bytes, source: str) -> Release | None:
     found = text[start + len(_OWN) : text.find('"', start + len(_OWN))]
     try:
         release = parse_release(json.loads(unescape(found)), source)
-        return release if write_pmml(release, Wanted()) == text else None
+        return release if write_pmml(release, WantedForm()) == text else None
     except ValueError:
         return None
 

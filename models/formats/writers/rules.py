@@ -171,7 +171,7 @@ def branch_words(attribute: Attribute, branch: Branch) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class WantedForm:
     """What a written file is to say that no release does.
 
     ``table``: the table that a query reads.
@@ -191,13 +191,13 @@ class Writer:
     name: str
     suffix: str
     words: str
-    write: Callable[[Release, Wanted], str]
+    write: Callable[[Release, WantedForm], str]
 
 
 # A release as a table of rules: a row for each leaf.
 
 
-def write_table(release: Release, wanted: Wanted) -> str:
+def write_table(release: Release, wanted: WantedForm) -> str:
     """A CSV table: tree, leaf, rule, label, and a column for each number that some leaf states."""
     del wanted
     import pandas as pd
@@ -237,7 +237,7 @@ RULE_TABLE_WRITER = Writer("csv", ".csv", "a table of rules, a row for each leaf
 # A release as rules for people to read.
 
 
-def write_rules(release: Release, wanted: Wanted) -> str:
+def write_rules(release: Release, wanted: WantedForm) -> str:
     """A rule for each leaf, ``IF ... THEN``, with what the leaf states."""
     del wanted
     return "\n".join(_lines(release)) + "\n"

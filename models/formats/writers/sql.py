@@ -20,7 +20,7 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import invalid, printable
-from maxent.models.formats.writers.rules import Condition, Rule, Wanted, Writer, rules_of, stops_of
+from maxent.models.formats.writers.rules import Condition, Rule, WantedForm, Writer, rules_of, stops_of
 from maxent.models.release import Attribute, Boosting, Release, Tree
 from maxent.models.tables.cells import MISSING, OTHER, PREFIX
 from maxent.models.trees.predict import (
@@ -37,7 +37,7 @@ RUNS_ON = "-- for DuckDB and PostgreSQL; not for SQLite, which has no LATERAL"  
 _WHOLE = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(?:\.0)?")  # a whole number as `repr` writes it, or the double that it is
 
 
-def write_sql(release: Release, wanted: Wanted) -> str:
+def write_sql(release: Release, wanted: WantedForm) -> str:
     """A query that adds to each row of a table its leaf in each tree, the predicted class, and its probabilities.
 
     Names of columns of the query have a prefix where an attribute is called so, in large or small letters.
