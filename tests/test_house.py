@@ -2,45 +2,11 @@
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
-import pytest
+from support.house import ARROWS, LAYERS, MODULES, ROOT, circles, figures, table
 
 import maxent
-
-ROOT = Path(__file__).parents[1]
-# From the lowest: a module imports from its own layer and from those before it.
-LAYERS = ("models", "constraints", "solvers", "maxent")
-
-
-def modules() -> dict[str, Path]:
-    """Name under which a module is imported -> its file."""
-    found = {}
-    for layer in LAYERS:
-        for path in (ROOT / layer).rglob("*.py"):
-            parts = list(path.relative_to(ROOT).with_suffix("").parts)
-            parts = parts[:-1] if parts[-1] == "__init__" else parts
-            found[".".join(parts if layer == "maxent" else ["maxent", *parts])] = path
-    return found
-
-
-MODULES = modules()
-
-
-def imported(path: Path) -> Iterator[str]:
-    """Modules of ours that a file imports anywhere: at the top, in functions, and for type checking."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "maxent":
-            for alias in node.names:
-                inner = f"{node.module}.{alias.name}"
-                yield inner if inner in MODULES else node.module
-        elif isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "maxent")
-
-
-ARROWS = {name: set(imported(path)) - {name} for name, path in MODULES.items()}
 
 
 def layer_of(name: str) -> int:
@@ -86,10 +52,17 @@ def test_the_types_of_arrays_are_named_once() -> None:
     assert {name for name, _ in assigned} == {"maxent.models.arrays"}
 
 
-@pytest.mark.parametrize("folder", ["constraints/kinds", "models/defenses", "models/formats", "solvers/backends"])
-def test_there_is_room_for_another_of_what_contributors_add(folder: str) -> None:
-    """CONTRIBUTING says that it is a module there: so the folder must not be full."""
-    assert sum(path.parent == ROOT / folder and path.stem != "__init__" for path in MODULES.values()) < 12
+def test_no_packages_import_each_other_in_a_circle() -> None:
+    """Packages at depth 2; imports in functions and for type checking count."""
+    assert circles() == []
+
+
+def test_no_figure_of_the_table_rises() -> None:
+    """It may rise with its cell in CONTRIBUTING.md, and a line there that says why."""
+    allowed = {what: int(cells[-1].replace(",", "")) for what, cells in table().items()}
+    counted = figures()
+    assert [*counted] == [*allowed]
+    assert {what: figure for what, figure in counted.items() if figure > allowed[what]} == {}
 
 
 def test_the_map_names_every_room() -> None:
