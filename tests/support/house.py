@@ -107,7 +107,7 @@ def _loaded() -> int:
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
         (folder / "a.csv").write_text("q,s\n" + "a,x\nb,y\n" * 20, encoding="utf-8")
-        call = "defend prune-parent a.csv --target s --qi q --k 2 -o o.json".split()
+        call = ["defend", "prune-parent", "a.csv", "--target", "s", "--qi", "q", "--k", "2", "-o", "o.json"]
         told = _run(["-X", "importtime", "-m", "maxent", *call], folder).stderr
     return len(re.findall(r"\| +maxent[.\w]*$", told, re.MULTILINE))
 
