@@ -6,7 +6,8 @@ from collections.abc import Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from maxent.solvers.control import Clock, Solution
+from maxent.solvers.control import Clock
+from maxent.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram

@@ -31,7 +31,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from maxent.models.errors import MaxentError
 from maxent.models.files.output import remove_dead
-from maxent.solvers.control import ASKED_TO_END, POLL, SOON, Clock, Solution
+from maxent.solvers.control import ASKED_TO_END, POLL, SOON, Clock
+from maxent.solvers.solution import Solution
 
 if TYPE_CHECKING:
     from multiprocessing.sharedctypes import Synchronized

@@ -12,7 +12,8 @@ from maxent.constraints.compiler import check_options, compile_program
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
-from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Stop, Watch, in_time, watched
+from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 if TYPE_CHECKING:

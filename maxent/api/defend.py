@@ -34,7 +34,8 @@ from maxent.models.trees.predict import cases_of, read_cases, score
 from maxent.models.trees.restate import restate
 from maxent.results.defended import Defended
 from maxent.results.solved import unwarned
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import read_json_object
 from maxent.models.reading import NOTHING, USUAL, Noticed, Reader, Reading
@@ -33,8 +34,6 @@ from maxent.models.tables.training import Missing, date_problems
 
 if TYPE_CHECKING:
     from pandas import DataFrame
-
-    from maxent.models.arrays import BoolArray
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,9 +12,10 @@ from itertools import product
 from math import prod
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from maxent.models.arguments import close_to, is_path, shorten
+from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
@@ -25,9 +26,6 @@ from maxent.models.tables.datasets import DATA, cache_folder
 from maxent.models.tables.training import Missing, read_training
 from maxent.results.text.terminal import in_study, respelled
 from maxent.studies.data import Material, Protocol, StudyData, draws, read_material
-
-if TYPE_CHECKING:
-    from maxent.models.defenses.method import Method
 
 # The options of a study's grid: which there are, and which of them go together.
 #

@@ -27,6 +27,7 @@ from maxent.models.tables.training import read_training
 from maxent.results.solved import unwarned, warn_unreliable
 from maxent.results.text.terminal import in_study, respelled
 from maxent.solvers.solve.dask_cluster import check_address, connected
+from maxent.studies.data import Material, Packed, Protocol
 from maxent.studies.points import AUDITED, FAILED, failure, parameters, remembering, results, run_point
 from maxent.studies.results_folder import Folder, check_folder, now
 from maxent.studies.running import check_jobs, run_all
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.api.estimate import Progress
-    from maxent.studies.data import Material, Packed, Protocol
 
 Row = Mapping[str, Any]
 Rows = Generator[Row, None, None]

@@ -18,17 +18,15 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.parameters import number, parameter, whole
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality
 _WHOLE = 1e-13

@@ -22,22 +22,20 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.parameters import unknown_choice
+from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import listed
 from maxent.models.tables.generalized_records import GeneralizedTable, check_covering, hulls, stacked, united
+from maxent.models.tables.training import Training
 from maxent.models.trees.places import Places, assign, number_places
 from maxent.models.trees.restate import node_place
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Attribute, Release
-    from maxent.models.tables.training import Training
 
 # Parameters of generalising records.
 

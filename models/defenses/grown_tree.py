@@ -10,16 +10,17 @@ from secrets import randbits
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
+from maxent.models.errors import Problem
 from maxent.models.induction.inducers import CodedAs, Growth, Inducer
 from maxent.models.parameters import parameter, parameters_of, picked, same
+from maxent.models.release import Impurity, RoundingMethod
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.rounding import Rounding
 
 if TYPE_CHECKING:
-    from maxent.models.errors import Problem
-    from maxent.models.release import Impurity, Release, RoundingMethod
+    from maxent.models.release import Release
     from maxent.models.tables.generalized_records import GeneralizedTable
     from maxent.models.tables.training import Order, Training
-    from maxent.models.trees.draft import Publish
 
 of_growth = partial(same, Growth)  # a parameter of `Growth`
 published = partial(parameter, "counts", group="output")  # the parameter ``publish``, with its help

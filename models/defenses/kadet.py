@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_a
 import numpy as np
 
 from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, of_rounding, published
 from maxent.models.defenses.method import Row, Stated, Wanted
 from maxent.models.defenses.pruning import COLUMNS
@@ -36,13 +37,12 @@ from maxent.models.induction.split_scores import (
 from maxent.models.parameters import number, parameter, picked, problems_of, same, unknown_choice, whole
 from maxent.models.release import Branch, Candidates, Defense, Impurity, Induction, Release, RoundingMethod, Tree
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_problems, read_hierarchy
+from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, freeze
 from maxent.models.trees.places import divided
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.reading import Reader
-    from maxent.models.tables.training import Training
 
 
 # kADET: what can be asked for (Friedman, Schuster and Wolff 2006).

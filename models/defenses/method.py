@@ -11,10 +11,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from maxent.models.errors import Problem
 from maxent.models.parameters import parameters_of
 
 if TYPE_CHECKING:
-    from maxent.models.errors import Problem
     from maxent.models.reading import Reader
     from maxent.models.release import Release
     from maxent.models.tables.generalized_records import GeneralizedTable

@@ -24,6 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import is_whole, shorten, whole_number
+from maxent.models.arrays import IntArray
 from maxent.models.columns import total_count
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import DEPTHS, Stated
@@ -34,7 +35,6 @@ from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
     from maxent.models.tables.training import Training
 
 PRUNE_LEAF = "prune-leaf"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
 from maxent.models.defenses.method import Method, Row, Stated, Wanted
 from maxent.models.defenses.pruning import COLUMNS
@@ -20,15 +21,14 @@ from maxent.models.errors import InvalidInput
 from maxent.models.parameters import parameter, picked, plain, problems_of, same
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains, Ranges
+from maxent.models.tables.training import Training
 from maxent.models.trees.places import assign, number_places
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.reidentification import ranges_of
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.reading import Reader
     from maxent.models.tables.generalized_records import GeneralizedTable
-    from maxent.models.tables.training import Training
 
 _asked = partial(same, RandomTrees)
 

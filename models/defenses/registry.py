@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING, Any
 from maxent.models.defenses.method import Method, Stated
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
 from maxent.models.parameters import Parameter, listed, parameters_of, plain, problems_of
+from maxent.models.release import Release
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
-
-    from maxent.models.release import Release
 
 GROUP = "maxent.defenses"
 

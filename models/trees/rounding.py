@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.parameters import parameter, whole
 from maxent.models.release import Node, Release, Rounded, RoundingMethod
 from maxent.models.trees.restate import node_place, refuse
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
 
 # Statements of nodes that would tell what rounding hides
 UNROUNDED = ("error_rate", "rates", "value", "hessian", "mean", "variance")

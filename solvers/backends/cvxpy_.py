@@ -14,8 +14,8 @@ import numpy as np
 from maxent.models.errors import MissingExtra
 from maxent.models.packages import need
 from maxent.solvers.conic.polish import polish, restore
-from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, solve_apart_if_large
 
 if TYPE_CHECKING:

@@ -18,8 +18,9 @@ from maxent.solvers.backends.ipopt_run import Callbacks, Multipliers, run
 from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.conic.kkt import Active
 from maxent.solvers.conic.polish import polish
-from maxent.solvers.control import OutOfTime, Solution, Stop
+from maxent.solvers.control import OutOfTime
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram

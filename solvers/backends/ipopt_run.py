@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.solvers.control import SOON, Clock, Stop
+from maxent.solvers.control import SOON, Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 from maxent.solvers.workers import LARGE, Tell, apart
 
 if TYPE_CHECKING:

@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.solvers.backend import FEW, Options
-from maxent.solvers.control import Clock, Solution, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.bound import relaxed_optimum
+from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:  # what only programs that are not convex need
     from maxent.constraints.lifting import LiftedProgram

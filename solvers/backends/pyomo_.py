@@ -23,8 +23,8 @@ from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.output import scratch
 from maxent.models.packages import need
 from maxent.solvers.backends.ipopt_run import refined
-from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, solve_apart
 
 if TYPE_CHECKING:

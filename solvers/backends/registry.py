@@ -23,7 +23,7 @@ from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
 from maxent.models.packages import installed
 from maxent.solvers.backend import FEW, Backend, Options
 from maxent.solvers.backends.newton_ import KeptStart, NewtonBackend
-from maxent.solvers.control import Solution, Stop
+from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram

@@ -19,8 +19,9 @@ import numpy as np
 
 from maxent.models.packages import need
 from maxent.solvers.backends.ipopt_run import refined
-from maxent.solvers.control import GRACE, SOON, Clock, Solution, Stop
+from maxent.solvers.control import GRACE, SOON, Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, solve_apart
 
 if TYPE_CHECKING:

@@ -17,8 +17,8 @@ from scipy import sparse
 from maxent.constraints.lifting import LiftedProgram, restrict
 from maxent.models.arguments import close_to
 from maxent.models.errors import UnknownBackend
-from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray

@@ -11,7 +11,8 @@ from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import Bounds, unbounded
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 
 # Program, bounds, questions, clock -> tighter bounds: only for the pairs in ``questions``, a mask of shape
 # (n_quasi_identifiers, n_classes), only by what is proved, and only until the clock stops it.

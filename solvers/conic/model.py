@@ -20,8 +20,8 @@ from scipy import sparse
 from maxent.constraints.lifting import LiftedProgram, LiftedTerms, tangents
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.solvers.conic.kkt import Active
-from maxent.solvers.control import Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray

@@ -15,8 +15,9 @@ from maxent.models.errors import MaxentError
 from maxent.models.packages import installed
 from maxent.solvers.backend import EXACT, FEW, Backend, Keeps, Options
 from maxent.solvers.backends.ipopt_run import run
-from maxent.solvers.control import Clock, Solution, Stop, in_time, keeping, watched
+from maxent.solvers.control import Clock, in_time, keeping, watched
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.workers import Tell, WorkerLost, apart, may_be_ended
 
 if TYPE_CHECKING:

@@ -34,7 +34,8 @@ from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options, WholeBackend
-from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, Solution, Stop, in_time
+from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
 from maxent.solvers.workers import one_thread

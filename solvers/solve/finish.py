@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from maxent.constraints.lifting import LiftedProgram
     from maxent.models.arrays import FloatArray
     from maxent.solvers.backend import Options
-    from maxent.solvers.control import Solution
+    from maxent.solvers.solution import Solution
 
 # Distance from a bound, individuals or impurity units, within which a row may hold with equality.
 TOUCHED = 1e-4

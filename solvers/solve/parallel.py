@@ -19,8 +19,9 @@ import numpy as np
 from maxent.constraints.lifting import LiftedPart, LiftedProgram, single_point
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import FEW, Backend, Options, Stacks
-from maxent.solvers.control import LAST, POLL, Clock, OutOfTime, Solution, Stop, foretell, in_time
+from maxent.solvers.control import LAST, POLL, Clock, OutOfTime, foretell, in_time
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import attempt
 from maxent.solvers.solve.attempt import (
     AGAIN,

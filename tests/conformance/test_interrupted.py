@@ -11,7 +11,8 @@ from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import Evaluator
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import solve_program, uniform_answer
 
 CONTESTED = [seed for seed in range(60) if seed % 18 not in (12, 13, 14, 15, 16, 17)]

@@ -6,8 +6,8 @@ import pandas as pd
 from maxent.models.induction.inducers import id3
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.control import Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 from support.programs import whole
 
 

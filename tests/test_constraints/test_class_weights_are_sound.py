@@ -22,6 +22,7 @@ from maxent.constraints.program.cells import build_cells
 from maxent.constraints.program.program import Linear
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.symmetry import Exchangeable
+from maxent.disclosure.limits import Limits
 from maxent.models.errors import InvalidInput, Origin
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
@@ -279,7 +280,7 @@ def test_who_is_alone_with_a_class_under_known_weights_is_proved() -> None:
     assert found.summary["unread"] == []
     assert found.row["certain"] == 0
     assert found.verdict().status == "fail"
-    proof = found.estimate.certainty(dict(found.row), 0)
+    proof = found.estimate.certainty(dict(found.row), Limits(max_certain=0))
     assert proof["proved_least"] == proof["proved_most"] == 5
     assert weighed_leaf(people, [1, 1, 0, 0, 0], [10.0, 10, 1, 1, 1]).verdict().status == "fail"
     mixed = weighed_leaf(people, [1, 0, 1, 0, 0], [10.0, 10, 1, 1, 1])
@@ -299,7 +300,7 @@ def test_whole_people_of_known_weights_are_proved_as_brute_force_proves_them(see
     found = weighed_leaf(pd.DataFrame({"A": cells.astype(float)}), yes.tolist(), weight.tolist())
     every = (np.arange(2**9)[:, None] >> np.arange(9)) & 1
     agree = every[np.abs(every @ weight - yes @ weight) < 1e-9]
-    proof = found.estimate.certainty(dict(found.row), 0)
+    proof = found.estimate.certainty(dict(found.row), Limits(max_certain=0))
     base = agree[agree.sum(axis=1) == yes.sum()]  # an adversary who knows the base rate
     told = [np.unique(base[:, cells == c].sum(axis=1)) for c in cells]
     proved = [len(each) == 1 and each[0] in (0, (cells == c).sum()) for each, c in zip(told, cells, strict=True)]

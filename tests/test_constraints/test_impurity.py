@@ -11,7 +11,11 @@ from maxent.constraints.program.impurity_numpy import PHI
 
 
 def test_the_generated_module_is_what_the_statements_give():
-    shipped = importlib.resources.files("maxent.constraints").joinpath("impurity_numpy.py").read_text(encoding="utf-8")
+    shipped = (
+        importlib.resources.files("maxent.constraints.program")
+        .joinpath("impurity_numpy.py")
+        .read_text(encoding="utf-8")
+    )
     assert shipped == impurity.numpy_source()
 
 

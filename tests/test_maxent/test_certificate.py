@@ -18,7 +18,7 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.models.files.json_files import as_json_text
 from maxent.results.text.estimate import summary_lines
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.control import Solution, Stop
+from maxent.solvers.solution import Solution, Stop
 
 
 def solve(program, start, options):

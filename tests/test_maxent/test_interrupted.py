@@ -26,7 +26,8 @@ from maxent.results import estimate as results
 from maxent.results import review as reviews
 from maxent.solvers import control as clock_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.control import Clock, OutOfTime, Solution, Stop
+from maxent.solvers.control import Clock, OutOfTime
+from maxent.solvers.solution import Solution, Stop
 
 PATIENT = 60.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest
 

@@ -26,8 +26,9 @@ from maxent.constraints.presolve import merge, parts
 from maxent.models.errors import NoAnswerInTime
 from maxent.solvers import workers as apart_module
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.control import FINISHING, SOON, WORK, Clock, Solution, Stop
+from maxent.solvers.control import FINISHING, SOON, WORK, Clock
 from maxent.solvers.dual import bound
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import attempt, driver
 from maxent.solvers.solve import attempt as solve_attempt
 from maxent.solvers.solve import driver as solve_driver

@@ -11,7 +11,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import estimate as engine
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.control import Stop
+from maxent.solvers.solution import Stop
 
 
 class Exhausted(IpoptBackend):

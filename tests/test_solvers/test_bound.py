@@ -16,12 +16,13 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
 from maxent.solvers.dual.bound import entropy_bound, gap, relaxed_optimum
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
+from maxent.solvers.solution import Stop
 
 # Releases whose internal constraints are convex and exclude the answer without them.
 CONVEX = {

@@ -23,9 +23,10 @@ from maxent.solvers.backends import ipopt_run
 from maxent.solvers.backends.ipopt_ import PyomoDerivatives, _polished
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.backends.registry import AutoBackend, for_ipopt
-from maxent.solvers.control import GRACE, Clock, OutOfTime, Stop, in_time
+from maxent.solvers.control import GRACE, Clock, OutOfTime, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import quadratic_model
+from maxent.solvers.solution import Stop
 from maxent.solvers.workers import Crashed, WorkerLost, apart
 
 PATIENT = 30.0  # Seconds that work goes on for that nobody waits for; far more than a busy machine takes for the rest

@@ -24,8 +24,9 @@ from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.conic.model import NO_SLACK, ConicModel, convex_concave, cvxpy_module, no_word_of_missing_solvers
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 
 OPTIONS = Options()
 

@@ -15,8 +15,9 @@ from maxent.solvers.backends.ipopt_ import PyomoDerivatives
 from maxent.solvers.backends.ipopt_run import run
 from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 
 CASES = {
     "gini": lambda: public("gini"),

@@ -14,8 +14,9 @@ from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.control import Clock, Stop, keep, keeping
+from maxent.solvers.control import Clock, keep, keeping
 from maxent.solvers.dual import linear_entropy
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve import driver
 from maxent.solvers.solve.driver import FEW, nearer, solve_program, uniform_answer
 

@@ -12,12 +12,13 @@ from maxent.constraints.lifting import LiftedPart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, solve
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty, State, project
 from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
+from maxent.solvers.solution import Stop
 
 FloatArray = npt.NDArray[np.float64]
 

@@ -21,12 +21,13 @@ from maxent.models.defenses.random_trees import RandomTrees, random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers import control
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.control import Clock, Stop, hearing
+from maxent.solvers.control import Clock, hearing
 from maxent.solvers.dual import linear_entropy, overlapping
 from maxent.solvers.dual import overlapping as face_module
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.overlapping import find_face, fitted, minimise_overlapping
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve import attempt
 
 CLASSES = 3

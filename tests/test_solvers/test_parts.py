@@ -13,10 +13,11 @@ from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.backends.registry import AutoBackend
-from maxent.solvers.control import Clock, Solution, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import block_form
 from maxent.solvers.newton.block_form import build_form
+from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve import attempt
 from maxent.solvers.solve import attempt as solve_attempt
 from maxent.solvers.solve.attempt import PartSolver as Solver

@@ -21,7 +21,8 @@ from maxent.solvers.backends import pyomo_
 from maxent.solvers.backends.pyomo_ import PyomoBackend
 from maxent.solvers.backends.pyomo_model import build_model
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 
 OPTIONS = Options()
 

@@ -19,7 +19,8 @@ from maxent.models.errors import MissingExtra
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.backends.scip_ import MOST, ScipBackend
-from maxent.solvers.control import Clock, Stop, in_time
+from maxent.solvers.control import Clock, in_time
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve.attempt import PartSolver as Solver
 
 pytest.importorskip("pyscipopt", reason="PySCIPOpt is not installed")

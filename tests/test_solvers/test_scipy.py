@@ -14,8 +14,9 @@ from maxent.models.errors import UnknownBackend
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.backends.scipy_ import MOST, ScipyBackend, reduce
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Stop
 
 OPTIONS = Options()
 METHODS = ("scipy", "scipy:slsqp")

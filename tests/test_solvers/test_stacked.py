@@ -15,13 +15,14 @@ from maxent.solvers.backend import Options
 from maxent.solvers.backends.newton_ import NewtonBackend
 from maxent.solvers.backends.registry import AutoBackend
 from maxent.solvers.conic import polish as many
-from maxent.solvers.control import Clock, Stop
+from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import stacked
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty
 from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 from maxent.solvers.newton.stacked import Penalties, Quadratic, Stack, Together, layout, stackable, union_of
+from maxent.solvers.solution import Stop
 from maxent.solvers.solve import driver, finish, parallel
 from maxent.solvers.solve.attempt import attempt_part
 from maxent.solvers.solve.parallel import attempt_parts, attempt_stack, stacks

@@ -6,8 +6,8 @@ import numpy as np
 from scipy import sparse
 from scipy.optimize import minimize
 
-from maxent.solvers.control import Solution, Stop
 from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.solution import Solution, Stop
 
 
 class Stopped(Exception):

@@ -9,14 +9,12 @@ anything; without removed leaves, and where these are worth the same under any a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.defenses.optimal.places import Candidates
-    from maxent.models.trees.places import Places
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.optimal.places import Candidates
+from maxent.models.trees.places import Places
 
 NEVER = -1
 

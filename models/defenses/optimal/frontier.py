@@ -12,10 +12,11 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.defenses.optimal.places import Candidates
 from maxent.models.defenses.optimal.prices import (
     Bound,
     FoundSubtree,
@@ -26,10 +27,6 @@ from maxent.models.defenses.optimal.prices import (
     keeps,
     without_removed,
 )
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.defenses.optimal.places import Candidates
 
 MANY = {0: 1024, 1: 1024, 2: 512}  # points of one place, at most, by the number of limits
 FEWER = 128  # the same for more limits, and where leaves may be removed

@@ -11,21 +11,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.arrays import IntArray
 from maxent.models.defenses.optimal.places import counts_below
 from maxent.models.defenses.pruning import STATEMENTS, new_leaf
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Branch, Node, Release
 from maxent.models.tables.hierarchies import Hierarchy, HierarchySource, hierarchy_problems, read_hierarchy
+from maxent.models.tables.training import Training
 from maxent.models.trees.places import Places, branch_taken, number_places
 from maxent.models.trees.places import divided as by_branch
-
-if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
-    from maxent.models.tables.training import Training
 
 # A tree of groups as it is published: a split that was opened step by step is one split again.
 

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.defenses.grown_tree import InducedTree
+from maxent.models.defenses.kadet import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
 from maxent.models.defenses.optimal.limits import (
     Criterion,
@@ -23,7 +24,6 @@ from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.parameters import number, parameter, picked, same, whole
 
 if TYPE_CHECKING:
-    from maxent.models.defenses.kadet import Diversity
     from maxent.models.defenses.optimal.subtree import Searched
     from maxent.models.reading import Reader
     from maxent.models.release import Release
