@@ -1,4 +1,4 @@
-"""Compile a release and the adversary's table into a `Program`: run every emitter, check sizes, keep origins."""
+"""Compiler: from one or several releases and the adversary's table to a `Program`, with a list of unread statements."""
 
 from __future__ import annotations
 

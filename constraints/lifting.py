@@ -1,4 +1,4 @@
-"""Builds the `LiftedProgram` of a part: fixes known masses, drops repeated rows, defines aggregates."""
+"""The nonlinear program of one part in sparse form (`LiftedProgram`): aggregates, rows, implicit equalities."""
 
 from __future__ import annotations
 

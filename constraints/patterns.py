@@ -1,4 +1,4 @@
-"""All statements about the people as rows over patterns: lower and upper numbers of people."""
+"""Patterns of people: the possible combinations of leaves over all trees, and the stated counts as rows over them."""
 
 from __future__ import annotations
 

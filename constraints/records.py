@@ -1,4 +1,4 @@
-"""Compiles generalised records and the adversary's table into a `Program`.
+"""Generalised records and the adversary's table as a `Program`, with the complete matchings of rows and people.
 
 The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
 the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in

@@ -1,4 +1,4 @@
-"""Reading of tables and releases: its options, and notes on what was read."""
+"""Options of reading tables and releases, notes on the result, look-alike text, and sizes such as ``500MB``."""
 
 from __future__ import annotations
 

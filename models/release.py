@@ -1,4 +1,4 @@
-"""The published release: a `Release` holds only what its readers see."""
+"""The published release: a `Release` holds only the information that its readers see."""
 
 from __future__ import annotations
 

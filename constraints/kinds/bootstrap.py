@@ -1,4 +1,4 @@
-"""Bounds on true counts from bootstrap counts: certain ones, and ones that hold with a given confidence.
+"""Bootstrap counts: bounds on true counts and means, certain or with a confidence, and the likelihood of the draws.
 
 Each tree counts n draws from all N records. Whoever was drawn is there: of d draws of a class, among D in a node of
 which u are of different records, ``d - (D - u)`` at least are of different records of the class, and one in any case.

@@ -1,4 +1,4 @@
-"""Internal constraints: the chosen split of each inner node is at least as good as every other candidate.
+"""Split comparisons: the chosen split of each inner node is at least as good as every other candidate.
 
 Candidates are exactly those the inducer compared. One too many would be a constraint that the truth can violate, so
 wherever the release does not say enough, a candidate is left out: that is sound, only weaker.

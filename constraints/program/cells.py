@@ -1,4 +1,4 @@
-"""Cells, the unknowns: one for each quasi-identifier and each combination of leaves that it can reach.
+"""Cells, the unknowns: one for each quasi-identifier and combination of leaves; and sums of them at tree places.
 
 With public splits a quasi-identifier reaches one leaf per tree and is one cell. A split on a private attribute sends
 it down several branches: its cells are then its *span* (Friedman et al. 2006, Definition 5), one for every

@@ -1,4 +1,4 @@
-"""Inference: the posterior of the people of a table, with the measures of what it discloses."""
+"""Inference: the posterior of the people of a table, with all measures, by individual, by node and by group."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measures of disclosure: pure functions, posterior -> numbers.
+"""Measures of disclosure: pure functions from checked arrays, such as posteriors, to numbers.
 
 Arrays have one row per distinct quasi-identifier q: ``posterior`` is the adversary's estimate P(x|q), shape
 (n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum.

@@ -1,4 +1,4 @@
-"""What is right about real people: guesses by an estimate and by predictions, and leaves that are pure in truth."""
+"""Measures that need the truth: correct guesses, g-vulnerability, and control people compared with members."""
 
 from __future__ import annotations
 

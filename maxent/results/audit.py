@@ -1,4 +1,4 @@
-"""Result of an audit: the findings, with a summary, tables and files as views."""
+"""The result of an audit: its findings, their JSON summary, and their tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of `maxent.compare_releases`: what the difference of two successive releases tells of each person."""
+"""The result of `maxent.compare_releases`: the disclosure about each person by the difference, also as text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of `maxent.reconstruct`: a whole table of people, and which of its cells are proved."""
+"""The result of `maxent.reconstruct`: a rebuilt table, its proved cells, its errors in the trees, and its text."""
 
 from __future__ import annotations
 

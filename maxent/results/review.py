@@ -1,4 +1,4 @@
-"""A review: a model as a release, the attacks on it, the estimate, the verdict and the report."""
+"""The result of a review: release, attacks, estimate, verdict and report, for one or several sensitive columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differential privacy under sampling of counts that are published from a threshold on.
+"""Privacy accounting: the differential privacy of sampled, thresholded counts in random trees.
 
 A tree whose structure does not depend on the data is filled from a Bernoulli sample of the records, rate ``beta``, and
 every count below ``k`` is published as 0. Waseda et al. (2025, Theorem 1): it is (beta, epsilon, delta)-differentially

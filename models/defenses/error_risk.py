@@ -1,4 +1,4 @@
-"""The method ``erp``: error-risk pruning, or the records of the tree, generalised (Yang et al. 2019)."""
+"""The method ``erp``: error-risk pruning, its parameters and its algorithm (Yang et al. 2019)."""
 
 from __future__ import annotations
 

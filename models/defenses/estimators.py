@@ -1,4 +1,4 @@
-"""The base of the estimators: people in, a release out, and predictions from nothing but the release."""
+"""The defenses as scikit-learn estimators: people in, a release out, and predictions from that release alone."""
 
 from __future__ import annotations
 

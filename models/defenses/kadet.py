@@ -1,4 +1,4 @@
-"""The method ``kadet``: k-anonymous trees (Friedman, Schuster and Wolff 2006)."""
+"""The method ``kadet``: k-anonymous trees, from parameters to release (Friedman, Schuster and Wolff 2006)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The method ``rdt``: random trees with sampled, thresholded counts (Waseda et al. 2025)."""
+"""The method ``rdt``: random trees with sampled, thresholded counts, and their votes (Waseda et al. 2025)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files that are written: which places are refused, and how content gets there, all of it or nothing."""
+"""Output files: permitted places, kinds, locks, temporary folders, and complete writes or none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Results as files: tables (.csv, .parquet), or documents that have their rows (.json)."""
+"""Result files: tables (.csv, .parquet) or documents (.json), with cells that no spreadsheet runs as a formula."""
 
 from __future__ import annotations
 

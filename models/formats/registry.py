@@ -1,4 +1,4 @@
-"""The readers of releases: the one place where they are listed, and where a third party's are found.
+"""The list of readers of releases, our own and third parties', and of formats that cannot be read soundly.
 
 A file is read by the first reader that recognises it by what is in it, else by the first one that has its suffix, in
 the order of `OWN`, then of the names of entry points in the group ``maxent.readers``, each of which is a

@@ -1,4 +1,4 @@
-"""The interface of a reader of releases: recognition of a file, and the function that reads it."""
+"""The interface of a reader of releases: recognition of a file, reading, and the record of losses."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees in which a missing value has no branch of its own: other columns decide then, or all branches in parts.
+"""Trees in which a missing value has no branch: surrogate columns, or all branches in parts (C5.0, J48).
 
 A release has one place for each record, so that the ways of records without a value become branches of their own, below
 which the tree goes on. What a leaf states is of the records that the tool counts there: it stands where none of them

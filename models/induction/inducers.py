@@ -1,4 +1,4 @@
-"""Growing a tree to publish: scikit-learn's CART, multiway ID3, and C4.5."""
+"""Inducers: multiway ID3, C4.5 with error-based pruning, and scikit-learn's CART, with their parameters."""
 
 from __future__ import annotations
 

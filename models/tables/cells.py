@@ -1,4 +1,4 @@
-"""Cells as they are read: text in its form, and which of them have no value."""
+"""Cells and columns of a table: missing values, spellings, decimal commas, types, and names of columns."""
 
 from __future__ import annotations
 

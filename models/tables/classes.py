@@ -1,4 +1,4 @@
-"""Classes of a numeric target: what numbers each stands for, and which class a number has."""
+"""Classes of a numeric target, and product classes of several sensitive columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data sets that have a name: the one place where they are listed."""
+"""Data sets by name: their list, their local copies, and their download."""
 
 from __future__ import annotations
 

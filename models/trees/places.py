@@ -1,4 +1,4 @@
-"""The places of a tree, numbered: what lies above and below each, level by level and depth-first."""
+"""The places of a tree, numbered level by level and depth-first, and the route of each record to its final place."""
 
 from __future__ import annotations
 

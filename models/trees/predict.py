@@ -1,4 +1,4 @@
-"""Predictions of a release, from its published statements only."""
+"""Predictions of a release from its published statements: classes, means, boosted scores, and their accuracy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A release whose numbers of records are rounded to a base."""
+"""Rounding of the published counts of a release to a base: parameters, result, and possible true counts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Back ends by name, through entry points: a third party adds one without touching this package.
+"""Back ends by name, through entry points, and the default back end, which chooses one for each part.
 
 A name is that of an entry point in the group ``maxent.backends``, such as ``newton``, or that and an argument for it
 after a colon, such as ``pyomo:ipopt``. Beside what `Backend` asks for, a class may have, for those who choose:

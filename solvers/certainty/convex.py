@@ -1,4 +1,4 @@
-"""Bounds from linear statements and convex comparisons together, for small parts."""
+"""Bounds from linear statements and convex comparisons of splits together, for small parts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds from all linear statements together."""
+"""Linear level of proof: bounds from all linear statements, by linear programs with dual proofs."""
 
 from __future__ import annotations
 

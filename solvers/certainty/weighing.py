@@ -1,4 +1,4 @@
-"""Posterior with all worlds equally likely: counted for small parts, sampled for others."""
+"""Posterior with all worlds equally likely: exact counts for small parts, random walks for large ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Newton steps on the optimality conditions of a program, given which inequalities hold with equality."""
+"""Newton steps and multipliers for the optimality conditions of a program, given the binding inequalities."""
 
 from __future__ import annotations
 

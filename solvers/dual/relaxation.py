@@ -1,4 +1,4 @@
-"""The convex relaxation of a program: its linear rows and its convex rows, over the free masses.
+"""The convex relaxation of a program, and its maximum of entropy plus log-likelihood of draws.
 
 Fixed variables are replaced by their values and aggregates by what defines them, so that only the free masses, those
 with room between their bounds, are left. Every feasible point of the program satisfies all of it.

@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of sums and of the directions of largest curvature, many boxes at a time.
+"""Branch and bound over boxes of sums and of the directions of largest curvature, many boxes together.
 
 In a box the convex terms of comparisons are below chords, which leaves concave rows. With these, and with the
 comparisons themselves as far as they may be missed for what keeps the Lagrangian concave, the largest entropy is

@@ -1,4 +1,4 @@
-"""Proof that an answer is a global optimum: relative entropy grows faster than the comparisons bend.
+"""Proof of a global optimum: relative entropy grows faster than the split comparisons bend.
 
 With the multipliers mu of the comparisons c at the answer a, D the relative entropy to it, and B_t >= 0 what the term
 phi of a sum s_t is above its tangent there, every feasible m has, as the gradient of the Lagrangian vanishes,

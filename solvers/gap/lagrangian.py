@@ -1,4 +1,4 @@
-"""Convex upper bound of a nonconvex program, where the entropy is more curved than the comparisons.
+"""Convex upper bound of a nonconvex program by its Lagrangian: prices, branch sets, and bounds of entropy.
 
 A comparison of a node's chosen split T with a candidate U reads, for each measure and in individuals,
 

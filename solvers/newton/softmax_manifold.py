@@ -1,4 +1,4 @@
-"""Maps scores to masses: softmax per quasi-identifier, with the linear equations met exactly.
+"""Map from scores to masses: softmax per quasi-identifier, with disjoint linear equations met exactly.
 
 ``m = total * softmax(theta + equal' lam)`` over the masses of a quasi-identifier; the multipliers lam are the minimum
 of the convex function ``sum_q total_q logsumexp(theta + equal' lam) - lam . value``, whose gradient is ``equal m -

@@ -1,4 +1,4 @@
-"""Solves small programs together: their union, the best result of all starts, and feasible points."""
+"""Newton's method on many small programs together, stacked as one union."""
 
 from __future__ import annotations
 

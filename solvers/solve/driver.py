@@ -1,4 +1,4 @@
-"""Solve a compiled program: closed forms, lazily activated internal constraints, independent parts.
+"""Solution of a compiled program: closed forms, independent parts, lazily activated internal constraints.
 
 The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split
 again, solve the parts that changed, and repeat until none is violated. The entropy is bounded from above by that of

@@ -1,4 +1,4 @@
-"""Splits a program into independent integer problems: people of each class in each group.
+"""Independent integer problems of a program: people of each class in each group, with exact rows and comparisons.
 
 Quasi-identifiers that no statement tells apart are pooled first (`maxent.constraints.presolve.merge`): a pooled whole
 number can be handed out to the members in any way, so nothing is lost. A member q of a pooled quasi-identifier with W

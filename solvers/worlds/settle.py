@@ -1,4 +1,4 @@
-"""Finds the fewest and most people of each class in a part, with worlds as witnesses.
+"""Fewest and most people of each class in a part, by CP-SAT, with worlds as witnesses.
 
 One world shows many things at once. Of a small part worlds are asked for in which as many open questions as possible
 come out at the middle of what is open about them; where there is no such world for any, all of these bounds move

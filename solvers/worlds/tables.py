@@ -1,4 +1,4 @@
-"""Rebuilds a whole table of people: the most likely one, and the facts that all consistent tables share."""
+"""Rebuilding of a whole table of people: the most likely table, and the facts that all consistent tables share."""
 
 from __future__ import annotations
 

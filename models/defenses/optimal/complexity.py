@@ -1,4 +1,4 @@
-"""The complexity that is best for other people, by cross-validation among the records (Breiman et al. 1984).
+"""Cost-complexity pruning: the best subtree for each complexity, and cross-validation (Breiman et al. 1984).
 
 Of each fold a tree is grown from all others; its best subtree within the limits for each complexity is tested on the
 people of the fold. Chosen is the complexity that is best for all of them, and of several the largest, whose tree is the

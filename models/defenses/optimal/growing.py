@@ -1,4 +1,4 @@
-"""From records to the release of an optimal tree within limits on its leaves."""
+"""Optimal trees of small depth, grown from records within limits on their leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree whose splits open step by step along hierarchies, so that its subtrees have branches merged.
+"""Merged branches: splits that open step by step along hierarchies, and the tree that is published.
 
 A split with a branch for each value becomes a split with a branch for each group of the top level, below which the same
 attribute is split again, group by group, down to the branches that there were. A subtree that has one of these splits

@@ -1,4 +1,4 @@
-"""The places of a grown tree as the search sees them: what each would disclose, and be worth, as a leaf."""
+"""The places of a grown tree in the search: their disclosure and value as a leaf, and the gain over cutting by k."""
 
 from __future__ import annotations
 

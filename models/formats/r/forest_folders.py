@@ -1,4 +1,4 @@
-"""The reader of tables of trees of R's ``ranger``, ``randomForest`` and ``gbm``, which their headers tell apart."""
+"""Reader of the tree tables of R's ``ranger``, ``randomForest`` and ``gbm``, told apart by their headers."""
 
 from __future__ import annotations
 

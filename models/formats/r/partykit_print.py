@@ -1,4 +1,4 @@
-"""Text that R prints of a tree of partykit: ``|   [4] age <= 29: no (n = 282, err = 0.4%)``."""
+"""Printed trees of R's partykit: ``|   [4] age <= 29: no (n = 282, err = 0.4%)``."""
 
 from __future__ import annotations
 

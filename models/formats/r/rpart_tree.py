@@ -1,4 +1,4 @@
-"""Trees of rpart as a release: nodes 2k and 2k + 1 below k, and what all its exports have in common.
+"""rpart trees as a release, for all its exports: nodes 2k and 2k + 1 below k, surrogates, levels as letters.
 
 rpart sends a record whose value no record of the node had, and one without a value, by surrogate splits, then with
 the majority. Exports without surrogates leave the first to the majority, and are refused where there are some of the

@@ -1,4 +1,4 @@
-"""A fitted model of scikit-learn, with the steps before it, as a release about the table that it was fitted on."""
+"""Pipelines of scikit-learn as releases: the steps before the model are undone, so that tests name table columns."""
 
 from __future__ import annotations
 
