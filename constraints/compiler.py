@@ -111,7 +111,7 @@ def compile_program(
         Overrides the release's statement of how splits were chosen.
     marginal : shape (n_classes,), optional
         Individuals of each class in the whole table; implied by counts where they suffice.
-    facts : background knowledge, from `maxent.models.tables.qi_table.read_facts`
+    facts : background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`
     rounding : {"auto", "digits", "exact"}
         How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : in (0, 1)

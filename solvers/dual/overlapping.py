@@ -2,10 +2,10 @@
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
 infinite. So the face of the feasible masses is found first, from equations that are independent
-(`independent_sums.py`), and proved (`face.py`). Over it the dual has a minimum, which Newton's method finds in a few
-steps from where proportional fitting gets (`proportional_fitting.py`). Intervals mostly leave every mass room: these
-are solved without their face where that can be, on the few that bind (`binding_rows.py`). Weighted sums that are known
-up to rounding are narrow intervals, nearly all of which bind: their kinks are smoothed (`smoothed_kinks.py`).
+(`independent_rows`), and proved (`find_face`). Over it the dual has a minimum, which Newton's method finds in a few
+steps from where proportional fitting gets (`fitted`). Intervals mostly leave every mass room: these are solved without
+their face where that can be, on the few that bind (`minimise_binding`). Weighted sums that are known up to rounding are
+narrow intervals, nearly all of which bind: their kinks are smoothed (`minimise_smoothed`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.

@@ -23,7 +23,7 @@ f has to be as large only as Q asks for in each direction, so that rho is small:
 proof succeeds in large balls.
 
 All of it holds with other masses in the place of the answer, other multipliers, and with squares taken off Q: that is
-how `maxent.solvers.bounds.boxes` bounds the Lagrangian in a part of the ball.
+how `maxent.solvers.gap.branch_and_bound` bounds the Lagrangian in a part of the ball.
 """
 
 from __future__ import annotations
