@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 # Divides an error probability among all groups of people that a node of a tree could hold.
 #
 # A tree that is grown on the records that it counts chooses its nodes by what was drawn: among thousands of sets of
-# people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets
-# that a node could have held are right together. So every set has a share of the error probability, fixed before
-# anything
-# is drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
+# people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets that a
+# node could have held are right together. So every set has a share of the error probability, fixed before anything is
+# drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
 # Haussler and Warmuth, "Occam's razor", 1987; Langford, "Tutorial on practical prediction theory for classification",
 # 2005).
 #
@@ -442,9 +441,8 @@ DRAWN_MOMENTS = Kind(
 # Likelihood of bootstrap counts: the probability of the counts of the trees, given the classes of the people.
 #
 # Of the D draws of a tree in a leaf with W people, d_x are of class x with the probability of a multinomial
-# distribution,
-# whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that logarithms add
-# up. Where private attributes decide who is in a leaf it is ``sum d_x ln(m_x / N)`` over all leaves.
+# distribution, whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that
+# logarithms add up. Where private attributes decide who is in a leaf it is ``sum d_x ln(m_x / N)`` over all leaves.
 
 
 def likelihood_of(context: Context) -> Likelihood | None:

@@ -293,8 +293,8 @@ def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.
 # Sums over cells for all places of a tree together, also divided by the values of an attribute.
 #
 # Each cell is added once, to the deepest place asked for that holds it; what places below hold is then added to the
-# ones
-# above, level by level. So the cost is one pass over the cells and one over the sums, however many places there are.
+# ones above, level by level. So the cost is one pass over the cells and one over the sums, however many places there
+# are.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -403,8 +403,7 @@ def _where(inhabited: npt.NDArray[np.bool_], values: FloatArray) -> list[float |
 #
 # A group is a leaf, or all leaves together of which nothing is said but by a node above. What is said of it (counts,
 # rates, intervals of them, a marginal) bounds how many of its people can have a class. Where the estimate takes less
-# than
-# that, as for a leaf with a label and no number, it claims no more than it must: the group may disclose more.
+# than that, as for a leaf with a label and no number, it claims no more than it must: the group may disclose more.
 
 NO_GROUP = -1
 

@@ -254,12 +254,11 @@ def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
 #
 # There are two answers. `optimally_composed` knows of each tree that it is (epsilon, delta)-differentially private, and
 # nothing else. `forest_delta` knows the mechanism: one record more changes one count of a tree, which is then a draw
-# from
-# Bin(n, beta) in place of Bin(n - 1, beta), published as 0 below k. How far apart these two can be at most, whatever n
-# is, at every epsilon, is the *privacy profile* of a tree. A pair of distributions with that profile is worse than any
-# pair of neighbours, and its powers are worse than what several trees make of them (Zhu, Dong and Wang 2022). What
-# follows is an upper bound, but for rounding: profiles are taken at points and joined by lines, from above as they are
-# convex in e^epsilon (Doroshenko et al. 2022), and sums have no negative terms.
+# from Bin(n, beta) in place of Bin(n - 1, beta), published as 0 below k. How far apart these two can be at most,
+# whatever n is, at every epsilon, is the *privacy profile* of a tree. A pair of distributions with that profile is
+# worse than any pair of neighbours, and its powers are worse than what several trees make of them (Zhu, Dong and Wang
+# 2022). What follows is an upper bound, but for rounding: profiles are taken at points and joined by lines, from above
+# as they are convex in e^epsilon (Doroshenko et al. 2022), and sums have no negative terms.
 
 _POINTS = 1000  # points at which the profile of a tree is taken
 _ROUNDING = 1e-12

@@ -140,9 +140,8 @@ class ErrorRiskPruned(PrunedLeaves):
 #
 # A leaf is small when it has records, but fewer than k; one without records discloses nobody. A branch (a node with
 # everything below it) that holds a small leaf is pruned to a leaf, and so on until there is no small leaf; the branch
-# to
-# prune is the one of the largest error-risk ratio (`maxent.models.trees.reidentification`). Which branches compete is
-# the rule:
+# to prune is the one of the largest error-risk ratio (`maxent.models.trees.reidentification`). Which branches compete
+# is the rule:
 #
 # ``literal``
 #     Every branch that holds a small leaf, as printed. While there is a small leaf anywhere, the branches above it

@@ -174,8 +174,7 @@ def _interval(branch: Branch, what: _Known = None) -> tuple[float, float]:
 # Trees of C5.0 and J48, which send a record without a value down all branches, in parts as large as these are.
 #
 # The class of such a record is the likeliest of all leaves that it reaches, each weighted by its part. What leaves
-# count
-# is then of parts of records, too.
+# count is then of parts of records, too.
 
 _BETTER = "build the tree on rows without missing values, or a smaller one"
 

@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # Each assignment of a class (and, where private attributes are tested, of a leaf) to every individual is one world: a
 # table of masses m stands for as many as there are ways to hand it out, ``W! / prod m!`` for each quasi-identifier of W
 # people. Pooled quasi-identifiers are passed one after the other; a state are the sums so far that statements still
-# look
-# at (dynamic programming, forward for the number and backward for the averages).
+# look at (dynamic programming, forward for the number and backward for the averages).
 
 # Steps from a state to the next that are looked at, at most.
 MOST = 200_000

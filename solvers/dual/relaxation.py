@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # The linear entropy problem with the likelihood of draws, and its dual.
 #
 # To the problem of `maxent.solvers.dual.linear_entropy` come rows that were drawn: ``d_r ln(a_r + s_r)`` is added to
-# what
-# is maximised, with ``a = C m``, within ``l_r <= a_r <= u_r``. Such a row has a multiplier of either sign, and adds
+# what is maximised, with ``a = C m``, within ``l_r <= a_r <= u_r``. Such a row has a multiplier of either sign, and
+# adds
 #
 #     phi_r(y_r) = max over l_r <= a <= u_r of  d_r ln(a + s_r) - y_r a
 #

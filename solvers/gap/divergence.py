@@ -298,8 +298,7 @@ def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
 #     P'(m - m0) <= (D + sum_o t_o ln sum_x (m0_ox / t_o) exp(s P_ox)) / s <= D / s + s V / (2 - 2 s b / 3),
 #
 # where D is the relative entropy of m to m0 (Donsker and Varadhan; Bernstein). The best s gives ``sqrt(2 V D) + b D /
-# 3``
-# (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, section 2.4).
+# 3`` (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, section 2.4).
 
 # Added to the equations' products, which may be singular, as a share of their mean.
 RIDGE = 1e-12

@@ -28,8 +28,7 @@ from maxent.solvers.newton.block_form import Form, fast
 #
 # Each is met by a multiplier of its own, and each is centred on its own: all together cost no more than a pass over the
 # masses. Where an equation looks at one mass of a quasi-identifier, whose probability is p, the multiplier lam makes
-# that
-# ``p e^lam / (1 - p + p e^lam)``, which takes exponentials of the other masses once for all multipliers.
+# that ``p e^lam / (1 - p + p e^lam)``, which takes exponentials of the other masses once for all multipliers.
 
 # Individuals, relative to the equation's size, up to which equations are met.
 ACCURACY = 1e-11

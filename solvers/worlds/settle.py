@@ -60,8 +60,7 @@ def new_solver() -> Any:
 # CP-SAT model of a part: one integer for each group and class.
 #
 # Functions of class totals are tables of whole numbers, ``S f(a)`` rounded in favour of the comparison: every world
-# that
-# is consistent stays feasible, and what rounding can let in is smaller than what inducers compute exactly.
+# that is consistent stays feasible, and what rounding can let in is smaller than what inducers compute exactly.
 
 # Largest sum of the terms of a comparison after scaling; every number is then exact to a whole one in a double.
 PRECISE = 2.0**46

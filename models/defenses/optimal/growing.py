@@ -251,8 +251,7 @@ def best_two(held: FloatArray, total: FloatArray, worth: Worth, *, splits_below:
 # Optimal trees of small depth: every split at the top, with bounds on what each side can still be worth.
 #
 # A tree of depth d is a split with a tree of depth d - 1 on either side; of depth two all are compared at once. A side
-# is
-# not looked into where what it can be worth at most, with what the other is, is no more than a tree that is known.
+# is not looked into where what it can be worth at most, with what the other is, is no more than a tree that is known.
 # Trees that are deeper than `PROVED` take their splits one by one from optimal trees that look so many splits ahead.
 #
 # References

@@ -362,8 +362,7 @@ def linked(content: Content, names: Names, read: Batch) -> Columns:
 #
 # Vectorised over the nodes of all trees, six times as fast as `maxent.models.formats.maxent_json.check_tree`: what is
 # not sure to be sound is left to that, which words what is wrong, of nodes of which parts could not be read and of
-# trees
-# of any depth (a level takes 0.1 ms here).
+# trees of any depth (a level takes 0.1 ms here).
 
 MOST_CELLS = 200_000_000  # nodes times classes that are looked at in all
 TOGETHER = 8  # classes that are looked at together, at least
