@@ -356,13 +356,13 @@ def compile_several(
         Everybody who is in some release, with the public attributes of all releases and the one that says in which
         releases somebody is.
     knowledge, impurity, rounding, noise
-        As for `maxent.constraints.compiler.compile_program`, of each release.
+        As for `compile_program`, of each release.
     marginal, facts
         Of everybody in the table.
     confidence : in (0, 1)
         Probability that all intervals of all releases hold together.
     enough, cells, check
-        As for `maxent.constraints.compiler.compile_program`.
+        As for `compile_program`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)

@@ -2,8 +2,8 @@
 
 The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
 the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in
-which no complete assignment of rows to people puts it (`maxent.constraints.records`): its mass there is 0 in every
-distribution that agrees with the rows. What is stated are the counts of each group.
+which no complete assignment of rows to people puts it: its mass there is 0 in every distribution that agrees with the
+rows. What is stated are the counts of each group.
 """
 
 from __future__ import annotations

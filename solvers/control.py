@@ -289,7 +289,7 @@ def end_process(status: int) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """A point with its multipliers, see `maxent.solvers.control.Solution`, and by how much it misses the program."""
+    """A point with its multipliers, see `Solution`, and by how much it misses the program."""
 
     point: FloatArray
     multipliers: FloatArray | None

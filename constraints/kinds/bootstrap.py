@@ -6,8 +6,8 @@ which u are of different records, ``d - (D - u)`` at least are of different reco
 How many records of a class there are, m of the W in a node, is in an interval. Who is in the node is public, so that W
 is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
 Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
-those of Clopper and Pearson (1934) for whole m. All that there could be have shares of the error probability
-(`maxent.constraints.kinds.bootstrap`), since the tree was grown on these draws, and chose its nodes by them.
+those of Clopper and Pearson (1934) for whole m. The error probability is divided
+among all groups that a node could hold, since the tree was grown on these draws, and chose its nodes by them.
 
 A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
 comparisons of splits prove nothing.
@@ -162,7 +162,7 @@ def resampled(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node lies in the interval from its draws; see the module's text."""
     release, n_classes = context.release, context.n_classes
     if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
-        return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap`
+        return  # of numbers, nodes state means: see below
     check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
     each = np.eye(n_classes)
     intervals = context.noise == "intervals"
@@ -310,11 +310,9 @@ RESAMPLED = Kind(
 # ``d M - (d - u) L`` plus the most that the others can add.
 #
 # All that is certain. Where the table says who is in the node, its draws are independent and alike, from its records.
-# So
-# their mean is within an interval of the records' mean, at the joint confidence: that of Hoeffding, "Probability
+# So their mean is within an interval of the records' mean, at the joint confidence: that of Hoeffding, "Probability
 # inequalities for sums of bounded random variables", 1963, theorem 1 (relative entropy). The error probability is
-# shared
-# by all sets that nodes could have held, see `maxent.constraints.kinds.bootstrap`.
+# divided as above, among all sets that nodes could have held.
 
 # Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
 ENOUGH = 5.0

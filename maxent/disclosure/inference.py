@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """Disclosure for groups as uneven as published numbers allow: `maxent.disclosure.inference`."""
+    """Disclosure for groups as uneven as published numbers allow."""
 
     certain: int
     max_posterior: float
@@ -132,8 +132,8 @@ def measure(
     prior : array_like, shape (n_classes,), optional
         P(x) as the adversary knew it before the release; uniform by default.
     surest, possible : array_like, shape (n_qi,), optional
-        The largest P(x|q) at most, by the estimate and as far as published numbers allow
-        (`maxent.disclosure.inference`); by default as computed, with the error of computing it.
+        The largest P(x|q) at most, by the estimate and as far as published numbers allow;
+        by default as computed, with the error of computing it.
     tolerance : float
         That error, a probability.
     right, pure : shape (n_qi,), optional

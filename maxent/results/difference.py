@@ -244,7 +244,7 @@ class ReleaseDifference(Shown, DifferenceFindings):
     """What two successive releases tell together of those who joined, left or stayed, and what each of them alone.
 
     ``people``, ``who``, ``estimate``, ``proof``, ``alone``, `reliable`, `change`, `by_difference`, `summary`, `notes`
-    and `frame` are those of `maxent.results.difference.DifferenceFindings`.
+    and `frame` are those of `DifferenceFindings`.
     """
 
     def _display(self) -> Display:

@@ -298,7 +298,7 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
     beta : probabilities, above 0 and below 1
         With which a record enters the sample of a tree.
     epsilon : numbers above 0, nats
-        Unlike for `maxent.models.defenses.accounting.kanon_delta` there is no smallest one.
+        Unlike for `kanon_delta` there is no smallest one.
 
     Returns
     -------
@@ -494,7 +494,7 @@ class Guarantee:
     delta : float or None
         Of Waseda et al. (2025, Corollary 1); None where their theorem does not apply.
     tight_delta : float
-        Of the same trees, by `maxent.models.defenses.accounting.forest_delta`; at most ``delta``.
+        Of the same trees, by `forest_delta`; at most ``delta``.
     """
 
     beta: float

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 # Choices of error-risk pruning (Yang et al. 2019).
 
-Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see `maxent.models.defenses.error_risk`
+Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see below
 
 Published = Literal[Publish, "records"]
 
@@ -147,19 +147,16 @@ class ErrorRiskPruned(PrunedLeaves):
 #     Every branch that holds a small leaf, as printed. While there is a small leaf anywhere, the branches above it
 #     compete with it, and the tree often collapses to its root: it does in the paper's own example.
 # ``twig``
-#         Those of them that hold no smaller branch which holds a small leaf: the small leaf hangs at the node itself.
-#     Such a
-#         node has to become a leaf sooner or later, whatever else is pruned; so the ratio decides in which order
-#     branches are
-#     pruned, but not which.
+#     Those of them that hold no smaller branch which holds a small leaf: the small leaf hangs at the node itself. Such
+#     a node has to become a leaf sooner or later, whatever else is pruned; so the ratio decides in which order branches
+#     are pruned, but not which.
 #
 # Of equal ratios the branch that comes last in depth-first order is pruned first: of nested ones, the innermost.
 #
 # References
 # ----------
 # .. [1] Yang, Wang, Hu and Li, "A Decision Tree Approach for Assessing and Mitigating Background and Identity
-# Disclosure
-#    Risks", ICIS 2019 Proceedings, 17.
+#    Disclosure Risks", ICIS 2019 Proceedings, 17.
 
 ERP = "erp"
 

@@ -646,7 +646,7 @@ def kadet(
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     watch : callable, optional
-        Is told of every candidate that is taken from the queue, a `maxent.models.defenses.kadet.Step`.
+        Is told of every candidate that is taken from the queue, a `Step`.
     """
     if problems := [*problems_of(asked), *unknown_choice("publish", publish, get_args(Publish))]:
         raise InvalidInput("kadet", problems)

@@ -212,7 +212,7 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
     ----------
     path : str or path-like
         A ``maxent/1`` document: JSON, UTF-8 with or without a byte order mark. Or a file of a format that another
-        reader recognises, see `maxent.models.formats.registry`.
+        reader recognises.
     reading : Reading, optional
         The format, and what is done with names that differ only by blanks or by Unicode form.
     """

@@ -235,7 +235,7 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
     Returns
     -------
     int64, shape (n,)
-        Places as `maxent.models.trees.places.Places` numbers them.
+        Places as `Places` numbers them.
     """
     places = number_places(tree)
     column = {attribute.name: j for j, attribute in enumerate(attributes)}

@@ -263,10 +263,8 @@ def _divisions(weight: int, slots: list[int], low: list[int], high: list[int], k
 #
 # A change takes one person of a pooled quasi-identifier from one unknown to another (another class, or another leaf).
 # What equalities it alters is summarised by a hash that is linear: the sum of random numbers, one for each equality.
-# Two
-# changes with one hash undo each other when one of them is made backwards: a swap. In a forest hardly any two changes
-# are
-# alike, but *differences* of two changes are, wherever they cancel in most trees: such moves are of four
+# Two changes with one hash undo each other when one of them is made backwards: a swap. In a forest hardly any two
+# changes are alike, but *differences* of two changes are, wherever they cancel in most trees: such moves are of four
 # quasi-identifiers.
 
 # Changes of which all differences are compared: there are as many as its square.

@@ -26,7 +26,7 @@ from maxent.solvers.derivatives import Derivatives
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
-# Rows of a program for CVXPY, in shares: linear rows, cones, and tangents; see `maxent.solvers.conic.model`.
+# Rows of a program for CVXPY, in shares: linear rows, cones, and tangents.
 
 # Tangents touch phi at shares of the branch no smaller than this: an entropy has none at 0.
 TOUCH = 1e-9

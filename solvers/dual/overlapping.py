@@ -271,8 +271,8 @@ def can_be_factored(problem: LinearEntropy) -> bool:
 def masses_and_prices(problem: LinearEntropy, start: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
     """Masses that meet the equations, 0 where prices let none be; and the prices, of shape (n_rows,).
 
-    What the prices prove is for `maxent.solvers.dual.overlapping` to say. None where no clear answer was reached,
-    as where equations contradict each other.
+    What the prices prove is for `find_face` to say. None where no clear answer was reached, as where equations
+    contradict each other.
 
     Parameters
     ----------
@@ -512,9 +512,8 @@ def _block(matrix: sparse.csr_matrix, rows: IntArray, low: FloatArray, high: Flo
 # Smoothed dual for intervals that nearly all bind, such as sums that are known up to rounding.
 #
 # A row from ``c - d`` to ``c + d`` adds ``-y c + |y| d`` to the dual function, with a kink at ``y = 0``. Newton's
-# method
-# stops there in every step, although a narrow interval is nearly an equation, whose multiplier may have either sign.
-# With
+# method stops there in every step, although a narrow interval is nearly an equation, whose multiplier may have either
+# sign. With
 #
 #     sqrt((y d)^2 + mu^2) - mu    in the place of    |y| d
 #

@@ -309,7 +309,7 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
 # some tens of products. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical
 # Optimization", 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the
 # few rows that bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and
-# the prices give the bound, see `maxent.solvers.dual.relaxation`.
+# the prices give the bound.
 
 # Newton steps for the same multipliers, products in each, and shorter steps to try.
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30

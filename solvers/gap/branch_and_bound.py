@@ -228,7 +228,7 @@ class Lagrangians:
 #     H(m) <= F(m0) + sum_o t_o max_x rest_ox - rest'm0.
 #
 # The multipliers come from a primal-dual method in which comparisons may be missed at a price: that keeps the
-# multipliers from being larger than what relative entropies make up for (`maxent.solvers.gap.branch_and_bound`).
+# multipliers from being larger than what relative entropies make up for (see below).
 
 # Newton steps, at most.
 STEPS = 30

@@ -360,8 +360,8 @@ def contained(where: BoolArray, inside: BoolArray) -> FloatArray:
 #
 #     sum_a d_a^2 / E_a >= sum_k mu_k (sum of d_b^2 / W_b over the chosen branches b - (sum of all d_a)^2 / W),
 #
-# where the last term is what the other split gives back at least, by the inequality of Cauchy and Schwarz. A line of
-# `maxent.solvers.gap.lagrangian` at shares S_bx / E_b, times E_b,
+# where the last term is what the other split gives back at least, by the inequality of Cauchy and Schwarz. A linear
+# bound, as above, at shares S_bx / E_b, times E_b,
 #
 #     sum_x (-S_x ln(S_x / E) + beta / W S_x^2 + tilt_x S_x) <= E most,    beta = steep W / E,
 #

@@ -25,10 +25,8 @@ from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, Whol
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
-# OR-Tools CP-SAT.
-#
 # OR-Tools comes with a HiGHS of its own, under the name of that of highspy: whichever is loaded first serves both, and
-# the other one cannot be imported. So CP-SAT runs in processes of its own (`maxent.solvers.worlds.settle`).
+# the other one cannot be imported. So CP-SAT runs in a process of its own.
 
 
 def need_cp_sat() -> None:

@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 # References
 # ----------
 # Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases", Journal
-# of
-# the ACM 23 (1976).
+# of the ACM 23 (1976).
 
 TRIED = 20  # complexities that are compared, at most
 ROUNDING = 1e-9  # share of what trees are worth by which they differ for rounding alone

@@ -276,7 +276,7 @@ class GrownSubtree:
 class Search:
     """Looks for optimal trees.
 
-    ``worth``: of leaves, see `maxent.models.defenses.optimal.growing.Worth`. ``most``: the same without
+    ``worth``: of leaves, see `Worth`. ``most``: the same without
     limits: what the people of a record are worth at most. ``least``: people that every leaf needs, at least 1.
     """
 

@@ -138,7 +138,7 @@ def opened(
     """Open the splits of a tree step by step along hierarchies.
 
     A branch of fewer than ``least`` records would keep the whole split from being published. So it is joined to others,
-    see `maxent.models.defenses.optimal.merging.divided`: its people go on as those of the branch that it is
+    see `divided`: its people go on as those of the branch that it is
     joined to. Splits in two stay as they are, and so do those below which the same attribute is tested again, and those
     of which less than two branches would be left.
 
