@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
-# The JSON summary of an audit.
+# The JSON summary.
 
 NAMED = 5
 """Leaves that are named of each attack."""

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from maxent.results.proof import Proof
 
 
-# What the difference of two successive releases tells of each person.
-
 CHANGES = ("joined", "left", "stayed")
 """How somebody is in two releases: in the second only, in the first only, in both."""
 

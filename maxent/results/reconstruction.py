@@ -108,9 +108,6 @@ def _origin(release: Release, tree: int, place: int) -> Origin:
     return Origin("leaf" if node.is_leaf else "node", node.id, tree if len(release.trees) > 1 else None)
 
 
-# A whole table of people that was rebuilt, and which of its cells are proved.
-
-
 @dataclass(frozen=True, eq=False)
 class RebuiltTable:
     """A whole table of the people behind a release, and which of its cells every such table has.

@@ -429,7 +429,7 @@ def _at_least(m: IntArray, n: IntArray, beta: float) -> FloatArray:
     return np.where(possible, found, np.where(m < 1, 1.0, 0.0))
 
 
-# Parameters of random trees (Waseda et al. 2025).
+# Parameters of random trees.
 
 # What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes.
 Vote = Literal["sums", "trees"]
@@ -476,7 +476,7 @@ class RandomTrees:
     )
 
 
-# The guarantee of random trees (Waseda et al. 2025).
+# The guarantee of a forest of random trees.
 
 USUAL_DELTA = 1e-6  # the delta of the guarantee that is stated when no epsilon is asked for
 

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Training
 
 
-# Choices of error-risk pruning (Yang et al. 2019).
+# Parameters.
 
 Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see below
 

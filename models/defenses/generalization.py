@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Attribute, Release
     from maxent.models.tables.training import Training
 
-# Parameters of generalising records.
+# Parameters.
 
 Distance = Literal["gower", "ranks"]
 Generalization = Literal["tiered", "uniform"]

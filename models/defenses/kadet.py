@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Training
 
 
-# kADET: what can be asked for (Friedman, Schuster and Wolff 2006).
+# Parameters.
 
 Diversity = Literal["entropy", "distinct"]
 Order = Literal["gain", "weighted"]
@@ -296,7 +296,7 @@ class Spans:
             self._of[node][span] = None
 
 
-# Growing a tree that is k-anonymous by construction: kADET (Friedman, Schuster and Wolff 2006, Algorithm 1).
+# Growing a tree that is k-anonymous by construction (Algorithm 1 of the paper).
 #
 # All candidate splits of all leaves wait in one queue. The best is taken; if it would leave people in a span that
 # breaches it is generalised, or dropped, else the leaf is split and the candidates of its sons are queued. (The printed
@@ -613,7 +613,7 @@ def grow(training: Training, rules: Rules, watch: Watch | None = None) -> Growin
     return tree
 
 
-# kADET: the release of a tree that keeps what is asked (Friedman, Schuster and Wolff 2006).
+# The release of a grown tree.
 
 
 def kadet(

@@ -328,7 +328,7 @@ def _system_words(n: int) -> Words:
     return np.frombuffer(os.urandom(8 * n), np.uint64)
 
 
-# Random decision trees that are filled with sampled, thresholded counts (Waseda et al. 2025, Algorithm 3).
+# Trees filled with sampled, thresholded counts (Algorithm 3 of the paper).
 #
 # Their structure does not depend on the data (Fan et al. 2003). Each tree counts a Bernoulli sample of its own, and
 # every count of a leaf and a class that is below k is set to 0, which makes what is published differentially private

@@ -70,7 +70,7 @@ def _problems(release: Release) -> Iterator[Problem]:
                     yield Problem(node_place(release, t, node), field, expected, str(getattr(node, field)))
 
 
-# Parameters of defenses that say how the counts of a release are rounded.
+# Parameters.
 
 
 @dataclass(frozen=True, slots=True)
