@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from maxent.models.release import Attribute, Release
     from maxent.models.tables.training import Training
 
-# Parameters.
+# Parameters of generalising records.
 
 Distance = Literal["gower", "ranks"]
 Generalization = Literal["tiered", "uniform"]
