@@ -1,1 +1,1 @@
-"""The constraint compiler: a release and the adversary's table in, a `Program` out."""
+"""The constraint compiler: a release, or generalised records, and the adversary's table in, a `Program` out."""

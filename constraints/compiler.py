@@ -1,4 +1,4 @@
-"""Compile a release and the adversary's table into a `Program`: run every emitter, check sizes, keep origins."""
+"""Compiler: from one or several releases and the adversary's table to a `Program`, with a list of unread statements."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def compile_program(
         Overrides the release's statement of how splits were chosen.
     marginal : shape (n_classes,), optional
         Individuals of each class in the whole table; implied by counts where they suffice.
-    facts : background knowledge, from `maxent.models.tables.qi_table.read_facts`
+    facts : background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`
     rounding : {"auto", "digits", "exact"}
         How printed error rates are read, see `maxent.models.trees.printed_rates`.
     confidence : in (0, 1)
@@ -356,13 +356,13 @@ def compile_several(
         Everybody who is in some release, with the public attributes of all releases and the one that says in which
         releases somebody is.
     knowledge, impurity, rounding, noise
-        As for `maxent.constraints.compiler.compile_program`, of each release.
+        As for `compile_program`, of each release.
     marginal, facts
         Of everybody in the table.
     confidence : in (0, 1)
         Probability that all intervals of all releases hold together.
     enough, cells, check
-        As for `maxent.constraints.compiler.compile_program`.
+        As for `compile_program`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)

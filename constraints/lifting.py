@@ -1,4 +1,4 @@
-"""Builds the `LiftedProgram` of a part: fixes known masses, drops repeated rows, defines aggregates."""
+"""The nonlinear program of one part in sparse form (`LiftedProgram`): aggregates, rows, implicit equalities."""
 
 from __future__ import annotations
 
@@ -35,10 +35,9 @@ if TYPE_CHECKING:
 # The nonlinear program of one part, lifted so that every derivative is sparse.
 #
 # Variables are the free masses of the part's groups, then *aggregates*: sums of masses that the impurities look at,
-# each
-# with a linear row that defines it. An internal constraint is then ``sum_t coef_t phi(z[var_t], w_t) + const >= 0``,
-# separable over variables, and the Hessian of the Lagrangian is diagonal; only where private
-# attributes leave the size of a branch open is ``w_t`` a variable, too.
+# each with a linear row that defines it. An internal constraint is then ``sum_t coef_t phi(z[var_t], w_t) + const >=
+# 0``, separable over variables, and the Hessian of the Lagrangian is diagonal; only where private attributes leave the
+# size of a branch open is ``w_t`` a variable, too.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

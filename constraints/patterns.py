@@ -1,4 +1,4 @@
-"""All statements about the people as rows over patterns: lower and upper numbers of people."""
+"""Patterns of people: the possible combinations of leaves over all trees, and the stated counts as rows over them."""
 
 from __future__ import annotations
 
@@ -24,8 +24,7 @@ if TYPE_CHECKING:
 # Atoms: for each attribute, the sets of values that all branches of the release treat alike.
 #
 # A person's values are then one atom of each attribute. A *box* is a set of atoms of each, a bit for every atom, so
-# that
-# narrowing boxes to a branch is a single operation on the bits of all of them.
+# that narrowing boxes to a branch is a single operation on the bits of all of them.
 
 # Boxes, shape (n, n_words): of each the bits of its atoms.
 Bits = npt.NDArray[np.uint64]

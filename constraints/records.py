@@ -1,9 +1,9 @@
-"""Compiles generalised records and the adversary's table into a `Program`.
+"""Generalised records and the adversary's table as a `Program`, with the complete matchings of rows and people.
 
 The groups of equal boxes are the leaves below a single split, on which group a person's row is in: an attribute that
 the adversary does not have. The cells of a quasi-identifier, its span, are the groups that cover it, without those in
-which no complete assignment of rows to people puts it (`maxent.constraints.records`): its mass there is 0 in every
-distribution that agrees with the rows. What is stated are the counts of each group.
+which no complete assignment of rows to people puts it: its mass there is 0 in every distribution that agrees with the
+rows. What is stated are the counts of each group.
 """
 
 from __future__ import annotations
@@ -40,9 +40,8 @@ if TYPE_CHECKING:
 # row in a group is what maximum entropy distributes, and as the constraints are those of transportation, a pair that no
 # complete assignment of whole people uses is 0 in every fractional one, too. Given one complete assignment, a pair is
 # used by some other exactly if both of its ends are in the same strongly connected component of the residual graph,
-# where
-# an arc goes from people to every group that covers them, and back where the assignment uses the pair: whoever moves to
-# another group displaces somebody, who moves on, until somebody takes the place that became free first.
+# where an arc goes from people to every group that covers them, and back where the assignment uses the pair: whoever
+# moves to another group displaces somebody, who moves on, until somebody takes the place that became free first.
 #
 # Where there is no complete assignment the largest one shows why: from the people who are left over, the residual graph
 # reaches those who altogether have fewer rows than they are (Hall's condition); and so it is with rows that are left.

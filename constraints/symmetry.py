@@ -1,4 +1,4 @@
-"""Mean of the optima that follow from one optimum by permuting exchangeable classes.
+"""Symmetry: exchangeable classes, and the mean of the optima that swapping them gives.
 
 A piece of the program that binding comparisons hold together permutes the classes that its statements treat alike: this
 keeps the entropy, and all that the piece states. A comparison further up that does not bind sees only sums over pieces,

@@ -1,4 +1,4 @@
-"""Values of arguments, options and documents: what kind they are, and how messages show them."""
+"""Checks of arguments, options and documents: types, display in messages, and suggestions for unknown names."""
 
 from __future__ import annotations
 

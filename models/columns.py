@@ -1,4 +1,4 @@
-"""Nodes as arrays: what they test, where branches lead, and what nodes state about their records."""
+"""Nodes as arrays: tests, children, and stated numbers, with class counts that are dense or sparse."""
 
 from __future__ import annotations
 

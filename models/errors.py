@@ -1,4 +1,4 @@
-"""Errors, and where things come from: the lowest layer, so that every other can raise and cite them."""
+"""Errors and the places that they cite, safe text for terminals, and clock checks for long work: the lowest layer."""
 
 from __future__ import annotations
 

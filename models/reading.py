@@ -1,4 +1,4 @@
-"""Reading of tables and releases: its options, and notes on what was read."""
+"""Options of reading tables and releases, notes on the result, look-alike text, and sizes such as ``500MB``."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ class Reading:
     ----------
     text : {"refuse", "strip", "exact"}
         What is done with values that differ only by blanks or by Unicode form: they are refused; all text is
-        `maxent.models.reading.cleaned`, so that they are one; or they are kept apart.
+        `cleaned`, so that they are one; or they are kept apart.
     na : tuple of str
         Spellings of a missing value, besides an empty cell. A value that a release, or a domain, declares is no missing
         one, however it is spelled.

@@ -1,4 +1,4 @@
-"""The published release: a `Release` holds only what its readers see."""
+"""The published release: a `Release` holds only the information that its readers see."""
 
 from __future__ import annotations
 
@@ -342,7 +342,7 @@ class Release(Content):
     Records entered each tree's counts with probability ``sampling_rate``, and counts below
     ``suppressed_below`` (records) were published as 0. ``defense`` is what the publisher says was done.
     ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
-    ``predicts``, ``boosting``, ``labels`` and ``rounded`` are described at `maxent.models.release.Content`.
+    ``predicts``, ``boosting``, ``labels`` and ``rounded`` are described at `Content`.
     """
 
     def save(self, path: str | PathLike[str]) -> None:

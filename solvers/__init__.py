@@ -1,1 +1,1 @@
-"""Back ends: a `Program` in, a `Solution` out."""
+"""Solvers: a `Program` in, a `Solution` out; bounds, proofs, and whole tables of people."""

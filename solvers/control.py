@@ -1,4 +1,4 @@
-"""Control of long work: when to stop, the best solution so far, and an early notice that a solve takes minutes.
+"""Control of long work: time limits, best solution so far, early notice; and the result of a back end.
 
 The threads: the main thread waits and work runs in a second one. `in_time` starts that thread (named `WORK`) if a time
 limit or a listener is there, and looks at the clock every `POLL` seconds. Work itself asks `Clock.stop` between its
@@ -255,7 +255,7 @@ def end_process(status: int) -> NoReturn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kept:
-    """A point with its multipliers, see `maxent.solvers.control.Solution`, and by how much it misses the program."""
+    """A point with its multipliers, see `Solution`, and by how much it misses the program."""
 
     point: FloatArray
     multipliers: FloatArray | None

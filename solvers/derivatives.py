@@ -1,4 +1,4 @@
-"""Values and derivatives of a `LiftedProgram`, vectorised: used by ``ipopt:own``.
+"""Values and derivatives of a `LiftedProgram`, vectorised, for ``ipopt:own``; softmax and dense systems.
 
 The method names are those of cyipopt's callback object. Rows are ordered: linear rows, then nonlinear rows.
 """

@@ -1,4 +1,4 @@
-"""Calls a function in a child process that can be killed: python -m maxent.solvers.workers.
+"""Worker processes: child processes that can be killed, forked copies, and their threads and memory.
 
 For libraries that neither look at the clock nor let other threads of Python run, that take streams and signals of the
 whole process, or that may crash. The process reads calls from its standard input, runs them in its main thread and

@@ -1,4 +1,4 @@
-"""Class counts in the leaves of a boosted model, computed from the values of the leaves.
+"""Leaf values of boosted models: scores, rounding errors, and the class counts or linear rows that follow.
 
 With p the probability of the tree's class before the round, a leaf states the value ``u = -rate G / (H + l2)``, where
 ``G = sum (p - y)`` and ``H = hessian sum p (1 - p)`` over its records, y being 1 for those of the class, else 0

@@ -1,4 +1,4 @@
-"""Leaf values of a boosted model as statements: the number of people of a class in a leaf."""
+"""Leaf values of a boosted model as statements about classes, with or without weights."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bounds on true counts from bootstrap counts: certain ones, and ones that hold with a given confidence.
+"""Bootstrap counts: bounds on true counts and means, certain or with a confidence, and the likelihood of the draws.
 
 Each tree counts n draws from all N records. Whoever was drawn is there: of d draws of a class, among D in a node of
 which u are of different records, ``d - (D - u)`` at least are of different records of the class, and one in any case.
@@ -6,8 +6,8 @@ which u are of different records, ``d - (D - u)`` at least are of different reco
 How many records of a class there are, m of the W in a node, is in an interval. Who is in the node is public, so that W
 is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
 Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
-those of Clopper and Pearson (1934) for whole m. All that there could be have shares of the error probability
-(`maxent.constraints.kinds.bootstrap`), since the tree was grown on these draws, and chose its nodes by them.
+those of Clopper and Pearson (1934) for whole m. The error probability is divided
+among all groups that a node could hold, since the tree was grown on these draws, and chose its nodes by them.
 
 A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
 comparisons of splits prove nothing.
@@ -41,10 +41,9 @@ if TYPE_CHECKING:
 # Divides an error probability among all groups of people that a node of a tree could hold.
 #
 # A tree that is grown on the records that it counts chooses its nodes by what was drawn: among thousands of sets of
-# people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets
-# that a node could have held are right together. So every set has a share of the error probability, fixed before
-# anything
-# is drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
+# people it prefers the purest draws. An interval is then only worth something if the intervals of *all* sets that a
+# node could have held are right together. So every set has a share of the error probability, fixed before anything is
+# drawn, and the shares add up to 1 at most (the union bound with weights, or Occam's bound: Blumer, Ehrenfeucht,
 # Haussler and Warmuth, "Occam's razor", 1987; Langford, "Tutorial on practical prediction theory for classification",
 # 2005).
 #
@@ -163,7 +162,7 @@ def resampled(context: Context) -> Iterator[Linear]:
     """The mass of each class in a node lies in the interval from its draws; see the module's text."""
     release, n_classes = context.release, context.n_classes
     if release.resampled is None or not any(counted(tree, release) for tree in release.trees):
-        return  # of numbers, nodes state means: see `maxent.constraints.kinds.bootstrap`
+        return  # of numbers, nodes state means: see below
     check_size("draws of nodes by class", sum(len(tree.nodes) for tree in release.trees), n_classes)
     each = np.eye(n_classes)
     intervals = context.noise == "intervals"
@@ -311,11 +310,9 @@ RESAMPLED = Kind(
 # ``d M - (d - u) L`` plus the most that the others can add.
 #
 # All that is certain. Where the table says who is in the node, its draws are independent and alike, from its records.
-# So
-# their mean is within an interval of the records' mean, at the joint confidence: that of Hoeffding, "Probability
+# So their mean is within an interval of the records' mean, at the joint confidence: that of Hoeffding, "Probability
 # inequalities for sums of bounded random variables", 1963, theorem 1 (relative entropy). The error probability is
-# shared
-# by all sets that nodes could have held, see `maxent.constraints.kinds.bootstrap`.
+# divided as above, among all sets that nodes could have held.
 
 # Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
 ENOUGH = 5.0
@@ -442,9 +439,8 @@ DRAWN_MOMENTS = Kind(
 # Likelihood of bootstrap counts: the probability of the counts of the trees, given the classes of the people.
 #
 # Of the D draws of a tree in a leaf with W people, d_x are of class x with the probability of a multinomial
-# distribution,
-# whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that logarithms add
-# up. Where private attributes decide who is in a leaf it is ``sum d_x ln(m_x / N)`` over all leaves.
+# distribution, whose logarithm is ``sum_x d_x ln(m_x / W)`` and a constant; trees draw apart from each other, so that
+# logarithms add up. Where private attributes decide who is in a leaf it is ``sum d_x ln(m_x / N)`` over all leaves.
 
 
 def likelihood_of(context: Context) -> Likelihood | None:

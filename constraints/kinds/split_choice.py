@@ -1,4 +1,4 @@
-"""Internal constraints: the chosen split of each inner node is at least as good as every other candidate.
+"""Split comparisons: the chosen split of each inner node is at least as good as every other candidate.
 
 Candidates are exactly those the inducer compared. One too many would be a constraint that the truth can violate, so
 wherever the release does not say enough, a candidate is left out: that is sound, only weaker.
@@ -242,9 +242,8 @@ KIND = Kind(
 # Candidate splits that left every span with at least k people, found from the finished tree and the table.
 #
 # Splits of kADET (Friedman, Schuster and Wolff 2006) make spans finer and never coarser. So a candidate that divides
-# the
-# spans of the finished tree into parts of at least k people breached at no time: it was in the queue when its node was
-# split, and lost.
+# the spans of the finished tree into parts of at least k people breached at no time: it was in the queue when its node
+# was split, and lost.
 
 
 class FinalSpans:

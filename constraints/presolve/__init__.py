@@ -1,1 +1,1 @@
-"""Presolve: a program is merged, split into independent parts and solved in closed form where it can be."""
+"""Presolve: cells merged into groups, independent parts, simplified rows, and closed forms."""

@@ -1,4 +1,4 @@
-"""Reversible presolve: drops redundant statements, merges quasi-identifiers, finds independent parts.
+"""Presolve: redundant statements dropped, equal cells merged into groups, independent parts found, all reversible.
 
 All are exact, also where the program is not convex: averaging inside a merged group keeps every sum that an active
 constraint looks at, and raises the entropy.

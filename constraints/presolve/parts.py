@@ -1,4 +1,4 @@
-"""A part in its own numbering: its groups, pooled quasi-identifiers, and its linear statements as arrays."""
+"""Independent parts of a program: their linear rows, with bounds and repeated rows simplified, and closed forms."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The program: its cells, sums and statements, impurities, and what an answer violates."""
+"""The program: its cells, sums and statements, impurities, and the residuals of an answer."""

@@ -1,4 +1,4 @@
-"""Cells, the unknowns: one for each quasi-identifier and each combination of leaves that it can reach.
+"""Cells, the unknowns: one for each quasi-identifier and combination of leaves; and sums of them at tree places.
 
 With public splits a quasi-identifier reaches one leaf per tree and is one cell. A split on a private attribute sends
 it down several branches: its cells are then its *span* (Friedman et al. 2006, Definition 5), one for every
@@ -293,8 +293,8 @@ def _divided(owner: IntArray, held: TreeCells, n_owners: int) -> npt.NDArray[np.
 # Sums over cells for all places of a tree together, also divided by the values of an attribute.
 #
 # Each cell is added once, to the deepest place asked for that holds it; what places below hold is then added to the
-# ones
-# above, level by level. So the cost is one pass over the cells and one over the sums, however many places there are.
+# ones above, level by level. So the cost is one pass over the cells and one over the sums, however many places there
+# are.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

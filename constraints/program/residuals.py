@@ -1,4 +1,4 @@
-"""Residuals: by how much a point violates each constraint, in probability units, vectorised.
+"""Residuals: the violation of each constraint at a point, in probability units, vectorised.
 
 Linear residuals are divided by the individuals of their region, internal ones by those of their node, so that 1e-8
 means the same everywhere. An evaluation passes once over the cells for each attribute that competes anywhere, and once

@@ -1,4 +1,4 @@
-"""Records and limits -> the most accurate release within them, of a portfolio of all defenses."""
+"""Advice: from records and limits to the most accurate release within them, among the candidates of all defenses."""
 
 from __future__ import annotations
 

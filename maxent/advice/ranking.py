@@ -1,4 +1,4 @@
-"""The standing of candidates: rows of the ranked table, each with its reason, and the frontier of each limit."""
+"""Ranking of candidates: their grids, the race by folds, the ranked table, and the frontier of each limit."""
 
 from __future__ import annotations
 

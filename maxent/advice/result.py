@@ -1,4 +1,4 @@
-"""Advice: the ranked candidates, the best release within the limits, and what each limit costs."""
+"""The result of an advice: ranked candidates, best release, cost of each limit; as text, picture and HTML report."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trials of candidates, in their order, within the time that there is: audits first, then the race by folds."""
+"""The search for advice: trials of candidates in order, within the time limit, with finished rows kept for resuming."""
 
 from __future__ import annotations
 

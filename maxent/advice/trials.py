@@ -1,4 +1,4 @@
-"""One trial of a candidate -> its row: the audit of its release, or its accuracy on a fold."""
+"""Trials of candidates: the audit of a candidate's release, or its accuracy on a fold of the people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The structural attacks on a case: on the leaves of each tree and, with the adversary's table, on its people."""
+"""Structural attacks on releases, on successive releases, and on generalised records."""
 
 from __future__ import annotations
 

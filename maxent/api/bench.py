@@ -1,4 +1,4 @@
-"""The same problem on several solver back ends, side by side.
+"""Comparison of solver back ends on the same problem.
 
 Each back end solves it with `maxent.estimate` in a process of its own, one after the other: so processor time and peak
 memory are its own, and one that crashes or does not end takes no other with it.

@@ -1,4 +1,4 @@
-"""What is inferred of several sensitive columns, of each by itself: the sums of what is inferred of combinations."""
+"""Inference on each of several sensitive columns by itself, as sums over the inferred combinations."""
 
 from __future__ import annotations
 

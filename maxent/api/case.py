@@ -1,4 +1,4 @@
-"""A release and the people it is about, read once: what `estimate`, `audit`, `compare` and `sweep` work on."""
+"""Cases: a release and its people, read once, from our format or from a reader of another one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several releases about the same people, side by side: what each discloses, what attacks find, how each predicts."""
+"""Comparison of several releases about the same people: disclosure, attacks, and accuracy of each."""
 
 from __future__ import annotations
 

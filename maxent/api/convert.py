@@ -1,4 +1,4 @@
-"""Models of other tools as releases: from files, and from models that are there."""
+"""Conversion of other tools' models into releases: from files, and from Python objects."""
 
 from __future__ import annotations
 

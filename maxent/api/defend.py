@@ -1,4 +1,4 @@
-"""From confidential records to a release that was defended: grow a tree, change it, and say what that gives."""
+"""Defenses: from confidential records to a release, also by searching the best tree or forest within limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole flow: read, compile, solve, certify, measure."""
+"""Estimates: read, compile, solve, certify, and measure the disclosure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The options of public functions and commands: each is stated once, with its type, default, range and help.
+"""The options of public functions and commands: each stated once, with its type, default, range and help.
 
 `maxent.api.calling.takes` makes the signature and the docstring of a function of its dataclass here, and
 `maxent.command_line.options.stated` the options of a command. Nothing here loads NumPy: a help has to come at once.

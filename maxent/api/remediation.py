@@ -1,4 +1,4 @@
-"""What would pass: the best subtree of a release within limits, judged as the release was."""
+"""Remediation: the best subtree of a release within limits, judged as the release was."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A model, its training table and quasi-identifiers -> audit, estimate, verdict and report, in one call."""
+"""Reviews: from a model, its training table and quasi-identifiers to audit, estimate, verdict and report."""
 
 from __future__ import annotations
 

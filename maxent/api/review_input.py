@@ -1,4 +1,4 @@
-"""What is reviewed: a model as a release, and the tables of its people."""
+"""The input of a review: the model as a release, and the tables of its people."""
 
 from __future__ import annotations
 

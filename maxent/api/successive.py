@@ -1,4 +1,4 @@
-"""What two successive releases tell together: of those who joined, who left and who stayed."""
+"""Joint disclosure of two successive releases about the people who joined, left or stayed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Findings of the structural attacks: per tree, and for the people of the adversary's table."""
+"""Findings of the structural attacks: per tree, by differencing, for real people and for control people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Linking the adversary's table with a release: the possible leaves of each person, and the classes in them."""
+"""Linking attacks: the possible leaves and classes of each person, and attacks on single leaves."""
 
 from __future__ import annotations
 

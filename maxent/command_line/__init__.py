@@ -1,1 +1,1 @@
-"""Arguments, help and messages of all commands."""
+"""Parts that all commands share: arguments, options, help, messages, progress and exit codes."""

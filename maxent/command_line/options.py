@@ -1,4 +1,4 @@
-"""Arguments and options that several commands have, each said once."""
+"""Arguments and options that several commands share, each stated once."""
 
 from __future__ import annotations
 

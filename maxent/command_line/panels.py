@@ -1,4 +1,4 @@
-"""The panels that the help of a command groups its options in: what each is called, and in which order they come."""
+"""The panels of options in the help of a command: their names and their order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typer's commands as this program has them: with help in panels, and with mistakes in a call stated as problems.
+"""Command parsing with Typer: help in panels, and mistakes in a call reported as problems.
 
 Typer words a mistake as it, or what it parses with, likes, and stops at the first. `Command` looks at the arguments
 again where Typer refuses them, and states every mistake as all other errors are: field, expected, found.

@@ -1,4 +1,4 @@
-"""``maxent bounds``: what is proved of each person."""
+"""``maxent bounds``: proved bounds on the class of each person."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``maxent compare``: several releases about the same people, before and after a defense."""
+"""``maxent compare``: several releases about the same people; with ``--diff``, two successive releases."""
 
 from __future__ import annotations
 

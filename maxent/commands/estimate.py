@@ -1,4 +1,4 @@
-"""``maxent estimate``: what an adversary infers about each person."""
+"""``maxent estimate``: the inference of an adversary about each person."""
 
 from __future__ import annotations
 

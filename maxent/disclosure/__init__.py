@@ -1,4 +1,4 @@
-"""Disclosure measures: plain functions of NumPy arrays, for posteriors and counts from anywhere."""
+"""Disclosure measures: plain functions of NumPy arrays, for posteriors and counts from anywhere; and limits."""
 
 from maxent.disclosure.inference import Disclosure, Possible, measure
 from maxent.disclosure.measures import (

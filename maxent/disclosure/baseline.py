@@ -1,4 +1,4 @@
-"""The base rate: how often somebody is right who names the most frequent class of everybody."""
+"""Baselines: the base rate, control people, and confidence intervals of differences between two groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inference: the posterior of the people of a table, with the measures of what it discloses."""
+"""Inference: the posterior of the people of a table, with all measures, by individual, by node and by group."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Possible:
-    """Disclosure for groups as uneven as published numbers allow: `maxent.disclosure.inference`."""
+    """Disclosure for groups as uneven as published numbers allow."""
 
     certain: int
     max_posterior: float
@@ -132,8 +132,8 @@ def measure(
     prior : array_like, shape (n_classes,), optional
         P(x) as the adversary knew it before the release; uniform by default.
     surest, possible : array_like, shape (n_qi,), optional
-        The largest P(x|q) at most, by the estimate and as far as published numbers allow
-        (`maxent.disclosure.inference`); by default as computed, with the error of computing it.
+        The largest P(x|q) at most, by the estimate and as far as published numbers allow;
+        by default as computed, with the error of computing it.
     tolerance : float
         That error, a probability.
     right, pure : shape (n_qi,), optional
@@ -403,8 +403,7 @@ def _where(inhabited: npt.NDArray[np.bool_], values: FloatArray) -> list[float |
 #
 # A group is a leaf, or all leaves together of which nothing is said but by a node above. What is said of it (counts,
 # rates, intervals of them, a marginal) bounds how many of its people can have a class. Where the estimate takes less
-# than
-# that, as for a leaf with a label and no number, it claims no more than it must: the group may disclose more.
+# than that, as for a leaf with a label and no number, it claims no more than it must: the group may disclose more.
 
 NO_GROUP = -1
 

@@ -1,4 +1,4 @@
-"""Limits on what a release may disclose, and the verdict on what it does."""
+"""Limits on disclosure: the verdict on a release, and the cheapest change with which it would pass."""
 
 from __future__ import annotations
 

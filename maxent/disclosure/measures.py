@@ -1,8 +1,8 @@
-"""Measures of disclosure: pure functions, posterior -> numbers.
+"""Measures of disclosure: pure functions from checked arrays, such as posteriors, to numbers.
 
 Arrays have one row per distinct quasi-identifier q: ``posterior`` is the adversary's estimate P(x|q), shape
 (n_qi, n_classes); ``counts`` are the individuals behind each row, shape (n_qi,), all positive, P(q) = counts / sum.
-Entropies are in nats, 0 ln 0 = 0. Errors as in `maxent.disclosure.measures`.
+Entropies are in nats, 0 ln 0 = 0.
 """
 
 from __future__ import annotations
@@ -292,9 +292,7 @@ def _equal_rows(p: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
 
 
 # Divergence of the truth from a posterior, in nats: a small one means that much is disclosed.
-#
-# Arrays as in `maxent.disclosure.measures`; ``truth`` are individuals per class, shape (n_qi, n_classes). Errors as in
-# `maxent.disclosure.measures`.
+# ``truth`` are individuals per class, shape (n_qi, n_classes).
 
 IMPOSSIBLE = 1e-12
 """A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large."""

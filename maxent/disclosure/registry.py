@@ -37,7 +37,7 @@ FORMS: Mapping[str, str] = {"nats": ".4f", "bits": ".4f", "share": ".4f", "proba
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """A measure of what a release discloses, or of what it is good for: one entry in `maxent.disclosure.registry`.
+    """A measure of what a release discloses, or of what it is good for: one entry below.
 
     Attributes
     ----------

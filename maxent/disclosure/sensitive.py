@@ -1,4 +1,4 @@
-"""What is disclosed about some classes alone: to be certain of another one may harm nobody."""
+"""Disclosure of some classes alone: to be certain of another one may harm nobody."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is right about real people: guesses by an estimate and by predictions, and leaves that are pure in truth."""
+"""Measures that need the truth: correct guesses, g-vulnerability, and control people compared with members."""
 
 from __future__ import annotations
 
@@ -152,10 +152,8 @@ def pure_people(program: Program, truth: IntArray) -> BoolArray:
 # Leakage to adversaries with stakes of their own: g-vulnerability, and the capacity of a channel.
 #
 # A channel C[x, y] = P(y|x) has a row for each secret x and a column for each observation y; rows sum to 1. A gain
-# matrix
-# g[w, x] says what the guess w is worth when the secret is x. Source: Alvim, Chatzikokolakis, McIver, Morgan,
-# Palamidessi
-# and Smith, "The Science of Quantitative Information Flow", Springer 2020, chapters 3, 5 and 7.
+# matrix g[w, x] says what the guess w is worth when the secret is x. Source: Alvim, Chatzikokolakis, McIver, Morgan,
+# Palamidessi and Smith, "The Science of Quantitative Information Flow", Springer 2020, chapters 3, 5 and 7.
 
 
 @dataclass(frozen=True, slots=True)

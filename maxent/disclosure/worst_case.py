@@ -1,4 +1,4 @@
-"""What a release would tell if all that is not read of it gave the classes away of everybody who is not told apart.
+"""Worst-case disclosure: unread statements are assumed to give away the class of everybody who is not told apart.
 
 Whatever the leaves of a release state is a function of how many people of each class end in the same leaves of all
 trees: two people who do can change places, and nothing that is stated changes. Where they had different weights in

@@ -1,1 +1,1 @@
-"""Plots, with matplotlib (the extra ``plot``): what releases disclose, and back ends side by side."""
+"""Plots, with matplotlib (the extra ``plot``): disclosure of releases, and back ends side by side."""

@@ -1,4 +1,4 @@
-"""Plots of several releases side by side."""
+"""Plots of several releases side by side: bars of disclosure, and accuracy against disclosure."""
 
 from __future__ import annotations
 

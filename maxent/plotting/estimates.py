@@ -1,4 +1,4 @@
-"""The plots of `maxent.results.estimate.Estimate`."""
+"""Plots of an `maxent.results.estimate.Estimate`."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Policies: what a release may disclose, in writing; checks of it, and the record of them."""
+"""Policies: written limits on disclosure, checks of them, the records of checks, and model cards."""

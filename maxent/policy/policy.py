@@ -1,4 +1,4 @@
-"""Policies: read from TOML, from ACRO's YAML, or by the name of one that is shipped; checked before anything runs."""
+"""Policies: read from TOML, from ACRO's YAML or by name, checked, and compared with the policy they extend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of checks: everything that whoever decides, and whoever asks later, needs to know; SATRE 2, 3.3.09."""
+"""Records of checks: the content, the JSON schema, and the hashes of the files that were read; SATRE 2, 3.3.09."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Results: estimates, comparisons, defended releases."""
+"""Results of all calls: audits, estimates, bounds, comparisons, reviews, defended releases, and their files."""

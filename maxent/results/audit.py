@@ -1,4 +1,4 @@
-"""Result of an audit: the findings, with a summary, tables and files as views."""
+"""The result of an audit: its findings, their JSON summary, and their tables."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
-# The JSON summary of an audit.
+# The JSON summary.
 
 NAMED = 5
 """Leaves that are named of each attack."""
@@ -269,17 +269,17 @@ ATTACK_NAMES = np.array([*ATTACKS, ""], object)
 
 
 def leaf_table(audit: Findings) -> DataFrame:
-    """One row per leaf, see `maxent.results.audit.Audit.leaves`."""
+    """One row per leaf, see `Audit.leaves`."""
     return _stacked([_leaf_columns(audit, number) for number in range(len(audit.trees))])
 
 
 def anonymised_table(audit: Findings) -> DataFrame:
-    """One row per equivalence class, see `maxent.results.audit.Audit.table`."""
+    """One row per equivalence class, see `Audit.table`."""
     return _stacked([_anonymised_columns(audit, number) for number in range(len(audit.trees))])
 
 
 def people_table(audit: Findings) -> DataFrame | None:
-    """One row per distinct quasi-identifier, see `maxent.results.audit.Audit.individuals`."""
+    """One row per distinct quasi-identifier, see `Audit.individuals`."""
     if audit.people is None or audit.links is None:
         return None
     order = np.argsort(audit.people.lines, kind="stable")

@@ -1,4 +1,4 @@
-"""The answer of `maxent.bounds`: what is proved of each quasi-identifier."""
+"""The result of `maxent.bounds`: the proved bounds of each quasi-identifier, with worlds and example tables."""
 
 from __future__ import annotations
 

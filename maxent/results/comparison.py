@@ -1,4 +1,4 @@
-"""Several releases side by side, as rows: what each discloses, what attacks find in it, how well it predicts."""
+"""The result of a comparison: a row per release, with its disclosure, findings of attacks, and accuracy."""
 
 from __future__ import annotations
 

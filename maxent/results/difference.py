@@ -1,4 +1,4 @@
-"""The answer of `maxent.compare_releases`: what the difference of two successive releases tells of each person."""
+"""The result of `maxent.compare_releases`: the disclosure about each person by the difference, also as text."""
 
 from __future__ import annotations
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
     from maxent.results.proof import Proof
 
-
-# What the difference of two successive releases tells of each person.
 
 CHANGES = ("joined", "left", "stayed")
 """How somebody is in two releases: in the second only, in the first only, in both."""
@@ -244,7 +242,7 @@ class ReleaseDifference(Shown, DifferenceFindings):
     """What two successive releases tell together of those who joined, left or stayed, and what each of them alone.
 
     ``people``, ``who``, ``estimate``, ``proof``, ``alone``, `reliable`, `change`, `by_difference`, `summary`, `notes`
-    and `frame` are those of `maxent.results.difference.DifferenceFindings`.
+    and `frame` are those of `DifferenceFindings`.
     """
 
     def _display(self) -> Display:

@@ -1,4 +1,4 @@
-"""A program as formulas: a LaTeX document that compiles on its own (pdfLaTeX, LuaLaTeX, XeLaTeX; amsmath).
+"""A program for other tools: a LaTeX document of formulas, a Pyomo model, an AMPL ``.nl`` file.
 
 The impurities come from their SymPy statements in `maxent.constraints.program.impurity`.
 """

@@ -1,4 +1,4 @@
-"""What is proved of the people of a table: bounds in individuals and as probabilities."""
+"""Proved bounds on the people of a table, in individuals and as probabilities."""
 
 from __future__ import annotations
 

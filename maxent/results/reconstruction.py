@@ -1,4 +1,4 @@
-"""The answer of `maxent.reconstruct`: a whole table of people, and which of its cells are proved."""
+"""The result of `maxent.reconstruct`: a rebuilt table, its proved cells, its errors in the trees, and its text."""
 
 from __future__ import annotations
 
@@ -106,9 +106,6 @@ def _one_of_each(atoms: Atoms, j: int) -> npt.NDArray[Any]:
 def _origin(release: Release, tree: int, place: int) -> Origin:
     node = release.trees[tree].nodes[place]
     return Origin("leaf" if node.is_leaf else "node", node.id, tree if len(release.trees) > 1 else None)
-
-
-# A whole table of people that was rebuilt, and which of its cells are proved.
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,4 +1,4 @@
-"""The structural attacks on generalised records: what rows that are alike give away, and what being one person's does.
+"""The result of the structural attacks on generalised records, also as text.
 
 Groups of rows with the same box stand where the leaves of a tree do. Boxes may overlap: then nobody is known to be in a
 group, as uniqueness, homogeneity and background knowledge assume, and an adversary looks at all rows that cover a

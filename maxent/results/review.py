@@ -1,4 +1,4 @@
-"""A review: a model as a release, the attacks on it, the estimate, the verdict and the report."""
+"""The result of a review: release, attacks, estimate, verdict and report, for one or several sensitive columns."""
 
 from __future__ import annotations
 
@@ -335,7 +335,7 @@ class SeveralReviews(Shown):
         return all(review.estimate is not None for review in self.reviews.values())
 
     def verdict(self, **limits: Any) -> Verdict:
-        """The verdict on each column; parameters and errors are those of `maxent.results.review.Review.verdict`."""
+        """The verdict on each column; parameters and errors are those of `Review.verdict`."""
         found = [review.verdict(**limits) for review in self.reviews.values()]
         return Verdict(found[0].limits, tuple(judged for verdict in found for judged in verdict.releases))
 
@@ -367,7 +367,7 @@ class SeveralReviews(Shown):
         Raises
         ------
         InvalidInput
-            As `maxent.results.review.Review.report`.
+            As `Review.report`.
         """
         files = report_names(path, len(self.reviews))
         for file, review in zip(files, self.reviews.values(), strict=True):

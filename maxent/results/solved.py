@@ -1,4 +1,4 @@
-"""A solved program: an inference, how it was solved, and what that is worth."""
+"""A solved program: the inference, the quality of the solution, and warnings about it."""
 
 from __future__ import annotations
 

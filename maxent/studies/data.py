@@ -1,4 +1,4 @@
-"""The data of a study: files as they were found, read once, and cut into records to train and to test on."""
+"""The data of a study: files read once, and split into training and test records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Study files: data sets, how to test on them, and a grid of defenses and adversaries, checked before anything runs."""
+"""Study files: data sets, test protocol, and a grid of defenses and adversaries, all checked before the run."""
 
 from __future__ import annotations
 

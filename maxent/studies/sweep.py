@@ -1,4 +1,4 @@
-"""Running a study: every point that is not done yet; each row as it comes."""
+"""The run of a study: a check of the whole grid without growing trees, then every point not yet done."""
 
 from __future__ import annotations
 

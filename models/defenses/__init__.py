@@ -1,4 +1,4 @@
-"""Defenses as scikit-learn estimators, which publish what they learn, and as functions from release to release."""
+"""Defenses: methods by name, scikit-learn estimators, functions from release to release, and privacy accounting."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Differential privacy under sampling of counts that are published from a threshold on.
+"""Privacy accounting: the differential privacy of sampled, thresholded counts in random trees.
 
 A tree whose structure does not depend on the data is filled from a Bernoulli sample of the records, rate ``beta``, and
 every count below ``k`` is published as 0. Waseda et al. (2025, Theorem 1): it is (beta, epsilon, delta)-differentially
@@ -252,12 +252,11 @@ def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
 #
 # There are two answers. `optimally_composed` knows of each tree that it is (epsilon, delta)-differentially private, and
 # nothing else. `forest_delta` knows the mechanism: one record more changes one count of a tree, which is then a draw
-# from
-# Bin(n, beta) in place of Bin(n - 1, beta), published as 0 below k. How far apart these two can be at most, whatever n
-# is, at every epsilon, is the *privacy profile* of a tree. A pair of distributions with that profile is worse than any
-# pair of neighbours, and its powers are worse than what several trees make of them (Zhu, Dong and Wang 2022). What
-# follows is an upper bound, but for rounding: profiles are taken at points and joined by lines, from above as they are
-# convex in e^epsilon (Doroshenko et al. 2022), and sums have no negative terms.
+# from Bin(n, beta) in place of Bin(n - 1, beta), published as 0 below k. How far apart these two can be at most,
+# whatever n is, at every epsilon, is the *privacy profile* of a tree. A pair of distributions with that profile is
+# worse than any pair of neighbours, and its powers are worse than what several trees make of them (Zhu, Dong and Wang
+# 2022). What follows is an upper bound, but for rounding: profiles are taken at points and joined by lines, from above
+# as they are convex in e^epsilon (Doroshenko et al. 2022), and sums have no negative terms.
 
 _POINTS = 1000  # points at which the profile of a tree is taken
 _ROUNDING = 1e-12
@@ -297,7 +296,7 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
     beta : probabilities, above 0 and below 1
         With which a record enters the sample of a tree.
     epsilon : numbers above 0, nats
-        Unlike for `maxent.models.defenses.accounting.kanon_delta` there is no smallest one.
+        Unlike for `kanon_delta` there is no smallest one.
 
     Returns
     -------
@@ -428,7 +427,7 @@ def _at_least(m: IntArray, n: IntArray, beta: float) -> FloatArray:
     return np.where(possible, found, np.where(m < 1, 1.0, 0.0))
 
 
-# Parameters of random trees (Waseda et al. 2025).
+# Parameters of random trees.
 
 # What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes.
 Vote = Literal["sums", "trees"]
@@ -475,7 +474,7 @@ class RandomTrees:
     )
 
 
-# The guarantee of random trees (Waseda et al. 2025).
+# The guarantee of a forest of random trees.
 
 USUAL_DELTA = 1e-6  # the delta of the guarantee that is stated when no epsilon is asked for
 
@@ -493,7 +492,7 @@ class Guarantee:
     delta : float or None
         Of Waseda et al. (2025, Corollary 1); None where their theorem does not apply.
     tight_delta : float
-        Of the same trees, by `maxent.models.defenses.accounting.forest_delta`; at most ``delta``.
+        Of the same trees, by `forest_delta`; at most ``delta``.
     """
 
     beta: float

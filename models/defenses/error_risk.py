@@ -1,4 +1,4 @@
-"""The method ``erp``: error-risk pruning, or the records of the tree, generalised (Yang et al. 2019)."""
+"""The method ``erp``: error-risk pruning, its parameters and its algorithm (Yang et al. 2019)."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Training
 
 
-# Choices of error-risk pruning (Yang et al. 2019).
+# Parameters.
 
-Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see `maxent.models.defenses.error_risk`
+Rule = Literal["twig", "literal"]  # which branches compete to be pruned, see below
 
 Published = Literal[Publish, "records"]
 
@@ -140,27 +140,23 @@ class ErrorRiskPruned(PrunedLeaves):
 #
 # A leaf is small when it has records, but fewer than k; one without records discloses nobody. A branch (a node with
 # everything below it) that holds a small leaf is pruned to a leaf, and so on until there is no small leaf; the branch
-# to
-# prune is the one of the largest error-risk ratio (`maxent.models.trees.reidentification`). Which branches compete is
-# the rule:
+# to prune is the one of the largest error-risk ratio (`maxent.models.trees.reidentification`). Which branches compete
+# is the rule:
 #
 # ``literal``
 #     Every branch that holds a small leaf, as printed. While there is a small leaf anywhere, the branches above it
 #     compete with it, and the tree often collapses to its root: it does in the paper's own example.
 # ``twig``
-#         Those of them that hold no smaller branch which holds a small leaf: the small leaf hangs at the node itself.
-#     Such a
-#         node has to become a leaf sooner or later, whatever else is pruned; so the ratio decides in which order
-#     branches are
-#     pruned, but not which.
+#     Those of them that hold no smaller branch which holds a small leaf: the small leaf hangs at the node itself. Such
+#     a node has to become a leaf sooner or later, whatever else is pruned; so the ratio decides in which order branches
+#     are pruned, but not which.
 #
 # Of equal ratios the branch that comes last in depth-first order is pruned first: of nested ones, the innermost.
 #
 # References
 # ----------
 # .. [1] Yang, Wang, Hu and Li, "A Decision Tree Approach for Assessing and Mitigating Background and Identity
-# Disclosure
-#    Risks", ICIS 2019 Proceedings, 17.
+#    Disclosure Risks", ICIS 2019 Proceedings, 17.
 
 ERP = "erp"
 

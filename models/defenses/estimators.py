@@ -1,4 +1,4 @@
-"""The base of the estimators: people in, a release out, and predictions from nothing but the release."""
+"""The defenses as scikit-learn estimators: people in, a release out, and predictions from that release alone."""
 
 from __future__ import annotations
 
@@ -271,7 +271,7 @@ class PlainTree(DefendedClassifier):
     Attributes
     ----------
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
     """
 
     _method: ClassVar[type[InducedTree]] = Plain
@@ -309,7 +309,7 @@ class LeafPrunedTree(PrunedTree):
     Attributes
     ----------
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
     """
 
     _method = PrunedLeaves
@@ -338,7 +338,7 @@ class ParentPrunedTree(PrunedTree):
     Attributes
     ----------
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
     """
 
     _method = PrunedParents
@@ -368,7 +368,7 @@ class ERPTreeClassifier(PrunedTree):
     ranges_ : dict of str to (low, high)
         What the values of numeric columns lie between, in which the risk was measured.
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
     """
 
     _method = ErrorRiskPruned
@@ -419,7 +419,7 @@ class KADETClassifier(PublishedTreeClassifier):
     Attributes
     ----------
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
 
     References
     ----------
@@ -513,7 +513,7 @@ class OptimalSubtree(PlainTree):
     Attributes
     ----------
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
     """
 
     _method = BestSubtree
@@ -559,7 +559,7 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
     guarantee_ : Guarantee or None
         What holds as long as nobody knows the samples, see `maxent.models.defenses.accounting.guarantee`.
     release_, classes_, n_features_in_, feature_names_in_
-        See `maxent.models.defenses.estimators.PublishedTreeClassifier`.
+        See `PublishedTreeClassifier`.
 
     References
     ----------

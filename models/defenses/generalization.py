@@ -1,4 +1,4 @@
-"""Generalising the records behind a tree: uniformly, or in tiers (Yang et al. 2019 [1]_).
+"""Generalisation of the records behind a tree, uniform or in tiers, and its parameters (Yang et al. 2019 [1]_).
 
 *Uniform* generalisation publishes for every record the smallest box around its group, such as the records of a leaf of
 a pruned tree: k-anonymity when groups have at least k records.

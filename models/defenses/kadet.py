@@ -1,4 +1,4 @@
-"""The method ``kadet``: k-anonymous trees (Friedman, Schuster and Wolff 2006)."""
+"""The method ``kadet``: k-anonymous trees, from parameters to release (Friedman, Schuster and Wolff 2006)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from maxent.models.reading import Reader
 
 
-# kADET: what can be asked for (Friedman, Schuster and Wolff 2006).
+# Parameters.
 
 Diversity = Literal["entropy", "distinct"]
 Order = Literal["gain", "weighted"]
@@ -296,7 +296,7 @@ class Spans:
             self._of[node][span] = None
 
 
-# Growing a tree that is k-anonymous by construction: kADET (Friedman, Schuster and Wolff 2006, Algorithm 1).
+# Growing a tree that is k-anonymous by construction (Algorithm 1 of the paper).
 #
 # All candidate splits of all leaves wait in one queue. The best is taken; if it would leave people in a span that
 # breaches it is generalised, or dropped, else the leaf is split and the candidates of its sons are queued. (The printed
@@ -613,7 +613,7 @@ def grow(training: Training, rules: Rules, watch: Watch | None = None) -> Growin
     return tree
 
 
-# kADET: the release of a tree that keeps what is asked (Friedman, Schuster and Wolff 2006).
+# The release of a grown tree.
 
 
 def kadet(
@@ -646,7 +646,7 @@ def kadet(
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     watch : callable, optional
-        Is told of every candidate that is taken from the queue, a `maxent.models.defenses.kadet.Step`.
+        Is told of every candidate that is taken from the queue, a `Step`.
     """
     if problems := [*problems_of(asked), *unknown_choice("publish", publish, get_args(Publish))]:
         raise InvalidInput("kadet", problems)

@@ -1,4 +1,4 @@
-"""A method of defense: a frozen dataclass of its parameters, and what it makes of confidential records.
+"""The interface of a defense method: a frozen dataclass of parameters that turns records into a release.
 
 Importing a method must not wait for NumPy, as ``maxent defend --help`` lists all of them: what computes is imported
 where it is called.

@@ -1,6 +1,6 @@
-"""Leaf pruning, from release to release (Wakabayashi et al. 2024 [1]_).
+"""Leaf pruning: methods ``none``, ``prune-leaf``, ``prune-parent``, and their algorithm (Wakabayashi et al. 2024).
 
-A leaf is small when it has fewer than k records (n <= s in the paper, with s = k - 1). Leaves without any record, which
+A leaf is small when it has fewer than k records (n <= s in [1]_, with s = k - 1). Leaves without any record, which
 multiway trees have, are small for every k.
 
 Method 1, `prune_leaf`, removes small leaves and nothing else: a node stays even when all of its leaves are gone. Method

@@ -1,4 +1,4 @@
-"""The method ``rdt``: random trees with sampled, thresholded counts (Waseda et al. 2025)."""
+"""The method ``rdt``: random trees with sampled, thresholded counts, and their votes (Waseda et al. 2025)."""
 
 from __future__ import annotations
 
@@ -146,9 +146,8 @@ class RandomForest(Method):
 # Paths of records in trees that are drawn without any data.
 #
 # What a node tests is a function of its key, and the keys of its children are functions of its own. So every record
-# finds
-# its leaf by itself, however large the rest of the tree is (nine levels over the domains of a census have more leaves
-# than there are people), and the same key gives the same tree whatever the records are.
+# finds its leaf by itself, however large the rest of the tree is (nine levels over the domains of a census have more
+# leaves than there are people), and the same key gives the same tree whatever the records are.
 
 Words = npt.NDArray[np.uint64]
 
@@ -329,12 +328,11 @@ def _system_words(n: int) -> Words:
     return np.frombuffer(os.urandom(8 * n), np.uint64)
 
 
-# Random decision trees that are filled with sampled, thresholded counts (Waseda et al. 2025, Algorithm 3).
+# Trees filled with sampled, thresholded counts (Algorithm 3 of the paper).
 #
 # Their structure does not depend on the data (Fan et al. 2003). Each tree counts a Bernoulli sample of its own, and
-# every
-# count of a leaf and a class that is below k is set to 0, which makes what is published differentially private under
-# sampling, see `maxent.models.defenses.accounting`.
+# every count of a leaf and a class that is below k is set to 0, which makes what is published differentially private
+# under sampling, see `maxent.models.defenses.accounting`.
 
 METHOD = "rdt"
 

@@ -1,4 +1,4 @@
-"""The methods of defense by name, through entry points: a third party adds one without touching this package.
+"""The methods of defense by name, through entry points, and the facts that each states to an adversary.
 
 An entry point in the group ``maxent.defenses`` names a subclass of `maxent.models.defenses.method.Method`. Options of
 the command line, arguments of `maxent.defend`, keys and columns of studies and tables of the documentation follow from

@@ -1,1 +1,1 @@
-"""Files that are read and written: JSON, results, locks, temporary folders."""
+"""Files that are read and written: JSON, TOML, protobuf, results, locks, temporary folders."""

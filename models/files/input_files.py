@@ -1,4 +1,4 @@
-"""Files that are read: regular ones, as devices and pipes have no end; standard input, which is bounded; addresses."""
+"""Input files: regular files, standard input within a size limit, and addresses (``s3://bucket/people.parquet``)."""
 
 from __future__ import annotations
 

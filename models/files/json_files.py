@@ -1,4 +1,4 @@
-"""JSON read strictly: what Python's decoder lets pass in silence is kept visible, so that it can be refused by name."""
+"""JSON files, read and written strictly, and text files read whole."""
 
 from __future__ import annotations
 

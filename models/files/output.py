@@ -1,4 +1,4 @@
-"""Files that are written: which places are refused, and how content gets there, all of it or nothing."""
+"""Output files: permitted places, kinds, locks, temporary folders, and complete writes or none."""
 
 from __future__ import annotations
 
@@ -518,8 +518,7 @@ def _remove_leftovers_once(folder: str) -> None:
 # Temporary folders that do not outlive their process: removed at its end, on signals, and by the next process.
 #
 # A process that is killed with no chance to clean up leaves its folder behind. The system gave back the lock that it
-# held
-# on it, so that the next process that starts can tell it from those of processes that are alive.
+# held on it, so that the next process that starts can tell it from those of processes that are alive.
 
 PREFIX = "maxent-scratch-"
 

@@ -1,4 +1,4 @@
-"""Results as files: tables (.csv, .parquet), or documents that have their rows (.json)."""
+"""Result files: tables (.csv, .parquet) or documents (.json), with cells that no spreadsheet runs as a formula."""
 
 from __future__ import annotations
 
@@ -19,12 +19,9 @@ if TYPE_CHECKING:
 #
 # A spreadsheet takes a cell for a formula that begins with ``=``, ``+``, ``-`` or ``@`` (also in full width), or with a
 # tab or an end of line, behind which it looks for one. Numbers are none. Such a text gets an apostrophe before it,
-# which
-# makes it text (OWASP, "CSV Injection"). Where semicolons or tabs part the cells, a text with one of these begins
-# another
-# cell: behind them, and behind ends of lines, it is the same. A text that has apostrophes there already gets one more,
-# so
-# that taking one away gives every text back.
+# which makes it text (OWASP, "CSV Injection"). Where semicolons or tabs part the cells, a text with one of these begins
+# another cell: behind them, and behind ends of lines, it is the same. A text that has apostrophes there already gets
+# one more, so that taking one away gives every text back.
 
 _NUMBER = r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?(?![^;\t\r\n])"
 _FORMULA = rf"(?!{_NUMBER})[=+\-@\uff1d\uff0b\uff0d\uff20\t\r\n]"

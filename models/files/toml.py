@@ -1,4 +1,4 @@
-"""TOML in bounded memory, and the line numbers of its entries, which its parser does not have."""
+"""TOML files in bounded memory, with the line number of each entry, and tables in which no entry goes unread."""
 
 from __future__ import annotations
 

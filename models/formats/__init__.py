@@ -1,1 +1,1 @@
-"""File formats of releases: a module, or a folder, for each."""
+"""File formats of releases: readers, a module or folder for each, and in `writers` the forms of output."""

@@ -1,4 +1,4 @@
-"""Trees of a foreign model as a release: domains, roles and names that the trees themselves do not have."""
+"""Assembly of a release from the trees of another tool's model: domains, roles, names, and nodes as arrays."""
 
 from __future__ import annotations
 

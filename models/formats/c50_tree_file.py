@@ -1,4 +1,4 @@
-"""The file of a tree that C5.0 saves, ``model.tree``: a node on each line, with the numbers of cases of each class.
+"""C5.0 files: the saved tree ``model.tree``, and the names file with its classes and attributes.
 
 A test of numbers, and of all values, has a first branch for values that are not applicable. Numbers are compared in
 single precision. A case without a value goes down all branches in parts, as many as cases of the training took each.

@@ -1,4 +1,4 @@
-"""Models in ONNX with one ensemble of trees, as skl2onnx, onnxmltools, LightGBM and CatBoost write them."""
+"""ONNX models with one ensemble of trees, as skl2onnx, onnxmltools, LightGBM and CatBoost write them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether a tree is of the training table that a caller names: its rows reach every leaf, as many as it states.
+"""Proof that a tree is of the named training table: its rows reach every leaf in the stated numbers.
 
 A text can be misread in silence: names of columns before a scaler, codes of categories, thresholds rounded for print.
 The training rows tell.

@@ -1,4 +1,4 @@
-"""The readers of releases: the one place where they are listed, and where a third party's are found.
+"""The list of readers of releases, our own and third parties', and of formats that cannot be read soundly.
 
 A file is read by the first reader that recognises it by what is in it, else by the first one that has its suffix, in
 the order of `OWN`, then of the names of entry points in the group ``maxent.readers``, each of which is a
@@ -212,7 +212,7 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
     ----------
     path : str or path-like
         A ``maxent/1`` document: JSON, UTF-8 with or without a byte order mark. Or a file of a format that another
-        reader recognises, see `maxent.models.formats.registry`.
+        reader recognises.
     reading : Reading, optional
         The format, and what is done with names that differ only by blanks or by Unicode form.
     """

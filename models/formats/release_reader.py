@@ -1,4 +1,4 @@
-"""The interface of a reader of releases: recognition of a file, and the function that reads it."""
+"""The interface of a reader of releases: recognition of a file, reading, and the record of losses."""
 
 from __future__ import annotations
 
@@ -259,8 +259,8 @@ class ReleaseReader:
     recognise : callable, optional
         Whether a `Head` shows the format beyond doubt; None for a format that its suffix alone shows.
     convert : callable, optional
-        Of a format of models: path, `maxent.models.formats.release_reader.Wanted` and `maxent.models.reading.Reader` ->
-        `maxent.models.formats.release_reader.Converted`. Make such a reader with `model_reader`.
+        Of a format of models: path, `Wanted` and `maxent.models.reading.Reader` ->
+        `Converted`. Make such a reader with `model_reader`.
     parameters : tuple of str
         The names of what ``--param`` may give to ``convert``.
     """

@@ -1,4 +1,4 @@
-"""Models of scikit-learn that skops saved, of any version: trees, ensembles, and pipelines that end in one.
+"""skops files of scikit-learn models: archive, trusted types, objects, and the training table.
 
 The file is read here, and not by the library: that can load trees only of the version that is installed, and has no
 bound for what an archive holds.

@@ -1,4 +1,4 @@
-"""Folders that Spark MLlib saves of trees: alone, in a pipeline, or as the best model of a search."""
+"""Spark MLlib folders of tree models: trees alone, in a pipeline, or as the best model of a search."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees in which a missing value has no branch of its own: other columns decide then, or all branches in parts.
+"""Trees in which a missing value has no branch: surrogate columns, or all branches in parts (C5.0, J48).
 
 A release has one place for each record, so that the ways of records without a value become branches of their own, below
 which the tree goes on. What a leaf states is of the records that the tool counts there: it stands where none of them
@@ -174,8 +174,7 @@ def _interval(branch: Branch, what: _Known = None) -> tuple[float, float]:
 # Trees of C5.0 and J48, which send a record without a value down all branches, in parts as large as these are.
 #
 # The class of such a record is the likeliest of all leaves that it reaches, each weighted by its part. What leaves
-# count
-# is then of parts of records, too.
+# count is then of parts of records, too.
 
 _BETTER = "build the tree on rows without missing values, or a smaller one"
 

@@ -1,4 +1,4 @@
-"""Trees of Weka, printed or drawn: J48, REPTree, RandomTree, forests of these, SimpleCart and Id3."""
+"""Weka trees, printed or drawn: J48, REPTree, RandomTree, forests of these, SimpleCart and Id3."""
 
 from __future__ import annotations
 

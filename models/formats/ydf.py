@@ -1,4 +1,4 @@
-"""Model folders of ydf: forests and boosted trees with the distribution of classes, or the score, of every node.
+"""ydf model folders: columns, tests, and the class distribution or score of every node.
 
 A folder has a header, one more of the kind of model, the data specification and the nodes, each a message of protocol
 buffers; of a test come the node where it does not hold, all that is below, and then the node where it does.

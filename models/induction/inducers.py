@@ -1,4 +1,4 @@
-"""Growing a tree to publish: scikit-learn's CART, multiway ID3, and C4.5."""
+"""Inducers: multiway ID3, C4.5 with error-based pruning, and scikit-learn's CART, with their parameters."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Growth:
     Attributes
     ----------
     inducer : {"cart", "id3", "c45"}
-        See the functions of these names in `maxent.models.induction.inducers`.
+        See the functions of these names.
     impurity : {"gini", "entropy", "gain_ratio"}, optional
         What splits are compared by, entropies in nats; default gini (cart), entropy (id3), gain_ratio (c45).
     max_depth : int, optional
@@ -351,7 +351,7 @@ def id3(
     target, qi, private, categorical, domains
         See `maxent.models.tables.training.read_training`.
     impurity, min_samples_split, min_samples_leaf, max_depth
-        See `maxent.models.induction.inducers.Growth`.
+        See `Growth`.
     publish, inner_counts
         What the nodes state, see `maxent.models.trees.draft.freeze`.
     reading : Reading, optional
@@ -402,7 +402,7 @@ def cart(
         first appear in ``data`` (both: in the order of ``domains`` where that names it); or an indicator for every
         value, two of them when it has two, as ``OneHotEncoder`` makes them.
     impurity, min_samples_split, min_samples_leaf, max_depth, max_leaf_nodes, min_impurity_decrease, ccp_alpha
-        See `maxent.models.induction.inducers.Growth`. Every split is the best of its node, whatever these are.
+        See `Growth`. Every split is the best of its node, whatever these are.
     seed : int, optional
         Decides between splits that are equally good; None: another tree every time.
     """
@@ -453,7 +453,7 @@ def c45(
     data, target, qi, private, categorical, domains, publish, inner_counts, reading
         As for `id3`; numbers are taken, too.
     impurity, min_samples_split, min_samples_leaf, max_depth
-        See `maxent.models.induction.inducers.Growth`.
+        See `Growth`.
     selection : {"gain_ratio", "quinlan"}
         Whether all splits compete by gain ratio; or, as in C4.5, numbers are cut where they gain most, and the
         attributes that gain at least as much as all do on average compete by gain ratio. In the second case, whose

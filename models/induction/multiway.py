@@ -1,4 +1,4 @@
-"""Greedy trees with a branch per value, and cuts of numbers: what ID3 and C4.5 have in common.
+"""Greedy trees with a branch per value, and cuts of numbers: the common part of ID3 and C4.5.
 
 A tree grows level by level: all nodes of a level are split together, so that the work per level is a few passes over
 the records however many nodes there are.

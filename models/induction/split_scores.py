@@ -1,4 +1,4 @@
-"""Gains of all splits of a node, vectorised: records as integers, classes counted by `bincount`."""
+"""Split scores of a node, vectorised, and the privacy criteria that exclude some splits."""
 
 from __future__ import annotations
 

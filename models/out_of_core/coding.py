@@ -1,4 +1,4 @@
-"""Codes of the cells of a table that is read in pieces: what each distinct cell means is looked at once, for all."""
+"""Coded cells of a table that is read in pieces: distinct cells, their meaning, and files of small numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Descent of many rows in a tree together, level by level, whatever the number of its nodes."""
+"""Descent of many rows in one or many trees, level by level."""
 
 from __future__ import annotations
 

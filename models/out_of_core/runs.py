@@ -1,4 +1,4 @@
-"""Sorted runs: the rows of a table as codes, routed to leaves, with equal ones merged, in files in the order of leaves.
+"""Sorted runs: coded rows of a table in the order of leaves, in files, in groups that fit in memory.
 
 A run is what a process holds at a time. Its rows are sorted by leaf, then by quasi-identifier, so that those of any
 group of leaves are one slice of it.

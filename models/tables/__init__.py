@@ -1,1 +1,1 @@
-"""Tables of people: reading files and DataFrames into coded columns."""
+"""Tables of people: files and DataFrames read into coded columns; training records, generalised records, data sets."""

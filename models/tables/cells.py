@@ -1,4 +1,4 @@
-"""Cells as they are read: text in its form, and which of them have no value."""
+"""Cells and columns of a table: missing values, spellings, decimal commas, types, and names of columns."""
 
 from __future__ import annotations
 
@@ -411,7 +411,7 @@ def _number_hint(value: str) -> str:
 def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
     """A frame with a point before the decimals of numbers, as it is stored otherwise; notes which columns changed.
 
-    Parameters are those of `maxent.models.tables.cells.understood`; declared values stay as they are.
+    Parameters are those of `understood`; declared values stay as they are.
     """
     known = {name: frozenset((declared or {}).get(name, ())) for name in frame.columns}
     commas = [name for name in frame.columns if _has_decimal_commas(frame, name, reader.reading, known[name])]

@@ -1,4 +1,4 @@
-"""Classes of a numeric target: what numbers each stands for, and which class a number has."""
+"""Classes of a numeric target, and product classes of several sensitive columns."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ from maxent.models.tables.frame import Column, Frame
 # Product classes: one class for every combination of the classes of several sensitive columns.
 #
 # The name of a combination joins the names of its classes with `BETWEEN`, and so does the name of the target those of
-# its
-# columns. A backslash stands before each ``&`` and each backslash of a name, so that no two combinations have one name.
+# its columns. A backslash stands before each ``&`` and each backslash of a name, so that no two combinations have one
+# name.
 
 BETWEEN = " & "  # stands between the names of which the name of a combination is made
 MOST_CLASSES = 64  # product classes that a target, or what is said of several targets together, has at most

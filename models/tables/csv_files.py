@@ -1,4 +1,4 @@
-"""CSV text: its bytes are checked first, then it is parsed batch by batch, by one parser whatever its size."""
+"""CSV files: the encoding and the bytes are checked, then rows are parsed in batches by one parser."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The data sets that have a name: the one place where they are listed."""
+"""Data sets by name: their list, their local copies, and their download."""
 
 from __future__ import annotations
 
@@ -177,9 +177,8 @@ def data_set(name: str) -> DataSet:
 # Copies of data sets: the folders where they are looked for, and how one is fetched.
 #
 # The folder in ``MAXENT_DATA`` is looked in first, then the cache: the folder in ``MAXENT_CACHE``, else the user's.
-# What
-# is fetched is compared with a checksum. ``MAXENT_MIRROR`` is an address that has the same files, for places without a
-# way out.
+# What is fetched is compared with a checksum. ``MAXENT_MIRROR`` is an address that has the same files, for places
+# without a way out.
 
 DATA, CACHE, MIRROR = "MAXENT_DATA", "MAXENT_CACHE", "MAXENT_MIRROR"
 
@@ -212,7 +211,7 @@ def local_copy(name: str) -> Path | None:
 def fetched(name: str, told: Told | None = None) -> Path:
     """The table of a data set; it is fetched where no folder has it.
 
-    ``name``: of `maxent.models.tables.datasets.DATA_SETS`. ``told``: called as bytes arrive.
+    ``name``: of `DATA_SETS`. ``told``: called as bytes arrive.
     """
     wanted = data_set(name)
     if (found := local_copy(name)) is not None:

@@ -1,4 +1,4 @@
-"""Tables as one thing, wherever they are read from: named columns of coded values, with the place of every row."""
+"""Tables as named columns of coded values, from any source: files, standard input, or objects in memory."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generalised records: of each the box of values that is published in the place of its own."""
+"""Generalised records: the published box of values of each, and the people whose values lie in it."""
 
 from __future__ import annotations
 

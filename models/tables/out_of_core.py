@@ -1,4 +1,4 @@
-"""Large tables, merged while they are read: memory grows with the number of distinct rows, not of rows.
+"""Large tables, read in pieces and merged: memory grows with the number of distinct rows, not of rows.
 
 The files are parsed batch by batch, by the parsers that read small ones, and merged into what came before. Cells are
 grouped as they are stored; what they mean is looked at once for each distinct row.

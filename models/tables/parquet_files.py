@@ -1,4 +1,4 @@
-"""Parquet files, read batch by batch."""
+"""Parquet files, read batch by batch, with columns of any stored type as numbers or text."""
 
 from __future__ import annotations
 

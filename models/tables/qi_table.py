@@ -1,4 +1,4 @@
-"""The adversary's table: who the people are that a release is about, without their classes."""
+"""The adversary's table: the people that a release is about, without their classes, and keys that name people."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The records that a tree is grown from, read and coded once for every inducer."""
+"""Training records: read and coded once for every inducer, and divided into folds for cross-validation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Companions of the adversary's table: true classes, background knowledge, the number of people of each class."""
+"""Companions of the adversary's table: true classes, background knowledge, class totals, and stakes of decisions."""
 
 from __future__ import annotations
 

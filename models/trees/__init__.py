@@ -1,1 +1,1 @@
-"""Released trees: routing records, predicting, restating, measuring."""
+"""Released trees: places and routes, predictions, restated and rounded releases, re-identification."""

@@ -1,4 +1,4 @@
-"""The places of a tree, numbered: what lies above and below each, level by level and depth-first."""
+"""The places of a tree, numbered level by level and depth-first, and the route of each record to its final place."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
     Returns
     -------
     int64, shape (n,)
-        Places as `maxent.models.trees.places.Places` numbers them.
+        Places as `Places` numbers them.
     """
     places = number_places(tree)
     column = {attribute.name: j for j, attribute in enumerate(attributes)}

@@ -1,4 +1,4 @@
-"""Predictions of a release, from its published statements only."""
+"""Predictions of a release from its published statements: classes, means, boosted scores, and their accuracy."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Terms:
 
 
 def terms_of(release: Release, removed: Removed = "ancestor") -> Iterator[Terms]:
-    """The terms of each tree, see `maxent.models.trees.predict.predict_proba`; not of a release that adds scores."""
+    """The terms of each tree, see `predict_proba`; not of a release that adds scores."""
     counted = all(leaf.counts is not None for tree in release.trees for leaf in tree.leaves)
     added = counted and release.predicts is None
     heaviest = max(tree.weight for tree in release.trees) or 1.0
@@ -576,7 +576,7 @@ def read_cases(
 def score(release: Release, cases: Cases, predict: Callable[..., IntArray] = predict_columns) -> Score:
     """Predict the class of every case, and compare; the cases need no attributes that no tree tests.
 
-    ``predict`` has the arguments of `maxent.models.trees.predict.predict_columns`.
+    ``predict`` has the arguments of `predict_columns`.
     """
     column = {attribute.name: values for attribute, values in zip(cases.attributes, cases.columns, strict=True)}
     unseen = np.zeros(len(cases.y), bool)

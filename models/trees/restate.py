@@ -1,4 +1,4 @@
-"""Consequences of the statements of a leaf, and releases with fewer statements."""
+"""Restated releases: consequences of leaf statements, fewer statements, or one of several sensitive columns."""
 
 from __future__ import annotations
 

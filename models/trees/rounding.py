@@ -1,4 +1,4 @@
-"""A release whose numbers of records are rounded to a base."""
+"""Rounding of the published counts of a release to a base: parameters, result, and possible true counts."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def _problems(release: Release) -> Iterator[Problem]:
                     yield Problem(node_place(release, t, node), field, expected, str(getattr(node, field)))
 
 
-# Parameters of defenses that say how the counts of a release are rounded.
+# Parameters.
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,1 @@
-"""Solver back ends: one module each, found by name."""
+"""Solver back ends, found by name, and the models that they solve."""

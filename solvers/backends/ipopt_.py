@@ -1,4 +1,4 @@
-"""Ipopt through cyipopt: the Pyomo model of a program, or the program with derivatives of our own."""
+"""Back ends with Ipopt through cyipopt: with a Pyomo model, or with our own derivatives."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One run of Ipopt through cyipopt; large programs run in a process of their own, as Ipopt blocks Python."""
+"""Runs of Ipopt through cyipopt, in a process of their own for large programs, and refinement of rough answers."""
 
 from __future__ import annotations
 

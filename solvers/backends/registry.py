@@ -1,4 +1,4 @@
-"""Back ends by name, through entry points: a third party adds one without touching this package.
+"""Back ends by name, through entry points, and the default back end, which chooses one for each part.
 
 A name is that of an entry point in the group ``maxent.backends``, such as ``newton``, or that and an argument for it
 after a colon, such as ``pyomo:ipopt``. Beside what `Backend` asks for, a class may have, for those who choose:
@@ -153,13 +153,11 @@ def _describe(name: str) -> Description:
 # Default back end: chooses a back end for each part by the form of its program.
 #
 # Closed forms are taken before any back end is asked. Convex programs and large ones go to our own solver, which is
-# exact
-# on the former, needs no linear system of the latter's size, and loads nothing. For others it depends on the equations.
-# Ours eliminates them, one by one where each quasi-identifier is in one, and then it is as fast as Ipopt. Where they
-# overlap, because a private attribute is tested or several trees hold at once, every point that it looks at is a system
-# of its own to be solved; Ipopt, which may miss them on the way, takes a tenth of the time, or less. Where the first
-# does
-# not converge, the other tries from the best point so far.
+# exact on the former, needs no linear system of the latter's size, and loads nothing. For others it depends on the
+# equations. Ours eliminates them, one by one where each quasi-identifier is in one, and then it is as fast as Ipopt.
+# Where they overlap, because a private attribute is tested or several trees hold at once, every point that it looks at
+# is a system of its own to be solved; Ipopt, which may miss them on the way, takes a tenth of the time, or less. Where
+# the first does not converge, the other tries from the best point so far.
 
 # Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
 # several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere.

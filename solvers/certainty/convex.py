@@ -1,4 +1,4 @@
-"""Bounds from linear statements and convex comparisons together, for small parts."""
+"""Bounds from linear statements and convex comparisons of splits together, for small parts."""
 
 from __future__ import annotations
 
@@ -32,9 +32,8 @@ if TYPE_CHECKING:
 # Convex comparisons of splits, and their tangents.
 #
 # A comparison ``sum_t c_t phi(z_t, w_t) + const >= 0`` has a convex phi. Where the classes in the branches of the
-# chosen
-# split are known, every ``c_t`` is negative, and the comparison is convex: each of its tangents is a linear row that no
-# point which meets the comparison misses. All other comparisons are left out, which is sound.
+# chosen split are known, every ``c_t`` is negative, and the comparison is convex: each of its tangents is a linear row
+# that no point which meets the comparison misses. All other comparisons are left out, which is sound.
 
 # Impurity, per individual, by which a split that was chosen may be worse: inducers compare rounded numbers.
 TIE = 1e-9

@@ -1,4 +1,4 @@
-"""Levels of proof, cheapest first: each level works on questions that earlier levels left open."""
+"""Levels of proof, cheapest first: each works on the questions that earlier levels left open, within a time limit."""
 
 from __future__ import annotations
 

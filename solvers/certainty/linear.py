@@ -1,4 +1,4 @@
-"""Bounds from all linear statements together."""
+"""Linear level of proof: bounds from all linear statements, by linear programs with dual proofs."""
 
 from __future__ import annotations
 
@@ -104,8 +104,7 @@ class PricedPart:
 #
 # Quasi-identifiers that no statement tells apart are pooled: of M people of a class among W, w with a quasi-identifier
 # can be any ``max(0, w - (W - M))`` to ``min(w, M)``. Masses that bounds fix are left out, and of two that are left of
-# a
-# quasi-identifier with one cell the second is what the first leaves.
+# a quasi-identifier with one cell the second is what the first leaves.
 
 
 @dataclass(frozen=True, slots=True, eq=False)

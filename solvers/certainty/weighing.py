@@ -1,4 +1,4 @@
-"""Posterior with all worlds equally likely: counted for small parts, sampled for others."""
+"""Posterior with all worlds equally likely: exact counts for small parts, random walks for large ones."""
 
 from __future__ import annotations
 
@@ -28,8 +28,7 @@ if TYPE_CHECKING:
 # Each assignment of a class (and, where private attributes are tested, of a leaf) to every individual is one world: a
 # table of masses m stands for as many as there are ways to hand it out, ``W! / prod m!`` for each quasi-identifier of W
 # people. Pooled quasi-identifiers are passed one after the other; a state are the sums so far that statements still
-# look
-# at (dynamic programming, forward for the number and backward for the averages).
+# look at (dynamic programming, forward for the number and backward for the averages).
 
 # Steps from a state to the next that are looked at, at most.
 MOST = 200_000
@@ -264,10 +263,8 @@ def _divisions(weight: int, slots: list[int], low: list[int], high: list[int], k
 #
 # A change takes one person of a pooled quasi-identifier from one unknown to another (another class, or another leaf).
 # What equalities it alters is summarised by a hash that is linear: the sum of random numbers, one for each equality.
-# Two
-# changes with one hash undo each other when one of them is made backwards: a swap. In a forest hardly any two changes
-# are
-# alike, but *differences* of two changes are, wherever they cancel in most trees: such moves are of four
+# Two changes with one hash undo each other when one of them is made backwards: a swap. In a forest hardly any two
+# changes are alike, but *differences* of two changes are, wherever they cancel in most trees: such moves are of four
 # quasi-identifiers.
 
 # Changes of which all differences are compared: there are as many as its square.

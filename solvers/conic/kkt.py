@@ -1,4 +1,4 @@
-"""Newton steps on the optimality conditions of a program, given which inequalities hold with equality."""
+"""Newton steps and multipliers for the optimality conditions of a program, given the binding inequalities."""
 
 from __future__ import annotations
 
@@ -231,8 +231,7 @@ def _sparse_system(
 # Multipliers of rows fitted to a gradient, with the signs of the optimality conditions.
 #
 # Where rows depend on each other many multipliers fit, and those of least norm may have wrong signs although others
-# have
-# none: three masses that sum to 3, each at most 1, are all at their bound, and any two bounds seem one too many.
+# have none: three masses that sum to 3, each at most 1, are all at their bound, and any two bounds seem one too many.
 
 # Share of the largest singular value, and of the largest slope, that counts as 0.
 RANK, PULL = 1e-10, 1e-10

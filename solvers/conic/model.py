@@ -1,4 +1,4 @@
-"""The conic form of a program: exponential cones for its entropies, second-order cones for its Gini impurities.
+"""The conic form of a program for CVXPY, and the convex-concave procedure for its nonconvex rows.
 
 Every nonlinear row ``sum_T phi - sum_U phi + const >= 0`` keeps its convex side U as cones. Of its other side, the
 convex phi of T are replaced by their tangents at a point, which lie below them: what satisfies the rows with tangents
@@ -26,7 +26,7 @@ from maxent.solvers.solution import Stop
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
-# Rows of a program for CVXPY, in shares: linear rows, cones, and tangents; see `maxent.solvers.conic.model`.
+# Rows of a program for CVXPY, in shares: linear rows, cones, and tangents.
 
 # Tangents touch phi at shares of the branch no smaller than this: an entropy has none at 0.
 TOUCH = 1e-9

@@ -1,4 +1,4 @@
-"""Makes an approximate answer exact: Newton's method on the optimality conditions for a guess of the active rows.
+"""Polishing of an approximate answer: Newton's method on the optimality conditions for a guess of the active rows.
 
 Conic and first-order solvers stop at a relative accuracy that is too coarse for statements about thousands of
 individuals. What they do tell is which inequalities hold with equality; given these, the conditions are equations

@@ -1,1 +1,1 @@
-"""The dual of the linear entropy program: Newton's method, bounds and scaling."""
+"""The dual of the linear entropy program: Newton's method, overlapping counts, bounds and scaling."""

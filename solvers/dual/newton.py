@@ -1,4 +1,4 @@
-"""Newton's method on the dual of the linear entropy problem, see `maxent.solvers.dual.linear_entropy`.
+"""Newton's method on the dual of the linear entropy problem, with preconditioned conjugate gradients.
 
 Newton's method with the two-metric projection (Bertsekas, "Projected Newton methods for optimization problems with
 simple constraints", SIAM J. Control Optim. 20, 1982) keeps every ``y_r`` on its side of the kink during a step. Where

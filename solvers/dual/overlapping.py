@@ -2,10 +2,10 @@
 
 Statements about whole numbers leave many masses no choice but 0, which the dual only approaches: their multipliers are
 infinite. So the face of the feasible masses is found first, from equations that are independent
-(`independent_sums.py`), and proved (`face.py`). Over it the dual has a minimum, which Newton's method finds in a few
-steps from where proportional fitting gets (`proportional_fitting.py`). Intervals mostly leave every mass room: these
-are solved without their face where that can be, on the few that bind (`binding_rows.py`). Weighted sums that are known
-up to rounding are narrow intervals, nearly all of which bind: their kinks are smoothed (`smoothed_kinks.py`).
+(`independent_rows`), and proved (`find_face`). Over it the dual has a minimum, which Newton's method finds in a few
+steps from where proportional fitting gets (`fitted`). Intervals mostly leave every mass room: these are solved without
+their face where that can be, on the few that bind (`minimise_binding`). Weighted sums that are known up to rounding are
+narrow intervals, nearly all of which bind: their kinks are smoothed (`minimise_smoothed`).
 
 Where no face is found, or one with doubts, Newton's method takes the whole problem to where it shows which masses
 vanish: each step divides them by e, whatever it does to others. The problem without them is solved in its place.
@@ -35,10 +35,8 @@ from maxent.solvers.dual.newton import VANISHED as VANISHED_newton
 # Active set for very many intervals: only the few rows that bind take part in Newton's system.
 #
 # Draws of a hundred trees bound tens of thousands of sums, of which some hundreds hold the entropy down. A row without
-# a
-# multiplier changes neither the dual function nor the masses, so that the dual of a few rows is that of all of them,
-# with
-# multipliers of 0 for the others. Its minimum is found, the rows that its masses miss most are added, those whose
+# a multiplier changes neither the dual function nor the masses, so that the dual of a few rows is that of all of them,
+# with multipliers of 0 for the others. Its minimum is found, the rows that its masses miss most are added, those whose
 # multipliers became 0 are left out, and so on until none is missed: the active-set method of convex programs (Nocedal &
 # Wright, "Numerical Optimization", 2006, section 16.5) on the dual, which decreases from each round to the next.
 
@@ -107,14 +105,13 @@ def _chosen(problem: LinearEntropy, y: FloatArray, masses: FloatArray, missed: F
 # Drops equations that others imply: counts of many trees repeat each other and the totals.
 #
 # With the totals known, a row says something about ``m`` less the mean over each owner alone: with P the projection
-# that
-# takes these means out, equations are independent where the rows of ``C P`` are. Those are found by a Cholesky
+# that takes these means out, equations are independent where the rows of ``C P`` are. Those are found by a Cholesky
 # factorisation of ``C P C'``, some rows after the other, with pivots among them (Higham, "Accuracy and stability of
 # numerical algorithms", 2002, section 10.3). Short rows come first, so that what is left is sparse.
 #
 # A basis of thousands of dependent rows is what HiGHS' interior point method needs most of its time for: a hundred
-# trees
-# of depth 6 over Adult, of whose 4,819 equations 2,051 are independent, take it 60 s as they are, and 3 s without.
+# trees of depth 6 over Adult, of whose 4,819 equations 2,051 are independent, take it 60 s as they are, and 3 s
+# without.
 
 # Rows that are looked at together.
 CHUNK = 500
@@ -230,19 +227,17 @@ def _squared(matrix: sparse.csr_matrix) -> FloatArray:
 
 # Finds the face of a system of equations with an interior-point method that stops once the face is proved.
 #
-# It solves ``C m = b``, the owners' totals and ``m >= 0`` with prices y of the rows and u of the owners, and slacks
-# ``s = -(C'y + u) >= 0``, by Mehrotra's predictor and corrector (S. J. Wright, "Primal-dual interior-point methods",
-# 1997, chapter 10). Without an objective, masses or slacks tend to 0, each mass with one of the two. Steps need a
-# factor
-# of ``C J C'`` with ``m / s`` in the place of the masses: that of Newton's method on the dual, dense, of the size of
-# the
+# It solves ``C m = b``, the owners' totals and ``m >= 0`` with prices y of the rows and u of the owners, and slacks ``s
+# = -(C'y + u) >= 0``, by Mehrotra's predictor and corrector (S. J. Wright, "Primal-dual interior-point methods", 1997,
+# chapter 10). Without an objective, masses or slacks tend to 0, each mass with one of the two. Steps need a factor of
+# ``C J C'`` with ``m / s`` in the place of the masses: that of Newton's method on the dual, dense, of the size of the
 # independent rows. Where these are short and few, beside many masses, that is far less than a basis of all masses
 # takes.
 #
 # The two kinds of masses are far apart long before either is 0. Then the prices are moved to where all masses that stay
 # have a slack of 0 exactly, and the masses to where they meet the rows without those that vanish (finite termination:
-# Ye,
-# Math. Program. 57, 1992). If the slacks of the latter stay positive, and the masses of the former, the face is found.
+# Ye, Math. Program. 57, 1992). If the slacks of the latter stay positive, and the masses of the former, the face is
+# found.
 
 # Rows, at most, and masses for each of them, at least. With more rows, or masses that are nearly determined, HiGHS'
 # interior point method takes less time: 0.5 s for 2,084 rows of 7,724 masses.
@@ -276,8 +271,8 @@ def can_be_factored(problem: LinearEntropy) -> bool:
 def masses_and_prices(problem: LinearEntropy, start: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
     """Masses that meet the equations, 0 where prices let none be; and the prices, of shape (n_rows,).
 
-    What the prices prove is for `maxent.solvers.dual.overlapping` to say. None where no clear answer was reached,
-    as where equations contradict each other.
+    What the prices prove is for `find_face` to say. None where no clear answer was reached, as where equations
+    contradict each other.
 
     Parameters
     ----------
@@ -445,8 +440,7 @@ def _settled(problem: LinearEntropy, now: _Iterate, vanishing: BoolArray) -> tup
 # Rows that share no mass are fitted together: each by the factor that its masses lack, the least that takes their sum
 # into its interval. Afterwards the owners' totals are restored. In the dual this is block coordinate descent, with the
 # multipliers of the rows and those of the owners in turn, every step of which is exact (Darroch & Ratcliff,
-# "Generalized
-# iterative scaling for log-linear models", Ann. Math. Statist. 43, 1972; for inequalities Bregman, 1967).
+# "Generalized iterative scaling for log-linear models", Ann. Math. Statist. 43, 1972; for inequalities Bregman, 1967).
 
 # Rows between looks at the clock.
 LOOK = 256
@@ -518,18 +512,15 @@ def _block(matrix: sparse.csr_matrix, rows: IntArray, low: FloatArray, high: Flo
 # Smoothed dual for intervals that nearly all bind, such as sums that are known up to rounding.
 #
 # A row from ``c - d`` to ``c + d`` adds ``-y c + |y| d`` to the dual function, with a kink at ``y = 0``. Newton's
-# method
-# stops there in every step, although a narrow interval is nearly an equation, whose multiplier may have either sign.
-# With
+# method stops there in every step, although a narrow interval is nearly an equation, whose multiplier may have either
+# sign. With
 #
 #     sqrt((y d)^2 + mu^2) - mu    in the place of    |y| d
 #
 # the function is smooth, and where its gradient vanishes the row's sum is ``c - d (y d) / sqrt((y d)^2 + mu^2)``:
-# within
-# its interval, for every mu. The masses there meet all rows, and lack less than mu / 3 nats for each row of the
-# maximum;
-# mu becomes smaller from one minimum to the next, which is near (a barrier method: Boyd & Vandenberghe, "Convex
-# Optimization", 2004, section 11.3; smoothing: Nesterov, Math. Program. 103, 2005).
+# within its interval, for every mu. The masses there meet all rows, and lack less than mu / 3 nats for each row of the
+# maximum; mu becomes smaller from one minimum to the next, which is near (a barrier method: Boyd & Vandenberghe,
+# "Convex Optimization", 2004, section 11.3; smoothing: Nesterov, Math. Program. 103, 2005).
 
 # The first mu, by what it is multiplied, and the last, nats.
 SMOOTHED_KINKS_FIRST, SMALLER, LAST = 1.0, 0.1, 1e-9
@@ -667,20 +658,17 @@ def quiet_highs(**settings: bool | int | str) -> Any:  # Any: highspy is loaded 
 #
 # Statements about whole numbers leave many masses no choice but 0, and rows with two sides a single value. Prices y of
 # the rows prove both at once. With ``z_i = (C'y)_i``, ``top_o`` the largest z of an owner's masses, and ``s_r`` the
-# lower
-# side of a row where ``y_r > 0``, the upper one where ``y_r < 0``, every feasible m has
+# lower side of a row where ``y_r > 0``, the upper one where ``y_r < 0``, every feasible m has
 #
 #     sum_i m_i (top - z_i) + sum_r y_r ((C m)_r - s_r) = sum_o t_o top_o - sum_r y_r s_r =: left(y),
 #
 # and nothing on the left side is negative. So ``m_i <= left(y) / (top - z_i)``: with ``left(y) = 0`` all masses vanish
 # whose z is not their owner's largest (Farkas; Rockafellar, "Convex Analysis", 1970, section 22). Along y the dual of
-# the
-# entropy decreases for ever, which is why it has no minimum before these masses are dropped.
+# the entropy decreases for ever, which is why it has no minimum before these masses are dropped.
 #
 # One such y proves all of the face at once: any strictly complementary solution of the linear program that only asks
-# for
-# feasible masses. Interior point methods end there (Guler & Ye, "Convergence behavior of interior-point algorithms",
-# Math. Program. 60, 1993). What they find is not trusted: ``left(y)`` is computed here, rounding included.
+# for feasible masses. Interior point methods end there (Guler & Ye, "Convergence behavior of interior-point
+# algorithms", Math. Program. 60, 1993). What they find is not trusted: ``left(y)`` is computed here, rounding included.
 
 # Individuals that a mass, or the slack of a row, is proved not to exceed: then it is 0, as people are whole.
 PROVED = 1e-4

@@ -1,4 +1,4 @@
-"""The convex relaxation of a program: its linear rows and its convex rows, over the free masses.
+"""The convex relaxation of a program, and its maximum of entropy plus log-likelihood of draws.
 
 Fixed variables are replaced by their values and aggregates by what defines them, so that only the free masses, those
 with room between their bounds, are left. Every feasible point of the program satisfies all of it.
@@ -27,8 +27,8 @@ if TYPE_CHECKING:
 # The linear entropy problem with the likelihood of draws, and its dual.
 #
 # To the problem of `maxent.solvers.dual.linear_entropy` come rows that were drawn: ``d_r ln(a_r + s_r)`` is added to
-# what
-# is maximised, with ``a = C m``, within ``l_r <= a_r <= u_r``. Such a row has a multiplier of either sign, and adds
+# what is maximised, with ``a = C m``, within ``l_r <= a_r <= u_r``. Such a row has a multiplier of either sign, and
+# adds
 #
 #     phi_r(y_r) = max over l_r <= a <= u_r of  d_r ln(a + s_r) - y_r a
 #
@@ -309,7 +309,7 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
 # some tens of products. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical
 # Optimization", 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the
 # few rows that bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and
-# the prices give the bound, see `maxent.solvers.dual.relaxation`.
+# the prices give the bound.
 
 # Newton steps for the same multipliers, products in each, and shorter steps to try.
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30

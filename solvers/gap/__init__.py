@@ -1,1 +1,1 @@
-"""Upper bounds of the entropy of programs that are not concave: how far an answer can be from the best."""
+"""The optimality gap: upper bounds of the entropy of programs, convex or not, and proofs of optimality."""

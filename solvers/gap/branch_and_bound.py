@@ -1,4 +1,4 @@
-"""Branch and bound over boxes of sums and of the directions of largest curvature, many boxes at a time.
+"""Branch and bound over boxes of sums and of the directions of largest curvature, many boxes together.
 
 In a box the convex terms of comparisons are below chords, which leaves concave rows. With these, and with the
 comparisons themselves as far as they may be missed for what keeps the Lagrangian concave, the largest entropy is
@@ -129,8 +129,7 @@ def sized(program: LiftedProgram, point: FloatArray) -> tuple[Answer, FloatArray
 #     H(m) <= F(m) = H(m) + mu'c(m) + nu'c_chords(m) + sum_j kappa_j / 2 (v_j - l_j)(h_j - v_j),
 #
 # also with multipliers of the ends and of other linear rows. Rows are in the order: comparisons, those with chords,
-# what
-# functions are above and below their ends, and inequalities.
+# what functions are above and below their ends, and inequalities.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,8 +228,7 @@ class Lagrangians:
 #     H(m) <= F(m0) + sum_o t_o max_x rest_ox - rest'm0.
 #
 # The multipliers come from a primal-dual method in which comparisons may be missed at a price: that keeps the
-# multipliers
-# from being larger than what relative entropies make up for (`maxent.solvers.gap.branch_and_bound`).
+# multipliers from being larger than what relative entropies make up for (see below).
 
 # Newton steps, at most.
 STEPS = 30

@@ -1,4 +1,4 @@
-"""Proof that an answer is a global optimum: relative entropy grows faster than the comparisons bend.
+"""Proof of a global optimum: relative entropy grows faster than the split comparisons bend.
 
 With the multipliers mu of the comparisons c at the answer a, D the relative entropy to it, and B_t >= 0 what the term
 phi of a sum s_t is above its tangent there, every feasible m has, as the gradient of the Lagrangian vanishes,
@@ -23,7 +23,7 @@ f has to be as large only as Q asks for in each direction, so that rho is small:
 proof succeeds in large balls.
 
 All of it holds with other masses in the place of the answer, other multipliers, and with squares taken off Q: that is
-how `maxent.solvers.bounds.boxes` bounds the Lagrangian in a part of the ball.
+how `maxent.solvers.gap.branch_and_bound` bounds the Lagrangian in a part of the ball.
 """
 
 from __future__ import annotations
@@ -298,8 +298,7 @@ def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
 #     P'(m - m0) <= (D + sum_o t_o ln sum_x (m0_ox / t_o) exp(s P_ox)) / s <= D / s + s V / (2 - 2 s b / 3),
 #
 # where D is the relative entropy of m to m0 (Donsker and Varadhan; Bernstein). The best s gives ``sqrt(2 V D) + b D /
-# 3``
-# (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, section 2.4).
+# 3`` (Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, section 2.4).
 
 # Added to the equations' products, which may be singular, as a share of their mean.
 RIDGE = 1e-12

@@ -1,4 +1,4 @@
-"""Primal-dual interior-point method for the relaxations of `maxent.solvers.bounds`.
+"""Primal-dual interior-point method for the relaxations of `maxent.solvers.gap`, with its Newton systems.
 
 Minimise ``sum m ln(m / weight) + cost'x`` under ``equal x = value``, bounds, and rows ``sum of terms + rows x + const
 >= 0``. The terms may bend the wrong way, as long as the Lagrangian is convex at all multipliers that are feasible in

@@ -1,4 +1,4 @@
-"""Convex upper bound of a nonconvex program, where the entropy is more curved than the comparisons.
+"""Convex upper bound of a nonconvex program by its Lagrangian: prices, branch sets, and bounds of entropy.
 
 A comparison of a node's chosen split T with a candidate U reads, for each measure and in individuals,
 
@@ -49,12 +49,11 @@ if TYPE_CHECKING:
 
 # Linear upper bounds of entropy and index of coincidence over the possible shares of a set.
 #
-# For shares s over classes, ``f(s) = sum_x (steep s_x^2 - s_x ln s_x + tilt_x s_x)`` has at most one class above
-# ``1 / (2 steep)`` at a maximum, as else a change between two such classes raises it. All others maximise a concave
-# function, so that the maxima lie on the curves where one class takes what the others leave along a price nu:
-# ``ln s_x - 2 steep s_x + nu`` is for each of these what it is at nu = 0. There is one curve for each class. That of
-# the
-# largest tilt is as high as any: to swap its class's share with a larger one raises f by the difference in tilt.
+# For shares s over classes, ``f(s) = sum_x (steep s_x^2 - s_x ln s_x + tilt_x s_x)`` has at most one class above ``1 /
+# (2 steep)`` at a maximum, as else a change between two such classes raises it. All others maximise a concave function,
+# so that the maxima lie on the curves where one class takes what the others leave along a price nu: ``ln s_x - 2 steep
+# s_x + nu`` is for each of these what it is at nu = 0. There is one curve for each class. That of the largest tilt is
+# as high as any: to swap its class's share with a larger one raises f by the difference in tilt.
 
 # Least share of a class, in relation to the mean, where a line touches.
 SMALLEST = 1e-5
@@ -361,14 +360,13 @@ def contained(where: BoolArray, inside: BoolArray) -> FloatArray:
 #
 #     sum_a d_a^2 / E_a >= sum_k mu_k (sum of d_b^2 / W_b over the chosen branches b - (sum of all d_a)^2 / W),
 #
-# where the last term is what the other split gives back at least, by the inequality of Cauchy and Schwarz. A line of
-# `maxent.solvers.gap.lagrangian` at shares S_bx / E_b, times E_b,
+# where the last term is what the other split gives back at least, by the inequality of Cauchy and Schwarz. A linear
+# bound, as above, at shares S_bx / E_b, times E_b,
 #
 #     sum_x (-S_x ln(S_x / E) + beta / W S_x^2 + tilt_x S_x) <= E most,    beta = steep W / E,
 #
 # with the multiplier omega_b takes the share omega_b of its entropy from each set a in b: ``d_a^2 omega_b / E_a`` less
-# on
-# the left side, and ``beta_b omega_b d_b^2 / W_b`` more.
+# on the left side, and ``beta_b omega_b d_b^2 / W_b`` more.
 
 # Open individuals of a set, per individual, that count as some.
 ALIVE = 1e-9

@@ -1,4 +1,4 @@
-"""Outer loop of the augmented Lagrangian: updates multipliers and penalties, with ever tighter tolerances.
+"""Augmented Lagrangian method: outer loop, and trust-region steps by conjugate gradients (Steihaug 1983).
 
 Each round minimises the augmented Lagrangian with Newton steps until the natural gradient is small, then takes the
 constraints' pull as their multipliers and raises the penalties of those that do not come closer to being met (or to

@@ -1,4 +1,4 @@
-"""Program without aggregates: dense arrays over groups and classes, sums as sparse products.
+"""Program without aggregates: dense arrays over groups and classes, with derivatives of internal constraints.
 
 The masses are an array of shape (n_groups, n_classes), 0 where a mass is fixed (its share is in the constants). Groups
 of one quasi-identifier are neighbours. A *block* is a set of groups: ``A = incidence @ m + const`` are its masses per

@@ -1,4 +1,4 @@
-"""The augmented Lagrangian in the metric of the masses: value, natural gradient, Hessian product, preconditioner.
+"""The augmented Lagrangian in the metric of the masses: derivatives, preconditioner, and projection to feasibility.
 
 Constraints are ``c >= 0``: internal ones, then linear inequalities, both in individuals. With multipliers mu and
 penalties rho,

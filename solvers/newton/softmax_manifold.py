@@ -1,4 +1,4 @@
-"""Maps scores to masses: softmax per quasi-identifier, with the linear equations met exactly.
+"""Map from scores to masses: softmax per quasi-identifier, with disjoint linear equations met exactly.
 
 ``m = total * softmax(theta + equal' lam)`` over the masses of a quasi-identifier; the multipliers lam are the minimum
 of the convex function ``sum_q total_q logsumexp(theta + equal' lam) - lam . value``, whose gradient is ``equal m -
@@ -28,8 +28,7 @@ from maxent.solvers.newton.block_form import Form, fast
 #
 # Each is met by a multiplier of its own, and each is centred on its own: all together cost no more than a pass over the
 # masses. Where an equation looks at one mass of a quasi-identifier, whose probability is p, the multiplier lam makes
-# that
-# ``p e^lam / (1 - p + p e^lam)``, which takes exponentials of the other masses once for all multipliers.
+# that ``p e^lam / (1 - p + p e^lam)``, which takes exponentials of the other masses once for all multipliers.
 
 # Individuals, relative to the equation's size, up to which equations are met.
 ACCURACY = 1e-11

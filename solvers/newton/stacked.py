@@ -1,4 +1,4 @@
-"""Solves small programs together: their union, the best result of all starts, and feasible points."""
+"""Newton's method on many small programs together, stacked as one union."""
 
 from __future__ import annotations
 
@@ -581,10 +581,9 @@ def downhill(model: Quadratic, direction: FloatArray) -> tuple[FloatArray, BoolA
 # constraints is given up: its program has other starts. Items that are done leave the stack.
 #
 # There are two implementations, as a single large part is slower as a stack of one. Processor seconds of the largest
-# part
-# of the whole Adult table with rates (6,908 and 7,046 variables), alone and as a stack: Gini 0.09 and 0.37, entropy
-# 0.09
-# and 0.71; of 800 quasi-identifiers (1,480 and 1,801 variables): 0.011 and 0.016, 0.019 and 0.032. The answers agree.
+# part of the whole Adult table with rates (6,908 and 7,046 variables), alone and as a stack: Gini 0.09 and 0.37,
+# entropy 0.09 and 0.71; of 800 quasi-identifiers (1,480 and 1,801 variables): 0.011 and 0.016, 0.019 and 0.032. The
+# answers agree.
 
 # Share of the items that is left when the others are taken out of all arrays.
 SMALLER = 0.75

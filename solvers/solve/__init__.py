@@ -1,1 +1,1 @@
-"""Solving a program: parts, starts, attempts, processes, and the checked answer."""
+"""The solution of a program: parts, starting points, attempts, processes, and the checked answer."""

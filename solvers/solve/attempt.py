@@ -1,4 +1,4 @@
-"""Solves one part as it is: starting points, retries, implicit equalities, and the optimality gap."""
+"""The solution of one part: starting points, retries, checks and repair of answers, and contradictory statements."""
 
 from __future__ import annotations
 

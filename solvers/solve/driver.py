@@ -1,4 +1,4 @@
-"""Solve a compiled program: closed forms, lazily activated internal constraints, independent parts.
+"""Solution of a compiled program: closed forms, independent parts, lazily activated internal constraints.
 
 The flow: answer without internal constraints, check them all at once, activate the violated ones, merge and split
 again, solve the parts that changed, and repeat until none is violated. The entropy is bounded from above by that of
@@ -142,11 +142,9 @@ def large_and_small(pieces: Sequence[Part]) -> tuple[list[int], list[int]]:
 # Answer when time is up before any point is feasible: proportional fitting of the cells.
 #
 # It needs neither presolve nor a back end, and its first rounds take about as long as evaluating the statements: each
-# sum
-# of masses in turn is scaled into its interval, the sums of a depth of a tree together, and afterwards everybody back
-# to
-# their individuals (Darroch & Ratcliff, "Generalized iterative scaling for log-linear models", Ann. Math. Statist. 43,
-# 1972; for inequalities Bregman, 1967). What meets the statements already stays as it is.
+# sum of masses in turn is scaled into its interval, the sums of a depth of a tree together, and afterwards everybody
+# back to their individuals (Darroch & Ratcliff, "Generalized iterative scaling for log-linear models", Ann. Math.
+# Statist. 43, 1972; for inequalities Bregman, 1967). What meets the statements already stays as it is.
 
 # Rounds of fitting every sum once, at most, and those of each start that are worth being a little late.
 ROUNDS, FEW = 100, 3

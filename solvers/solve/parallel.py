@@ -1,4 +1,4 @@
-"""Solves and bounds independent parts in several processes, with bitwise equal results."""
+"""Independent parts solved and bounded in several processes or together, with bitwise equal results."""
 
 from __future__ import annotations
 

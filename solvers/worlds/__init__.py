@@ -1,1 +1,1 @@
-"""Whole people: tables of people that are consistent with everything published, their extremes and their number."""
+"""Whole people: tables of people that are consistent with everything published, their extremes, and rebuilt tables."""

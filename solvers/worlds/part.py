@@ -1,4 +1,4 @@
-"""Splits a program into independent integer problems: people of each class in each group.
+"""Independent integer problems of a program: people of each class in each group, with exact rows and comparisons.
 
 Quasi-identifiers that no statement tells apart are pooled first (`maxent.constraints.presolve.merge`): a pooled whole
 number can be handed out to the members in any way, so nothing is lost. A member q of a pooled quasi-identifier with W
@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 #
 # A row ``lower <= sum c_j m_j <= upper`` is multiplied by a whole number D, and each ``c_j D`` is rounded to ``a_j``.
 # What rounding can change, ``sum |a_j - c_j D| m_j``, is at most the largest difference times the people of the row,
-# and
-# the bounds are moved outward by it. Shares such as 1/3 are read as the fractions that they are, and lose nothing.
+# and the bounds are moved outward by it. Shares such as 1/3 are read as the fractions that they are, and lose nothing.
 
 # By how much of its people a row may be missed: the truth satisfies what is compiled to this, see the residuals.
 MISSED = 1e-9
@@ -130,10 +129,9 @@ def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes
 # Comparisons of splits over whole numbers: class totals of branches, and sums of functions of these.
 #
 # ``E_T <= E_U`` reads ``sum_T phi - sum_U phi >= 0`` (`maxent.constraints.program.impurity`): a sum of terms, each a
-# factor times ``a^2 / W`` (Gini), ``a ln a`` or ``-W ln W`` (entropy and gain ratio), with a the people of a class in
-# a branch
-# and W all of its people. For the gain ratio each side is divided by its split information, which the sizes of the
-# branches tell.
+# factor times ``a^2 / W`` (Gini), ``a ln a`` or ``-W ln W`` (entropy and gain ratio), with a the people of a class in a
+# branch and W all of its people. For the gain ratio each side is divided by its split information, which the sizes of
+# the branches tell.
 
 # Impurities that are closer may have been compared either way: inducers compare what they computed with rounding.
 TIED = 1e-10

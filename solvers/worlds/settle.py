@@ -1,4 +1,4 @@
-"""Finds the fewest and most people of each class in a part, with worlds as witnesses.
+"""Fewest and most people of each class in a part, by CP-SAT, with worlds as witnesses.
 
 One world shows many things at once. Of a small part worlds are asked for in which as many open questions as possible
 come out at the middle of what is open about them; where there is no such world for any, all of these bounds move
@@ -25,10 +25,8 @@ from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, Whol
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
-# OR-Tools CP-SAT.
-#
 # OR-Tools comes with a HiGHS of its own, under the name of that of highspy: whichever is loaded first serves both, and
-# the other one cannot be imported. So CP-SAT runs in processes of its own (`maxent.solvers.worlds.settle`).
+# the other one cannot be imported. So CP-SAT runs in a process of its own.
 
 
 def need_cp_sat() -> None:
@@ -60,8 +58,7 @@ def new_solver() -> Any:
 # CP-SAT model of a part: one integer for each group and class.
 #
 # Functions of class totals are tables of whole numbers, ``S f(a)`` rounded in favour of the comparison: every world
-# that
-# is consistent stays feasible, and what rounding can let in is smaller than what inducers compute exactly.
+# that is consistent stays feasible, and what rounding can let in is smaller than what inducers compute exactly.
 
 # Largest sum of the terms of a comparison after scaling; every number is then exact to a whole one in a double.
 PRECISE = 2.0**46

@@ -1,4 +1,4 @@
-"""Rebuilds a whole table of people: the most likely one, and the facts that all consistent tables share."""
+"""Rebuilding of a whole table of people: the most likely table, and the facts that all consistent tables share."""
 
 from __future__ import annotations
 
@@ -224,10 +224,8 @@ def likeliest_values(held: Sequence[BoolArray], depends: Dependence) -> tuple[Fl
 #
 # The shares maximise the likelihood of independent attributes as far as a few rounds go. Each round fits the expected
 # number of people of every pattern to the exact counts, by proportional fitting from the shares so far (the
-# distribution
-# of maximum entropy relative to them), and takes the shares that it has. The last one tells how attributes depend on
-# each
-# other.
+# distribution of maximum entropy relative to them), and takes the shares that it has. The last one tells how attributes
+# depend on each other.
 
 # Rounds of shares; sweeps over all trees in each, fewer where counts are met so nearly, as a share of each.
 ROUNDS, SWEEPS, NEAR = 3, 30, 0.01

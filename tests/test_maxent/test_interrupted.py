@@ -301,22 +301,22 @@ def test_in_python_ctrl_c_is_an_exception(monkeypatch):
 ENDLESS = """
 import sys, time
 from pathlib import Path
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.__main__ import main
 from maxent.solvers.control import Solution
-from maxent.solvers.solve import processes as processes_module
+from maxent.solvers.solve import parallel
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 
 started, heard, hears = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3] == "hears"
 
 class Endless(IpoptBackend):
     def solve(self, program, start, options):
-        from maxent.solvers import clock
-        from maxent.solvers.solve import processes
+        from maxent.solvers import control
+        from maxent.solvers.solve import parallel
 
         if not hears:
-            clock.GRACE = processes.LAST = 600.0  # here, and in processes of its own
-            clock.AT_THE_END = 0.5  # it would be waited for, who never ends
+            control.GRACE = parallel.LAST = 600.0  # here, and in processes of its own
+            control.AT_THE_END = 0.5  # it would be waited for, who never ends
         started.touch()
         while options.clock.stop() is None:
             time.sleep(0.01)
@@ -326,7 +326,7 @@ class Endless(IpoptBackend):
         return Solution(start, options.clock.stop(), 0.0, 0)
 
 engine.load_backend = lambda name: Endless()
-processes_module.LAST = processes_module.LAST if hears else 600.0
+parallel.LAST = parallel.LAST if hears else 600.0
 sys.exit(main(sys.argv[4:]))
 """
 

@@ -327,7 +327,7 @@ from scipy.optimize import linprog
 from maxent.__main__ import command
 from maxent.__main__ import main
 from maxent.api import case
-from maxent.api.adversary import estimate as engine
+from maxent.api import estimate as engine
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 
 class Stuck(IpoptBackend):

@@ -1,4 +1,4 @@
-"""The default back end against dense solves of programs written from the definitions (see tests/brute_force.py)."""
+"""The default back end against dense solves of programs written from the definitions (see support/brute_force.py)."""
 
 from hypothesis import given
 from support.brute_force import compare, releases

@@ -1,7 +1,7 @@
 """How this folder's README.md measures accuracy: data, splits, forests, and what these predict for any k and size.
 
 A fifth of the records is set aside, and a forest is drawn anew, for every seed. Forests of fewer trees are the first
-trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.random_trees.RandomTrees`
+trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.accounting.RandomTrees`
 makes them.
 """
 

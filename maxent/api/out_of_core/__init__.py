@@ -1,1 +1,1 @@
-"""Estimates, audits and bounds of more people than memory holds, by groups of leaves."""
+"""Calls in parts: estimates, audits, bounds and comparisons of more people than memory holds, by groups of leaves."""

@@ -1,4 +1,4 @@
-"""Closed-form bounds on more people than memory holds: those in one leaf with as many people each share theirs."""
+"""Closed-form bounds leaf by leaf, for more people than memory holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Estimates of more people than memory holds: leaf by leaf, in files, by several workers."""
+"""Estimates leaf by leaf, in files and with several workers, for more people than memory holds."""
 
 from __future__ import annotations
 

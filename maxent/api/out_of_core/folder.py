@@ -1,4 +1,4 @@
-"""Folder of results: which may be used, and how files get there, all of them or none."""
+"""The folder of results of a call in parts: its files, the memory limit, and the links between leaves."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People of a table by cell: the leaves of all trees together, where those of one tree have been read into runs."""
+"""People in the leaves of a forest, grouped into cells, for more people than memory holds."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The answer of `maxent.audit_in_parts`: an audit whose people are in files, and not in memory."""
+"""Results of calls in parts: audits and bounds whose people are in files, not in memory."""
 
 from __future__ import annotations
 

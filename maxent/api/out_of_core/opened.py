@@ -1,4 +1,4 @@
-"""What calls in parts share: a release, what links its people, their leaves, and the files of what is found."""
+"""The shared state of calls in parts: the release, its people by leaf, and the output files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Posteriors of one group of leaves: written as a file, and measured against the truth, in sums that add up."""
+"""Posteriors of groups of leaves: written as files, measured in sums, and the surest guesses of all groups."""
 
 from __future__ import annotations
 

@@ -49,7 +49,7 @@ class Scanned:
 
     ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` and ``example`` are
     the first row in it and its words, as in `Routed`. ``runs`` are all rows. With ``cells`` leaves are cells of several
-    trees (`maxent.api.parts.forests`), of which the smallest quasi-identifier is known, and no row.
+    trees (`maxent.api.out_of_core.forests`), of which the smallest quasi-identifier is known, and no row.
     """
 
     coded: Coded

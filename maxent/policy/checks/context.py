@@ -1,4 +1,4 @@
-"""What checks are functions of: a reviewed release, and what a policy says about it beside limits."""
+"""The input of checks: a reviewed release, and the statements of a policy about it beside limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks 3xx: what a release gives away about its people beyond what it teaches about others."""
+"""Checks 3xx: disclosure about the people of a release beyond general knowledge about others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Checks 2xx: what an adversary infers, by the estimate, by proof, and in truth."""
+"""Checks 2xx: the inference of an adversary, by the estimate, by proof, and in truth."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Reports on one release, or on several side by side, from results to HTML."""
+"""HTML reports on one release or several: their content, trees and data in one file without network access."""
 
 from __future__ import annotations
 

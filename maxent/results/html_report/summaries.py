@@ -1,4 +1,4 @@
-"""Summaries of a report: bars of all releases, the price of protection, the nodes that disclose most."""
+"""Summaries of a report: explained numbers, bars of all releases, and the nodes that disclose most."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees as a report shows them: every place with what it tells, who is behind it and which constraints come from it."""
+"""Trees of a report: the content of each place, and the layout and colours of the drawing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The content of a report as frozen values: measured and put into words before it is rendered."""
+"""The content of a report as frozen values, with the names, numbers and explanations that it shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Several releases side by side, as text: a line per measure, a column per release."""
+"""Text of a comparison of releases (a line per measure, a column per release), and of a defense."""
 
 from __future__ import annotations
 

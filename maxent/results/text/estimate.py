@@ -1,4 +1,4 @@
-"""An estimate for people to read; numbers are formatted here, none is computed."""
+"""Text of an estimate, and of the constraints of a program; nothing is computed here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A review for people to read; numbers are formatted here, none is computed."""
+"""Text of a review, and of a converted model; nothing is computed here."""
 
 from __future__ import annotations
 

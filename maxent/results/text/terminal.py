@@ -1,4 +1,4 @@
-"""Standard output: no other module writes there, and no text gets there that could steer a terminal."""
+"""Standard output: safe printing for the whole program, names of options in messages, and the list of back ends."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The best tree that may be published: of all subtrees of a grown tree, the best one within limits."""
+"""Optimal trees: the best subtree, or small tree, that may be published within limits."""

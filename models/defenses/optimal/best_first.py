@@ -1,4 +1,4 @@
-"""Subtrees within limits, best first, of which some are cut off on the way.
+"""Best-first search for subtrees within limits, of one tree or of the trees of a forest.
 
 All subtrees are divided by what the leaves of one of them are: those in which the first of these leaves is something
 else, those in which it is that leaf and the second is something else, and so on (Lawler 1972; Murty 1968). The best of

@@ -1,4 +1,4 @@
-"""The complexity that is best for other people, by cross-validation among the records (Breiman et al. 1984).
+"""Cost-complexity pruning: the best subtree for each complexity, and cross-validation (Breiman et al. 1984).
 
 Of each fold a tree is grown from all others; its best subtree within the limits for each complexity is tested on the
 people of the fold. Chosen is the complexity that is best for all of them, and of several the largest, whose tree is the
@@ -47,8 +47,7 @@ if TYPE_CHECKING:
 # References
 # ----------
 # Eisner and Severance, "Mathematical techniques for efficient record segmentation in large shared databases", Journal
-# of
-# the ACM 23 (1976).
+# of the ACM 23 (1976).
 
 TRIED = 20  # complexities that are compared, at most
 ROUNDING = 1e-9  # share of what trees are worth by which they differ for rounding alone

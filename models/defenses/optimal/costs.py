@@ -1,4 +1,4 @@
-"""What decisions cost that are made from a tree: of each leaf the decision is the cheapest for what it states.
+"""Costs of decisions that are made from a tree: for each leaf, the cheapest decision by its statements.
 
 A cost matrix c[w, x] says what the decision w costs about somebody of the class x. A leaf that states counts n_x, or
 weights that stand for them, leads to the first decision w with the least sum over x of n_x c[w, x].

@@ -1,4 +1,4 @@
-"""From records to the release of an optimal tree within limits on its leaves."""
+"""Optimal trees of small depth, grown from records within limits on their leaves."""
 
 from __future__ import annotations
 
@@ -251,8 +251,7 @@ def best_two(held: FloatArray, total: FloatArray, worth: Worth, *, splits_below:
 # Optimal trees of small depth: every split at the top, with bounds on what each side can still be worth.
 #
 # A tree of depth d is a split with a tree of depth d - 1 on either side; of depth two all are compared at once. A side
-# is
-# not looked into where what it can be worth at most, with what the other is, is no more than a tree that is known.
+# is not looked into where what it can be worth at most, with what the other is, is no more than a tree that is known.
 # Trees that are deeper than `PROVED` take their splits one by one from optimal trees that look so many splits ahead.
 #
 # References
@@ -277,7 +276,7 @@ class GrownSubtree:
 class Search:
     """Looks for optimal trees.
 
-    ``worth``: of leaves, see `maxent.models.defenses.optimal.growing.Worth`. ``most``: the same without
+    ``worth``: of leaves, see `Worth`. ``most``: the same without
     limits: what the people of a record are worth at most. ``least``: people that every leaf needs, at least 1.
     """
 

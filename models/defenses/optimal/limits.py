@@ -1,4 +1,4 @@
-"""What the best subtree may disclose, and what it is best at."""
+"""Limits on the disclosure of the best subtree, and its objective."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree whose splits open step by step along hierarchies, so that its subtrees have branches merged.
+"""Merged branches: splits that open step by step along hierarchies, and the tree that is published.
 
 A split with a branch for each value becomes a split with a branch for each group of the top level, below which the same
 attribute is split again, group by group, down to the branches that there were. A subtree that has one of these splits
@@ -135,7 +135,7 @@ def opened(
     """Open the splits of a tree step by step along hierarchies.
 
     A branch of fewer than ``least`` records would keep the whole split from being published. So it is joined to others,
-    see `maxent.models.defenses.optimal.merging.divided`: its people go on as those of the branch that it is
+    see `divided`: its people go on as those of the branch that it is
     joined to. Splits in two stay as they are, and so do those below which the same attribute is tested again, and those
     of which less than two branches would be left.
 

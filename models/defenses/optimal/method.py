@@ -1,4 +1,4 @@
-"""The method ``optimal``: the best subtree within limits."""
+"""The method ``optimal``: the best subtree within limits, and the notes on merged branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The places of a grown tree as the search sees them: what each would disclose, and be worth, as a leaf."""
+"""The places of a grown tree in the search: their disclosure and value as a leaf, and the gain over cutting by k."""
 
 from __future__ import annotations
 
@@ -25,12 +25,10 @@ if TYPE_CHECKING:
 
 # What the tree predicts that only k cuts back, and how much better others are beyond chance.
 #
-# Without removed leaves that tree is `maxent.models.defenses.pruning.prune_parent`'s, with them `prune_leaf`'s. A
-# leaf that `prune_leaf` removes has fewer than k people. More of them may be right with another prediction by chance:
-# of
+# Without removed leaves that tree is `maxent.models.defenses.pruning.prune_parent`'s, with them `prune_leaf`'s. A leaf
+# that `prune_leaf` removes has fewer than k people. More of them may be right with another prediction by chance: of
 # many such leaves some have most people of another class. The sign test says how many have to be for it to be no
-# chance,
-# with a probability of 95 % for all of these leaves together (Bonferroni).
+# chance, with a probability of 95 % for all of these leaves together (Bonferroni).
 
 CHANCE = 0.05  # the probability that any removed leaf has so many people of another class by chance
 

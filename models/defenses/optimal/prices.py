@@ -1,4 +1,4 @@
-"""Prices of what is limited: trees within limits that they lead to, and bounds on what any can be worth (Lagrange)."""
+"""Prices of limits (Lagrange multipliers): trees and bounds that they give, also where leaves are removed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that CatBoost saved as JSON: oblivious trees, whose levels have one test each, or trees of nested nodes."""
+"""CatBoost models saved as JSON: oblivious or nested trees, columns, and training parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Whether scores are of a training table: sums of hessians at leaves follow from the scores of the trees before.
+"""Proof that a boosted model is of a training table: leaf hessians, class weights, and trees listed in CSV.
 
 The hessian of a record is p (1 - p) times `Boosting.hessian` (Chen and Guestrin, 2016, section 2.2); p is what the
 trees of all iterations before predict. A table, a base score and an order of categories that give the sums that a file

@@ -1,4 +1,4 @@
-"""Trees of LightGBM, whichever file they are in: columns, tests of nodes, and when sizes are of all rows."""
+"""LightGBM trees from any of its files: columns, tests, sizes, and training parameters."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Trees of XGBoost, whichever file they are in: tests of nodes, what scores become, and proofs of names of categories.
+"""XGBoost trees from any of its files: columns, categories, tests and scores.
 
 A column whose categories are codes, while the table has names, is read with the names in the order in which frames sort
 them, where the sums of hessians prove it.

@@ -1,4 +1,4 @@
-"""Models that XGBoost saved as JSON (1.0 to 3.x), trees of scores with a default direction at each node."""
+"""XGBoost models saved as JSON (1.0 to 3.x): trees of scores, learning rate and penalty."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models that XGBoost saved as UBJSON (1.6 to 3.x, its default since 2.1): the document of its JSON, in binary."""
+"""XGBoost models saved as UBJSON (1.6 to 3.x, the default since 2.1), with a strict reader of UBJSON."""
 
 from __future__ import annotations
 

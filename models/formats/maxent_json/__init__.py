@@ -1,1 +1,1 @@
-"""The `maxent/1` format: reading and writing documents, and the checks of what one states."""
+"""The `maxent/1` format: reading and writing of documents, and checks of their statements."""

@@ -1,4 +1,4 @@
-"""Checks of a whole release, and that nodes are a tree: one parent each."""
+"""Checks of a whole release: nodes form a tree, branches divide the values, numbers agree, rounding is possible."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A decoded `maxent/1` document, field by field, as the frozen values of a release; problems are noted, not raised.
+"""Parser of `maxent/1` documents, field by field, to frozen values; problems are noted, not raised.
 
 What is wrong in itself is left out of the values (None, or a branch without a test), so that the rules that
 relate fields and nodes, in `maxent.models.formats.maxent_json.check_tree`, judge only what could be read.

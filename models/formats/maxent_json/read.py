@@ -1,4 +1,4 @@
-"""`maxent/1` documents to releases: reading, validation, and the JSON Schema of the format."""
+"""Reader of `maxent/1` documents: text to release, validation, JSON Schema, and names that look alike."""
 
 from __future__ import annotations
 

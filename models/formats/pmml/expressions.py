@@ -1,4 +1,4 @@
-"""Derived fields: expressions of PMML as what they compute of one column."""
+"""Derived fields of PMML: types, functions, comparisons and intervals, as functions of one column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The input of a model: columns of the table as the data dictionary declares, and the mining schema treats them."""
+"""Input fields of a PMML model: columns, declared values, and fields derived from one column."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models in PMML: trees, votes and means of trees, and boosted trees, of any producer."""
+"""Reader of PMML models by any producer: trees, votes and means of trees, boosted trees."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Routed trees as a release: classes, attributes, statements and what the training table proves of them."""
+"""PMML trees as a release: classes, attributes, leaf statements, and the proof by the training table."""
 
 from __future__ import annotations
 

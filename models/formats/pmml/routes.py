@@ -1,4 +1,4 @@
-"""Nodes of PMML as tests of one column each: children in their order, missing values, predicates of several columns."""
+"""Routes of records through PMML trees: predicates, tests of one column, children, and missing values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Trees of R: what rpart prints, and the tables of its objects."""
+"""Trees of R: text that rpart and partykit print, rpart's tables, and tables of forests."""

@@ -1,4 +1,4 @@
-"""The reader of tables of trees of R's ``ranger``, ``randomForest`` and ``gbm``, which their headers tell apart."""
+"""Reader of the tree tables of R's ``ranger``, ``randomForest`` and ``gbm``, told apart by their headers."""
 
 from __future__ import annotations
 
@@ -47,8 +47,7 @@ from maxent.models.trees.places import less_than
 # Classes that ``treeInfo`` of ranger exchanged, as it does up to version 0.14.1.
 #
 # Where classes first appear in the data in another order than that of the levels, it calls the first that appears by
-# the
-# first level, and so on. The training table shows that order, and by how many of its rows each reading is right.
+# the first level, and so on. The training table shows that order, and by how many of its rows each reading is right.
 
 _MARGIN = 0.05  # by what share of the rows one reading has to be better than the other
 

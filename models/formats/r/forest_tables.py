@@ -1,4 +1,4 @@
-"""Trees of ``ranger`` (``treeInfo``) and ``randomForest`` (``getTree``): tests, and the classes of leaves.
+"""Tree tables of ``ranger`` (``treeInfo``) and ``randomForest`` (``getTree``): files, levels, tests, leaf classes.
 
 Both go left where a number is at most the split. Factors are tested by the numbers of their levels: those that ranger
 lists go right, those of which randomForest has set the bit go left.

@@ -1,4 +1,4 @@
-"""Text that R prints of a tree of partykit: ``|   [4] age <= 29: no (n = 282, err = 0.4%)``."""
+"""Printed trees of R's partykit: ``|   [4] age <= 29: no (n = 282, err = 0.4%)``."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ from maxent.models.trees.places import less_than
 # The lines of a tree that partykit printed: columns, signs, levels, labels and numbers.
 #
 # Names, levels and labels are printed as they are, levels joined by commas with a blank. A column is what all branches
-# of
-# a node begin with; what is a label, and what are levels, is told by the classes and the training table.
+# of a node begin with; what is a label, and what are levels, is told by the classes and the training table.
 
 _LINE = re.compile(r"((?:\|   )*)\[([0-9]{1,9})\] (.*)")
 _NUMBER = r"-?[0-9]{1,24}(?:\.[0-9]{1,24})?(?:e[+-]?[0-9]{1,3})?"

@@ -1,4 +1,4 @@
-"""Trees of rpart as a release: nodes 2k and 2k + 1 below k, and what all its exports have in common.
+"""rpart trees as a release, for all its exports: nodes 2k and 2k + 1 below k, surrogates, levels as letters.
 
 rpart sends a record whose value no record of the node had, and one without a value, by surrogate splits, then with
 the majority. Exports without surrogates leave the first to the majority, and are refused where there are some of the
@@ -245,8 +245,7 @@ def are_exact(cuts: Sequence[RpartCut], training: TrainingColumns | None) -> boo
 # From the nodes of an rpart tree to its release, of exports with class counts, surrogates, and levels as letters.
 #
 # A record without a value goes by the first surrogate split whose column it has, then with the majority. So does one
-# with
-# a level that no record of the node had. Letters of levels are in R's order, which the counts of the leaves prove.
+# with a level that no record of the node had. Letters of levels are in R's order, which the counts of the leaves prove.
 
 _READINGS = 64  # orders of the levels of all columns that are tried
 _PARTS = "counts and sizes of leaves below splits whose values records lack: surrogate splits part such records"

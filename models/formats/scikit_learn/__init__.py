@@ -1,1 +1,1 @@
-"""Fitted scikit-learn models as releases."""
+"""scikit-learn models as releases: fitted models, pipelines, and the text and graphs of their trees."""

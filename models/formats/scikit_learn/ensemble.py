@@ -1,4 +1,4 @@
-"""Trees, forests and bags of scikit-learn: what each tree was given, and what it counts.
+"""Fitted trees, forests and bags of scikit-learn: their arrays, and the records that they count.
 
 A tree that was fitted with weights, or on a part of the rows, does not hold the records' counts. Its shares of classes
 are then only what it answers, and no statement: they are scores.

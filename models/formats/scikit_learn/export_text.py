@@ -1,4 +1,4 @@
-"""Text that scikit-learn's ``export_text`` prints of a classification tree, with or without ``show_weights=True``."""
+"""Text of scikit-learn's ``export_text``, with or without ``show_weights=True``, and its names of columns."""
 
 from __future__ import annotations
 

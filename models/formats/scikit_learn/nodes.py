@@ -1,4 +1,4 @@
-"""Nodes of a release from the trees of a model of scikit-learn: what they count, or what they add to scores."""
+"""Nodes of a release from fitted trees of scikit-learn: order, tests, categories, and counts or scores."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Models of several sensitive columns as one model for each of them.
+"""Classes of scikit-learn models, and models of several sensitive columns as one model for each.
 
 A tree of several outputs is one tree whose nodes state the classes of each column by itself. How often classes of two
 columns come together no node says.

@@ -1,4 +1,4 @@
-"""A fitted model of scikit-learn, with the steps before it, as a release about the table that it was fitted on."""
+"""Pipelines of scikit-learn as releases: the steps before the model are undone, so that tests name table columns."""
 
 from __future__ import annotations
 
@@ -35,8 +35,7 @@ if TYPE_CHECKING:
 # Steps of a fitted pipeline: the column of the table that each column of the model's input comes from.
 #
 # Only steps are followed that make each of their columns of a single column. What they do to its values is not worked
-# out
-# here: they are asked, see `maxent.models.formats.scikit_learn.pipelines`.
+# out here: they are asked, see below.
 
 
 @dataclass(frozen=True, slots=True)

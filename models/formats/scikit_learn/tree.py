@@ -1,4 +1,4 @@
-"""A fitted scikit-learn tree or forest as a `Release`: scikit-learn's conventions end here."""
+"""Fitted models of scikit-learn as a `Release`: classification, regression, boosting, and the induction they prove."""
 
 from __future__ import annotations
 

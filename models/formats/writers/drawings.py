@@ -1,4 +1,4 @@
-"""A release as a graph in the language of Graphviz."""
+"""Writers of drawings of a release, also in the language of Graphviz."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A tree as rules: what the records that end at each of its places have in common."""
+"""The interface of a writer, and writers of rules: as a table with a row for each leaf, and as text."""
 
 from __future__ import annotations
 
