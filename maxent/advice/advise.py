@@ -25,7 +25,7 @@ from maxent.models.formats.release_reader import UNNAMED
 from maxent.models.parameters import out_of_range
 from maxent.models.reading import reader_of
 from maxent.models.tables.classes import named_targets
-from maxent.results.solved import warn_unreliable
+from maxent.results.reliability import warn_unreliable
 from maxent.solvers.solve.dask_cluster import check_address
 
 if TYPE_CHECKING:

@@ -26,7 +26,7 @@ from maxent.models.errors import ARGUMENT, MaxentError, NoAnswerInTime, invalid
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Release
 from maxent.models.tables.training import Order, Training, read_training, stratified
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.studies.points import failure
 
 if TYPE_CHECKING:

@@ -31,7 +31,7 @@ from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates
 from maxent.results.audit import Audit
 from maxent.results.records import RecordsAudit
-from maxent.results.solved import NOT_ABOUT_THEM, warn_unreliable
+from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray

@@ -29,7 +29,7 @@ from maxent.models.files.output import scratch
 from maxent.models.parameters import out_of_range
 from maxent.models.reading import NOTHING
 from maxent.results.bench import COLUMNS, BenchResult
-from maxent.results.solved import warn_unreliable
+from maxent.results.reliability import warn_unreliable
 from maxent.solvers.backends.registry import load_backend, usable_backends
 from maxent.solvers.solve.dask_cluster import check_address
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import InvalidInput
 from maxent.results.bench import NOT_USED
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.results.text.terminal import CLOSED_FORM, SINGLE
 
 if TYPE_CHECKING:

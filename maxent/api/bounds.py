@@ -14,7 +14,7 @@ from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import Proving
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import not_reliable, warn_unreliable
+from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, prove
 from maxent.solvers.control import Clock
 

@@ -29,7 +29,8 @@ from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
 from maxent.models.trees.predict import Cases, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
-from maxent.results.solved import described, unwarned, warn_unreliable
+from maxent.results.reliability import unwarned, warn_unreliable
+from maxent.results.solved import described
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:

@@ -33,7 +33,7 @@ from maxent.models.trees.places import number_places
 from maxent.models.trees.predict import cases_of, read_cases, score
 from maxent.models.trees.restate import restate
 from maxent.results.defended import Defended
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.solvers.control import Clock
 from maxent.solvers.solution import Stop
 

@@ -23,7 +23,8 @@ from maxent.models.arguments import check_flags
 from maxent.models.errors import InvalidInput
 from maxent.models.parameters import Rounding, out_of_range
 from maxent.results.estimate import Estimate
-from maxent.results.solved import Once, not_reliable, unwarned, warn_unreliable
+from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
+from maxent.results.solved import Once
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.control import Clock, OutOfTime, in_time

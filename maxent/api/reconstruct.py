@@ -17,7 +17,7 @@ from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount
-from maxent.results.solved import warn_unreliable
+from maxent.results.reliability import warn_unreliable
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 

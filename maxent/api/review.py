@@ -35,8 +35,9 @@ from maxent.models.tables.classes import MOST_CLASSES, named_targets, product_ta
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.models.trees.places import Places, number_places
 from maxent.results.audit import Audit
+from maxent.results.reliability import warn_unreliable
 from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
-from maxent.results.solved import exposed_people, warn_unreliable
+from maxent.results.solved import exposed_people
 from maxent.results.text.estimate import target_line
 from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
 

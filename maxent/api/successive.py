@@ -15,7 +15,7 @@ from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import check_level, proof_of
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.difference import ReleaseDifference
-from maxent.results.solved import unwarned, warn_unreliable
+from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_n
 from maxent.command_line.release_files import FilesPerhapsOfPeople, named, split_files
 from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import GROUPS
-from maxent.results.solved import NOT_ABOUT_THEM
+from maxent.results.reliability import NOT_ABOUT_THEM
 
 EXAMPLES = (
     "maxent audit tree.json",

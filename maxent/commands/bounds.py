@@ -13,7 +13,7 @@ from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.release_files import Files, split_files
 from maxent.models.files.output import WITNESSES
-from maxent.results.solved import not_reliable
+from maxent.results.reliability import not_reliable
 
 EXAMPLES = (
     "maxent bounds tree.json qi.csv",

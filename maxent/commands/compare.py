@@ -18,7 +18,7 @@ from maxent.command_line.release_files import TREES_AND_QI, Who, is_table, split
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.models.files.output import COMPARISON, DIFFERENCE
 from maxent.models.parameters import parameters_of
-from maxent.results.solved import REASONS
+from maxent.results.reliability import REASONS
 
 # ``maxent compare --diff``: what two successive releases tell of those who joined, left or stayed.
 

@@ -15,7 +15,7 @@ from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.release_files import Files, named, split_files
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
-from maxent.results.solved import not_reliable
+from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Mend, Verdict

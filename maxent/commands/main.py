@@ -27,7 +27,7 @@ from maxent.command_line.release_files import swapped
 from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.results.text.terminal import on_command_line, print_json, respell
 
 COMMANDS: Mapping[str, str] = {

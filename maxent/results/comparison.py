@@ -17,7 +17,8 @@ from maxent.disclosure.registry import MEASURES, audited
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unwarned
+from maxent.results.reliability import unwarned
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,16 +16,8 @@ from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
-from maxent.results.solved import (
-    NOT_ABOUT_THEM,
-    described,
-    estimate_numbers,
-    not_reliable,
-    sensitive_rows,
-    target_rows,
-    unread_lines,
-    unread_of,
-)
+from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
+from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unread_lines, unread_of
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference

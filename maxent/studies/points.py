@@ -16,7 +16,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, check_unus
 from maxent.models.packages import absent
 from maxent.models.reading import reader_of
 from maxent.models.tables.qi_table import people_of
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.results.text.terminal import in_study, respelled
 from maxent.studies.data import Packed, Protocol, split, unpack
 from maxent.studies.study_file import ESTIMATE, FILES, OPTIONS, RELEASE, Point, method_of, part

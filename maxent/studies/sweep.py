@@ -24,7 +24,7 @@ from maxent.models.files.output import remove_dead
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed, reader_of
 from maxent.models.tables.training import read_training
-from maxent.results.solved import unwarned, warn_unreliable
+from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.text.terminal import in_study, respelled
 from maxent.solvers.solve.dask_cluster import check_address, connected
 from maxent.studies.data import Material, Packed, Protocol

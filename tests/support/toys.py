@@ -10,7 +10,7 @@ import numpy as np
 
 from maxent.models.errors import invalid
 from maxent.solvers.workers import solve_apart
-from maxent.solvers.control import Solution, Stop
+from maxent.solvers.solution import Solution, Stop
 
 
 class Toy:

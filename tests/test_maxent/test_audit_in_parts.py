@@ -16,7 +16,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 
 CALL = ["audit", str(D1 / "tree.json"), str(D1 / "qi.csv")]
 

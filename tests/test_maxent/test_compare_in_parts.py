@@ -20,7 +20,7 @@ from maxent.__main__ import main
 from maxent.api.out_of_core import estimate as engine
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Tree
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 from maxent.solvers.solve import dask_cluster
 
 TREE, QI, TRUTH = (str(D1 / name) for name in ("tree.json", "qi.csv", "truth.csv"))

@@ -20,6 +20,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import compile as compile_module
 from maxent.api import estimate as engine
+from maxent.api import remediation
 from maxent.constraints.program.residuals import Evaluator
 from maxent.results import bounds
 from maxent.results import estimate as results
@@ -264,7 +265,7 @@ def test_a_second_ctrl_c_ends_writing(monkeypatch, capsys, tmp_path):
 def test_nor_is_it_lost_while_a_subtree_is_searched(monkeypatch, capsys):
     waited = threading.Event()
     monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])
-    pressed(monkeypatch, engine, "mended", lambda own, *given: waited.wait(PATIENT))
+    pressed(monkeypatch, remediation, "mended", lambda own, *given: waited.wait(PATIENT))
     assert main(["estimate", *FILES, "--json", "--max-certain", "0"]) == 0
     waited.set()
     verdict = json.loads(capsys.readouterr().out)["verdict"]
@@ -302,8 +303,9 @@ ENDLESS = """
 import sys, time
 from pathlib import Path
 from maxent.api import estimate as engine
+from maxent.api import remediation
 from maxent.__main__ import main
-from maxent.solvers.control import Solution
+from maxent.solvers.solution import Solution
 from maxent.solvers.solve import parallel
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 

@@ -385,7 +385,7 @@ def test_the_command_can_be_made_again():
 
 
 def test_colours_can_be_read_and_told_apart_without_colour():
-    css = (ROOT / "maxent/html_report/templates/report.css").read_text(encoding="utf-8")
+    css = (ROOT / "maxent/results/html_report/templates/report.css").read_text(encoding="utf-8")
     for block in re.findall(r":root \{(.*?)\}", css, re.DOTALL)[:2]:
         colour = dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6})", block))
         pairs = [(f"t{i}", f"s{i}") for i in range(5)] + [("muted", "nobody")]

@@ -13,7 +13,7 @@ from maxent.api.out_of_core import estimate as engine
 from maxent.api.out_of_core import opened
 from maxent.api.out_of_core.folder import links_of
 from maxent.models.tables import out_of_core
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 
 
 def people_and_release(seed):

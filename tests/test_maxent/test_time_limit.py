@@ -294,7 +294,9 @@ def test_so_is_finding_rows_that_cover_people(monkeypatch, stage):
 def test_time_is_kept_back_for_measuring(monkeypatch, stage, evaluating, enough):
     """Solving ends earlier by what measuring takes longer than is allowed for, judged by an evaluation before."""
     times = iter([0.0, evaluating])
-    monkeypatch.setattr(solve_driver, "time", SimpleNamespace(monotonic=lambda: next(times)))
+    monkeypatch.setattr(
+        solve_driver, "time", SimpleNamespace(monotonic=lambda: next(times), thread_time=time.thread_time)
+    )
     left = []
     monkeypatch.setattr(solve_driver, "known_totals", lambda program: left.append(stage.clock.left()) or stage())
     if enough:

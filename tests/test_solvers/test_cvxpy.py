@@ -18,7 +18,7 @@ import maxent
 from maxent.constraints.lifting import LiftedProgram
 from maxent.models.errors import MissingExtra, UnreliableResult
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.results.solved import warn_unreliable
+from maxent.results.reliability import warn_unreliable
 from maxent.solvers import workers
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.cvxpy_ import LARGEST_NOT_CONVEX, CvxpyBackend

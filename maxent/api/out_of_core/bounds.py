@@ -26,7 +26,7 @@ from maxent.models.out_of_core.runs import LeafGroup, Rows, read_group
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import not_reliable, warn_unreliable
+from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import level_names, prove_alike
 from maxent.solvers.control import Clock
 

@@ -12,7 +12,7 @@ from maxent.api.case import Case, Tables
 from maxent.api.out_of_core.estimate import estimate_tables
 from maxent.api.out_of_core.result import EstimateInParts
 from maxent.models.trees.predict import Cases, Score, score
-from maxent.results.solved import unwarned
+from maxent.results.reliability import unwarned
 
 if TYPE_CHECKING:
     from maxent.api.compile import Knowledge

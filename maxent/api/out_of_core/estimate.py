@@ -51,7 +51,7 @@ from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
-from maxent.results.solved import not_reliable, unwarned, warn_unreliable
+from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
