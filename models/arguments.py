@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from difflib import get_close_matches
 from functools import lru_cache
 from heapq import nlargest
@@ -14,7 +13,7 @@ from typing import cast
 
 import numpy as np
 
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, Unreadable
 
 LONGEST = 60  # characters of a value in a message
 LARGEST_COUNT = 2**53  # the largest number up to which floats count exactly
@@ -210,17 +209,3 @@ def shorten_list(values: Iterable[object], width: int = 60) -> str:
     """Join the `repr` of values with commas, dropping those beyond about ``width`` characters."""
     text = ", ".join(shorten(value) for value, _ in zip(values, range(width), strict=False))
     return text if len(text) <= width else f"{text[: width - 3]}..."
-
-
-@dataclass(frozen=True, slots=True)
-class Unreadable:
-    """A literal that is no usable number (``NaN``, ``1e999``, thousands of digits), kept as it was written.
-
-    It is of no JSON type, so the check of the field it stands in refuses it there, with the field's place.
-    """
-
-    text: str
-
-    def __repr__(self) -> str:
-        """As it was written: errors show values by their `repr`."""
-        return self.text

@@ -143,3 +143,17 @@ class Check(Protocol):
 
 def unchecked(far: str = "") -> None:
     """Let the work go on: nobody waits for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A literal that is no usable number (``NaN``, ``1e999``, thousands of digits), kept as it was written.
+
+    It is of no JSON type, so the check of the field it stands in refuses it there, with the field's place.
+    """
+
+    text: str
+
+    def __repr__(self) -> str:
+        """As it was written: errors show values by their `repr`."""
+        return self.text

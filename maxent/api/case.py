@@ -322,7 +322,7 @@ class Tables:
 
             found = replace(found, sensitive=sensitive_codes(self.sensitive, release.target))
         if self.gain is not None:
-            from maxent.disclosure.truth import read_gain
+            from maxent.disclosure.leakage import read_gain
 
             found = replace(found, gain=read_gain(self.gain, release.target, reader))
         return replace(found, noticed=reader.noticed)

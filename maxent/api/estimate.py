@@ -17,8 +17,8 @@ from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_i
 from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
+from maxent.disclosure.leakage import channel_of, leakage, min_capacity
 from maxent.disclosure.measures import TOLERANCE
-from maxent.disclosure.truth import channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags
 from maxent.models.errors import InvalidInput
 from maxent.models.parameters import Rounding, out_of_range

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import entr
 
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.program.program import CHUNK, Linear, Program
@@ -348,6 +347,8 @@ def disclosed_by_node(result: Inference, tree: int = 0) -> tuple[NodeDisclosure,
     IndexError
         When the release has no such tree.
     """
+    from scipy.special import entr
+
     program = result.program
     nodes = program.release.trees[tree].nodes
     people = people_by_place(program, tree)

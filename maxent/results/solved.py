@@ -20,9 +20,10 @@ from maxent.solvers.solve.attempt import PROVED
 if TYPE_CHECKING:
     from maxent.attacks.wp216 import Risks
     from maxent.disclosure.baseline import Baseline, ControlShares
+    from maxent.disclosure.leakage import Leakage
     from maxent.disclosure.limits import Limits, Mend
     from maxent.disclosure.sensitive import Sensitive
-    from maxent.disclosure.truth import InTruth, Leakage
+    from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
     from maxent.models.release import Release
     from maxent.results.proof import Proof

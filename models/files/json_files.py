@@ -11,8 +11,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from math import isfinite
 
-from maxent.models.arguments import Unreadable
-from maxent.models.errors import InvalidInput, invalid
+from maxent.models.errors import InvalidInput, Unreadable, invalid
 from maxent.models.files.input_files import is_address, not_opened, read_input, redacted, shown_path
 
 MAX_BYTES = 256 * 2**20

@@ -20,7 +20,6 @@ from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Decimal, Reader, Reading, size_text
 from maxent.models.tables.cells import meaning, numbers, understood, with_decimal_points, with_points
 from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
-from maxent.models.tables.parquet_files import ParquetFile
 from maxent.models.tables.table_files import TableFile, open_file
 
 if TYPE_CHECKING:
@@ -305,6 +304,8 @@ def pieces_of(
     Parquet files can: into row groups, and where these are few, into columns. Each item has all of the given number of
     columns of the same rows.
     """
+    from maxent.models.tables.parquet_files import ParquetFile
+
     rows = rows_of(tables)
     most = rows_for(rows, workers)
     found: list[tuple[Piece, ...]] = []
@@ -319,6 +320,8 @@ def pieces_of(
 
 def rows_of(tables: Sequence[TableFile]) -> int:
     """The rows of files that say how many they have."""
+    from maxent.models.tables.parquet_files import ParquetFile
+
     return sum(sum(table.groups) for table in tables if isinstance(table, ParquetFile))
 
 
@@ -353,6 +356,8 @@ def _by_column(piece: Piece, shares: int) -> Iterator[Piece]:
 
 def batches_of(piece: Piece, wanted: WantedColumns) -> Iterator[pa.RecordBatch]:
     """Yield the rows of a piece: its columns, and that with the numbers of people, if there is one."""
+    from maxent.models.tables.parquet_files import ParquetFile
+
     table = open_file(piece.path, Reader(wanted.reading))
     names = [*(wanted.names[i] for i in piece.columns), *([] if wanted.count is None else [wanted.count])]
     if isinstance(table, ParquetFile) and piece.groups is not None:

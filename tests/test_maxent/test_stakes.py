@@ -13,7 +13,7 @@ from support.paths import D1
 import maxent
 from maxent import InvalidInput
 from maxent.__main__ import main
-from maxent.disclosure.truth import channel_of, leakage, min_capacity, posterior_vulnerability, prior_vulnerability
+from maxent.disclosure.leakage import channel_of, leakage, min_capacity, posterior_vulnerability, prior_vulnerability
 
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]

@@ -25,7 +25,8 @@ from maxent.solvers.dual.relaxation import relax
 from maxent.solvers.gap import bound, interior_point
 from maxent.solvers.gap import bound as bounds
 from maxent.solvers.gap import interior_point as gap_interior_point
-from maxent.solvers.gap.bound import alike_as_one, equations_alone, gap, priced_bound, proved
+from maxent.solvers.gap.bound import gap, priced_bound
+from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
 from maxent.solvers.gap.interior_point import BOLD, solve
 from maxent.solvers.gap.lagrangian import between, priced, touching
 

@@ -9,9 +9,8 @@ from math import exp, inf, isfinite, isnan
 
 import numpy as np
 
-from maxent.models.arguments import Unreadable
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import invalid
+from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
