@@ -20,10 +20,11 @@ from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.program.cells import Cells, CellSums, build_cells, place_sizes
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.program import Contradiction, Internal, Likelihood, Linear, Program, Regions, Unread
-from maxent.models.arguments import as_share, close_to, is_number, is_one_of, shorten
+from maxent.models.arguments import is_number, is_one_of, shorten
 from maxent.models.columns import check_size
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem, invalid, unchecked
+from maxent.models.hints import as_share, close_to
 from maxent.models.nodes import Nodes, links_of, state_scores, statements_of
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 

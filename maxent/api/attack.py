@@ -24,8 +24,9 @@ from maxent.attacks.linking import (
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
 from maxent.constraints.program.cells import place_sizes
 from maxent.constraints.records import row_contradictions
-from maxent.models.arguments import as_share, is_number, is_one_of, is_whole, shorten, up_to_largest
+from maxent.models.arguments import is_number, is_one_of, is_whole, shorten, up_to_largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.hints import as_share
 from maxent.models.nodes import parts_in_words, statements_of
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.printed_rates import ROUNDINGS, RateReader, Rounding, release_rates

@@ -10,9 +10,10 @@ from os import PathLike, fspath
 from textwrap import fill, indent
 from typing import Any, ParamSpec, TypeVar
 
-from maxent.models.arguments import check_flags, check_functions, close_to, shorten
+from maxent.models.arguments import check_flags, check_functions, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
+from maxent.models.hints import close_to
 from maxent.models.reading import Reading
 from maxent.models.release import Release
 

@@ -17,10 +17,11 @@ from maxent.api.estimate import Progress, Solving
 from maxent.api.review import noise_of, review_subject
 from maxent.api.review_input import Subject
 from maxent.disclosure.limits import Limits
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Converted
+from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.policy.checked import Checked

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxent.api.case import Tables
 from maxent.api.convert import converted, converted_live, is_boosted_elsewhere, piped, wanted_of, with_numbers
-from maxent.models.arguments import close_to, shorten, shorten_list
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
 from maxent.models.formats.release_reader import DECIDED, UNNAMED, Converted
@@ -27,6 +27,7 @@ from maxent.models.formats.scikit_learn.outputs import (
     outputs_of,
 )
 from maxent.models.formats.scikit_learn.pipelines import final_of
+from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import DELIMITERS, Source

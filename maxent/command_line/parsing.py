@@ -22,8 +22,8 @@ from typer.core import TyperCommand, TyperGroup
 from maxent.command_line.messages import CALL
 from maxent.command_line.panels import FIRST, MOST, OUTPUT, PANELS, RARE, REQUIRED, USED_MOST
 from maxent.command_line.progress import Job, tell
-from maxent.models.arguments import close_to
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.hints import close_to
 
 # The help of a command: how it is called, its options in panels, as wide as the terminal, and examples at the end.
 

@@ -167,8 +167,8 @@ def _tell_checks(explain: str | None, as_json: bool) -> int:
     from maxent.results.text.terminal import print_json, print_lines, print_table
 
     if explain is not None:
-        from maxent.models.arguments import close_to
         from maxent.models.errors import ARGUMENT, invalid
+        from maxent.models.hints import close_to
 
         if explain not in CHECKS:
             expected = "the id of a check (maxent check --list)"

@@ -9,10 +9,11 @@ from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.disclosure.measures import TOLERANCE, at_most
-from maxent.models.arguments import as_share, close_to, is_number, is_whole, shorten, up_to_largest
+from maxent.models.arguments import is_number, is_whole, shorten, up_to_largest
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import WIDTH, Display, Shown, counted, leaves_in
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.hints import as_share, close_to
 
 if TYPE_CHECKING:
     from maxent.models.release import Release

@@ -11,9 +11,10 @@ import numpy as np
 from maxent.disclosure.baseline import TwoGroups, base_of, newcombe
 from maxent.disclosure.measures import at_most, conditional_entropy, individual_divergence
 from maxent.disclosure.truth import Controls, InTruth, believed, guesses, predicted_classes
-from maxent.models.arguments import close_to, shorten, shorten_list
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+from maxent.models.hints import close_to
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program

@@ -15,12 +15,13 @@ from typing import Any, get_args
 
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
 from maxent.models.files.json_files import unusable_file
 from maxent.models.files.toml import Table, are_texts, is_text, is_whole, line_numbers, toml_document
+from maxent.models.hints import close_to
 from maxent.models.reading import size_text
 from maxent.models.release import Impurity
 from maxent.models.trees.printed_rates import ROUNDINGS

@@ -15,11 +15,12 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.limits import STATUS_WORDS, Status
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.errors import Problem
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
+from maxent.models.hints import close_to
 from maxent.policy.policy import Policy, presets
 from maxent.results.html_report.provenance import versions
 

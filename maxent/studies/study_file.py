@@ -14,13 +14,14 @@ from os import PathLike, fspath
 from pathlib import Path
 from typing import Any, get_args
 
-from maxent.models.arguments import close_to, is_path, shorten
+from maxent.models.arguments import is_path, shorten
 from maxent.models.defenses.method import Method
 from maxent.models.defenses.registry import asked_for, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, invalid
 from maxent.models.files.input_files import is_standard_input, read_input
 from maxent.models.files.json_files import unusable_file
 from maxent.models.files.toml import Table, are_texts, is_text, is_whole, line_numbers, syntax_problem, toml_document
+from maxent.models.hints import close_to
 from maxent.models.reading import Decimal, Delimiter, Reading, Text, encoding_named, parse_size, reading_of, size_text
 from maxent.models.tables.datasets import DATA, cache_folder
 from maxent.models.tables.training import Missing, read_training

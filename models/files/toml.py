@@ -8,8 +8,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.errors import Problem, invalid
+from maxent.models.hints import close_to
 
 Path = tuple[str, ...]
 

@@ -9,12 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.arrays import FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements, positive_counts
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.proof import TrainingColumns
 from maxent.models.formats.release_reader import UNNAMED, Wanted
+from maxent.models.hints import close_to
 from maxent.models.nodes import Nodes, each
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.cells import MISSING, OTHER

@@ -18,7 +18,6 @@ from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
 from typing import cast
 
-from maxent.models.arguments import close_to
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
@@ -34,6 +33,7 @@ from maxent.models.formats.release_reader import (
     read_head,
 )
 from maxent.models.formats.scikit_learn.models import no_release
+from maxent.models.hints import close_to
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.generalized_records import GeneralizedTable

@@ -7,11 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
+from maxent.models.hints import close_to
 from maxent.models.nodes import each, links_of
 
 if TYPE_CHECKING:

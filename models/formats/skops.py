@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
@@ -36,6 +36,7 @@ from maxent.models.formats.scikit_learn.ensemble import aside_of, unweighed
 from maxent.models.formats.scikit_learn.outputs import n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.hints import close_to
 from maxent.models.reading import Reader
 from maxent.models.release import Release
 from maxent.models.tables.cells import holds_numbers, numbers

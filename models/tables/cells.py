@@ -10,9 +10,10 @@ from typing import Literal
 
 import numpy as np
 
-from maxent.models.arguments import HINTED, closest, shorten, shorten_list
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import Problem
+from maxent.models.hints import HINTED, closest
 from maxent.models.reading import (
     NUMBER,
     USUAL,

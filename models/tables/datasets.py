@@ -11,10 +11,10 @@ from http.client import HTTPException
 from pathlib import Path
 from urllib.request import Request, urlopen
 
-from maxent.models.arguments import close_to
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import has_password, redacted, without_secrets
 from maxent.models.files.output import write_text
+from maxent.models.hints import close_to
 
 _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 

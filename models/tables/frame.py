@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, cast
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import HINTED, closest, shorten, shorten_list
+from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import (
@@ -33,6 +33,7 @@ from maxent.models.files.input_files import (
     shown_path,
     table_not_opened,
 )
+from maxent.models.hints import HINTED, closest
 from maxent.models.reading import Decimal, Reader, size_text
 
 if TYPE_CHECKING:

@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.arguments import close_to
 from maxent.models.errors import MissingExtra, UnknownBackend
 from maxent.models.files.output import scratch
+from maxent.models.hints import close_to
 from maxent.models.packages import need
 from maxent.solvers.backends.ipopt_run import refined
 from maxent.solvers.derivatives import Derivatives

@@ -15,8 +15,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import close_to
 from maxent.models.errors import MaxentError, MissingExtra, UnknownBackend
+from maxent.models.hints import close_to
 from maxent.solvers.backend import Backend
 
 if TYPE_CHECKING:

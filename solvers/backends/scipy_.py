@@ -15,8 +15,8 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.lifting import LiftedProgram, restrict
-from maxent.models.arguments import close_to
 from maxent.models.errors import UnknownBackend
+from maxent.models.hints import close_to
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.solution import Solution, Stop
 

@@ -11,7 +11,6 @@ from maxent.constraints.lifting import LiftedProgram, eliminate
 from maxent.solvers.backend import FEW
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual import bound
-from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray
@@ -94,6 +93,8 @@ def priced_bound(
 
     if program.draws is not None:
         return np.inf
+    from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
+
     small = program.n <= FEW
     if small:
         elimination = relaxed_once(program).elimination

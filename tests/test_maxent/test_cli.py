@@ -361,7 +361,7 @@ def test_the_version(capsys):
                     "maxent.solvers.backends.ipopt_",
                     "maxent.solvers.solve.dask_cluster",
                 ),
-                *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.newton"),
+                *("maxent.solvers.conic", "maxent.solvers.dual.matrix_scaling", "maxent.solvers.dual.overlapping"),
             ],
         ),
     ],

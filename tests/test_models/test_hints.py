@@ -7,7 +7,7 @@ import string
 import pandas as pd
 import pytest
 
-from maxent.models import arguments
+from maxent.models import hints
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.qi_table import read_qi
@@ -53,7 +53,7 @@ def test_unknown_values_cost_little_however_many_they_are(monkeypatch):
         compared.append((len(text), len(names), max(map(len, names))))
         return difflib.get_close_matches(text, names, **options)
 
-    monkeypatch.setattr(arguments, "get_close_matches", counting)
+    monkeypatch.setattr(hints, "get_close_matches", counting)
     rng = random.Random(0)
 
     def word():

@@ -22,8 +22,8 @@ from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax
-from maxent.solvers.gap import bound, interior_point
 from maxent.solvers.gap import bound as bounds
+from maxent.solvers.gap import certificate, interior_point
 from maxent.solvers.gap import interior_point as gap_interior_point
 from maxent.solvers.gap.bound import gap, priced_bound
 from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
@@ -125,7 +125,7 @@ def test_further_tangents_come_nearer_to_the_maximum_of_the_lagrangian(impurity,
     away = replace(at, x=at.x * np.exp(0.3 * rng.standard_normal(len(at.x))))
     found = []
     for tangents in (1, 2, 20):
-        monkeypatch.setattr(bound, "TOUCHED", tangents)
+        monkeypatch.setattr(certificate, "TOUCHED", tangents)
         found.append(proved(problem, Clock(), away))
     first, second, last = found
     assert last.most <= second.most < first.most - 0.3 * first.above

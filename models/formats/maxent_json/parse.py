@@ -21,7 +21,6 @@ from maxent.models.arguments import (
     LARGEST_COUNT,
     LONGEST,
     are_whole,
-    closest,
     is_number,
     is_whole,
     listing,
@@ -33,6 +32,7 @@ from maxent.models.arguments import (
 from maxent.models.columns import complete_counts
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
+from maxent.models.hints import closest
 from maxent.models.nodes import Nodes, each, parts_of
 from maxent.models.release import (
     FORMAT,

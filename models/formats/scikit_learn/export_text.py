@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 
-from maxent.models.arguments import LARGEST_COUNT, close_to, shorten
+from maxent.models.arguments import LARGEST_COUNT, shorten
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -16,6 +16,7 @@ from maxent.models.formats.outline import Line, refuse
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.columns import Feature
+from maxent.models.hints import close_to
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Labels, Node, Tree
 from maxent.models.trees.places import single_at_most

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.arguments import close_to, shorten
+from maxent.models.arguments import shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -21,6 +21,7 @@ from maxent.models.formats.assemble import packed
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.nodes import TakenBranch, ends_of, reached
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.hints import close_to
 from maxent.models.nodes import Nodes
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Encoding, Induction, Release, Tree

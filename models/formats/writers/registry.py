@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from os import PathLike, fspath
 
-from maxent.models.arguments import close_to
 from maxent.models.errors import invalid
 from maxent.models.formats.writers.drawings import DOT_WRITER as DOT
 from maxent.models.formats.writers.drawings import WRITER as SVG
@@ -13,6 +12,7 @@ from maxent.models.formats.writers.rules import RULE_TABLE_WRITER as CSV
 from maxent.models.formats.writers.rules import WRITER as RULES
 from maxent.models.formats.writers.rules import Writer
 from maxent.models.formats.writers.sql import WRITER as SQL
+from maxent.models.hints import close_to
 
 WRITERS = {writer.name: writer for writer in (SQL, PMML, RULES, CSV, DOT, SVG)}  # name -> writer
 
