@@ -29,7 +29,7 @@ COUNTRIES = ["Canada", "Cuba", "England", "Germany", "Greece", "Haiti", "Ireland
     ],
 )
 def test_what_is_probably_meant(text, known, meant):
-    assert arguments.closest(text, known) == meant
+    assert hints.closest(text, known) == meant
 
 
 def test_one_typing_error_is_found_among_many_names():
@@ -40,7 +40,7 @@ def test_one_typing_error_is_found_among_many_names():
         at = rng.randrange(len(name))
         wrong = f"{name[:at]}{rng.choice(string.ascii_lowercase)}{name[at + 1 :]}"
         (best,) = difflib.get_close_matches(wrong, names, n=1) or [None]
-        found = arguments.closest(wrong, names)
+        found = hints.closest(wrong, names)
         assert found in (best, name)
 
 
@@ -66,7 +66,7 @@ def test_unknown_values_cost_little_however_many_they_are(monkeypatch):
     with pytest.raises(InvalidInput) as refused:
         read_qi(people, release)
     assert len(refused.value.problems) == 20 * 11
-    assert 10 <= len(compared) <= arguments.HINTED
+    assert 10 <= len(compared) <= hints.HINTED
     assert all(text <= 60 and n <= 8 and longest <= 60 for text, n, longest in compared)
 
 
@@ -77,4 +77,4 @@ def test_missing_columns_cost_little_however_many_they_are(monkeypatch):
     with pytest.raises(InvalidInput) as refused:
         read_qi(pd.DataFrame({"x0": [1], **{f"y{i}": [1] for i in range(300)}}), release)
     assert len(refused.value.problems) == 299
-    assert len(asked) == arguments.HINTED
+    assert len(asked) == hints.HINTED
