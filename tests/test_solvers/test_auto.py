@@ -6,7 +6,7 @@ from support.programs import people, private, public, whole
 
 from maxent.models.induction.inducers import id3
 from maxent.solvers.backends import registry
-from maxent.solvers.backends.registry import for_ipopt
+from maxent.solvers.backends.auto import for_ipopt
 
 
 def several():

@@ -20,9 +20,9 @@ from maxent.solvers import control as clock_module
 from maxent.solvers import workers as apart_module
 from maxent.solvers.backend import Options
 from maxent.solvers.backends import ipopt_run
+from maxent.solvers.backends.auto import AutoBackend, for_ipopt
 from maxent.solvers.backends.ipopt_ import PyomoDerivatives, _polished
 from maxent.solvers.backends.ipopt_run import run
-from maxent.solvers.backends.registry import AutoBackend, for_ipopt
 from maxent.solvers.control import GRACE, Clock, OutOfTime, in_time
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import quadratic_model

@@ -13,8 +13,8 @@ from support.programs import whole
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
-from maxent.solvers.backends.registry import AutoBackend
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve import attempt
 

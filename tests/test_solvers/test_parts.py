@@ -10,9 +10,9 @@ from maxent.constraints.presolve.merge import known_totals, needed, unmerged
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.backends.registry import AutoBackend
 from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
 from maxent.solvers.newton import block_form

@@ -12,8 +12,8 @@ from support.programs import private, public, whole
 import maxent
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.solvers.backend import Options
+from maxent.solvers.backends.auto import AutoBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
-from maxent.solvers.backends.registry import AutoBackend
 from maxent.solvers.conic import polish as many
 from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
