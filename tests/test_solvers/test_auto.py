@@ -5,7 +5,7 @@ from dataclasses import replace
 from support.programs import people, private, public, whole
 
 from maxent.models.induction.inducers import id3
-from maxent.solvers.backends import registry
+from maxent.solvers.backends import auto
 from maxent.solvers.backends.auto import for_ipopt
 
 
@@ -23,7 +23,7 @@ def test_programs_whose_equations_overlap_go_to_ipopt_unless_they_are_large(monk
     one, forest, hidden = (whole(*case)[1].program for case in (public("entropy"), several(), private("entropy")))
     assert not any(program.convex for program in (one, forest, hidden))
     assert [for_ipopt(program) for program in (one, forest, hidden)] == [False, True, True]
-    monkeypatch.setattr(registry, "PRIVATE", 1)  # several trees may have more
+    monkeypatch.setattr(auto, "PRIVATE", 1)  # several trees may have more
     assert [for_ipopt(program) for program in (one, forest, hidden)] == [False, True, False]
-    monkeypatch.setattr(registry, "SEVERAL", 1)
+    monkeypatch.setattr(auto, "SEVERAL", 1)
     assert not for_ipopt(forest)
