@@ -72,10 +72,12 @@ def of(kind: type[_T], call: object, **others: Any) -> _T:
     return kind(**{name: getattr(call, name) for name in named} | others)
 
 
+# Options are made anew for each call; frozen classes would take 6 ms more to make when a help is asked for.
+
 # --- What is known, read, measured and solved ------------------------------------------------------------------
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Kinds:
     """Which statements of a release the adversary uses."""
 
@@ -96,7 +98,7 @@ class Kinds:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Facts:
     """Background knowledge about some people, and what a row of a table is."""
 
@@ -116,7 +118,7 @@ class Facts:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Companions(Facts):
     """The same, and how frequent classes are."""
 
@@ -129,7 +131,7 @@ class Companions(Facts):
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class RoundingOption:
     """How printed rates are read."""
 
@@ -141,7 +143,7 @@ class RoundingOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Confident:
     """How sure intervals are."""
 
@@ -154,7 +156,7 @@ class Confident:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Noisy:
     """What draws are taken for."""
 
@@ -167,12 +169,12 @@ class Noisy:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
     """What the adversary knows of a release of trees."""
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Read:
     """How the release and all tables are read."""
 
@@ -181,7 +183,7 @@ class Read:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Targeted:
     """What records are of."""
 
@@ -195,7 +197,7 @@ class Targeted:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Who:
     """How the tables of several releases are linked."""
 
@@ -210,7 +212,7 @@ class Who:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Linked(Who, Targeted, Read):
     """How a release, records or several releases are read with their tables."""
 
@@ -218,7 +220,7 @@ class Linked(Who, Targeted, Read):
 CONTROL = "People who were not in the data, with their classes: adds how much better those of --truth are guessed."
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class ControlOption:
     """People who were not in the data."""
 
@@ -232,7 +234,7 @@ class ControlOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class SensitiveOption:
     """Which classes do harm."""
 
@@ -245,7 +247,7 @@ class SensitiveOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class GainOption:
     """Which guesses do harm."""
 
@@ -259,12 +261,12 @@ class GainOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Evidence(GainOption, SensitiveOption, ControlOption):
     """What a disclosure is compared with."""
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Informed:
     """Whom a verdict is about."""
 
@@ -276,7 +278,7 @@ class Informed:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Timed:
     """How long solving may take."""
 
@@ -294,7 +296,7 @@ class Timed:
 JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class WorkerOptions:
     """Who solves independent parts."""
 
@@ -318,7 +320,7 @@ class WorkerOptions:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Tolerance:
     """How exactly programs are solved."""
 
@@ -331,7 +333,7 @@ class Tolerance:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Presolve:
     """Whether the program is taken to pieces."""
 
@@ -351,7 +353,7 @@ class Presolve:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Seeded:
     """What random choices depend on."""
 
@@ -364,7 +366,7 @@ class Seeded:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Floor:
     """How near to 0 probabilities may come."""
 
@@ -379,12 +381,12 @@ class Floor:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class SolverOptions(Floor, WorkerOptions, Timed, Seeded, Presolve, Tolerance):
     """How a program is solved, by whatever back end."""
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class ByBackend:
     """Which back end solves."""
 
@@ -397,7 +399,7 @@ class ByBackend:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Top:
     """How many are named."""
 
@@ -410,7 +412,7 @@ class Top:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class SingleOption:
     """Which of several optima is reported."""
 
@@ -423,7 +425,7 @@ class SingleOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class WholeOptions(SingleOption):
     """What of an estimate is reported beyond its posterior."""
 
@@ -435,14 +437,14 @@ class WholeOptions(SingleOption):
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class ProgressOption:
     """Who is told of the work."""
 
     progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Interruptible(ProgressOption):
     """The same, and whether Ctrl-C ends it with what there is."""
 
@@ -454,7 +456,7 @@ class Interruptible(ProgressOption):
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Attacks:
     """What counts as an attack on a leaf."""
 
@@ -475,7 +477,7 @@ class Attacks:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class RiskOption:
     """Whether the information that re-identification takes is measured."""
 
@@ -489,7 +491,7 @@ class RiskOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class PartsOptions:
     """How people are taken in parts."""
 
@@ -530,7 +532,7 @@ def _positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
     return {"about": About(help or doc, **{**about, **more})}
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Released:
     """What was published, and the adversary's table."""
 
@@ -538,7 +540,7 @@ class Released:
     qi: Source | Sequence[Source] = field(kw_only=False, metadata=_positional(QI))
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Truth:
     """The confidential data."""
 
@@ -552,19 +554,19 @@ class Truth:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class ProblemOptions(Linked, Knowing, Released):
     """A call of `maxent.api.estimate.compile_release`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Estimating(
     Interruptible, Informed, WholeOptions, Top, SolverOptions, ByBackend, Linked, Knowing, Evidence, Truth, Released
 ):
     """A call of `maxent.estimate`."""
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class LevelOption:
     """How far proofs go."""
 
@@ -579,7 +581,7 @@ class LevelOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class ProofOptions(LevelOption):
     """How bounds are proved."""
 
@@ -607,12 +609,12 @@ class ProofOptions(LevelOption):
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Bounding(Interruptible, Linked, Knowing, ProofOptions, Released):
     """A call of `maxent.bounds`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, Linked, Facts, Attacks):
     """A call of `maxent.audit`."""
 
@@ -628,7 +630,7 @@ class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOp
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class ControlTestOption:
     """Other people."""
 
@@ -642,7 +644,7 @@ class ControlTestOption:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Releases:
     """What is compared, and the adversary's table."""
 
@@ -658,7 +660,7 @@ class Releases:
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Comparing(
     PartsOptions,
     Interruptible,
@@ -682,7 +684,7 @@ class Comparing(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOption, Who):
     """A call of `maxent.compare_releases`."""
 
@@ -698,7 +700,7 @@ class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOpt
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     """A call of `maxent.bench`."""
 
@@ -722,7 +724,7 @@ class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class Foreign:
     """What the file of another tool lacks."""
 
@@ -763,7 +765,7 @@ TIME = 120.0
 """Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Reviewing(
     Interruptible, Informed, Top, SolverOptions, ByBackend, Read, Noisy, Confident, RoundingOption, Kinds, Evidence
 ):
@@ -851,7 +853,7 @@ class Reviewing(
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth):
     """A call of `maxent.check`."""
 
@@ -898,7 +900,7 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     purpose: str = parameter("", "Of the record: what the release is for.", group="call")
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class InFiles:
     """What was published, and the adversary's table in files."""
 
@@ -921,14 +923,14 @@ class InFiles:
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, kw_only=True, eq=False, repr=False)
 class WorkersOfParts(WorkerOptions):
     """Who does the work of people in parts: one process unless the call says otherwise."""
 
     jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class EstimatingInParts(
     ProgressOption,
     Informed,
@@ -946,7 +948,7 @@ class EstimatingInParts(
     """A call of `maxent.estimate_in_parts`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class AuditingInParts(
     ProgressOption,
     SensitiveOption,
@@ -964,14 +966,14 @@ class AuditingInParts(
     """A call of `maxent.audit_in_parts`."""
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class BoundingInParts(ProgressOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
     """A call of `maxent.bounds_in_parts`."""
 
     level: str = same(LevelOption, "level", default="closed", help="None but ``closed``.")
 
 
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+@dataclass(kw_only=True, eq=False, repr=False)
 class Advising(Interruptible, Read):
     """A call of `maxent.advise`."""
 
