@@ -72,12 +72,10 @@ def of(kind: type[_T], call: object, **others: Any) -> _T:
     return kind(**{name: getattr(call, name) for name in named} | others)
 
 
-# Options are made anew for each call; frozen classes would take 6 ms more to make when a help is asked for.
-
 # --- What is known, read, measured and solved ------------------------------------------------------------------
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Kinds:
     """Which statements of a release the adversary uses."""
 
@@ -98,7 +96,7 @@ class Kinds:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Facts:
     """Background knowledge about some people, and what a row of a table is."""
 
@@ -118,7 +116,7 @@ class Facts:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Companions(Facts):
     """The same, and how frequent classes are."""
 
@@ -131,7 +129,7 @@ class Companions(Facts):
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class RoundingOption:
     """How printed rates are read."""
 
@@ -143,7 +141,7 @@ class RoundingOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Confident:
     """How sure intervals are."""
 
@@ -156,7 +154,7 @@ class Confident:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Noisy:
     """What draws are taken for."""
 
@@ -169,12 +167,12 @@ class Noisy:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
     """What the adversary knows of a release of trees."""
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Read:
     """How the release and all tables are read."""
 
@@ -183,7 +181,7 @@ class Read:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Targeted:
     """What records are of."""
 
@@ -197,7 +195,7 @@ class Targeted:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Who:
     """How the tables of several releases are linked."""
 
@@ -212,7 +210,7 @@ class Who:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Linked(Who, Targeted, Read):
     """How a release, records or several releases are read with their tables."""
 
@@ -220,7 +218,7 @@ class Linked(Who, Targeted, Read):
 CONTROL = "People who were not in the data, with their classes: adds how much better those of --truth are guessed."
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ControlOption:
     """People who were not in the data."""
 
@@ -234,7 +232,7 @@ class ControlOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class SensitiveOption:
     """Which classes do harm."""
 
@@ -247,7 +245,7 @@ class SensitiveOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class GainOption:
     """Which guesses do harm."""
 
@@ -261,12 +259,12 @@ class GainOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Evidence(GainOption, SensitiveOption, ControlOption):
     """What a disclosure is compared with."""
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Informed:
     """Whom a verdict is about."""
 
@@ -278,7 +276,7 @@ class Informed:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Timed:
     """How long solving may take."""
 
@@ -296,7 +294,7 @@ class Timed:
 JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class WorkerOptions:
     """Who solves independent parts."""
 
@@ -320,7 +318,7 @@ class WorkerOptions:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Tolerance:
     """How exactly programs are solved."""
 
@@ -333,7 +331,7 @@ class Tolerance:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Presolve:
     """Whether the program is taken to pieces."""
 
@@ -353,7 +351,7 @@ class Presolve:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Seeded:
     """What random choices depend on."""
 
@@ -366,7 +364,7 @@ class Seeded:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Floor:
     """How near to 0 probabilities may come."""
 
@@ -381,12 +379,12 @@ class Floor:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class SolverOptions(Floor, WorkerOptions, Timed, Seeded, Presolve, Tolerance):
     """How a program is solved, by whatever back end."""
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ByBackend:
     """Which back end solves."""
 
@@ -399,7 +397,7 @@ class ByBackend:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Top:
     """How many are named."""
 
@@ -412,7 +410,7 @@ class Top:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class SingleOption:
     """Which of several optima is reported."""
 
@@ -425,7 +423,7 @@ class SingleOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class WholeOptions(SingleOption):
     """What of an estimate is reported beyond its posterior."""
 
@@ -437,14 +435,14 @@ class WholeOptions(SingleOption):
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ProgressOption:
     """Who is told of the work."""
 
     progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Interruptible(ProgressOption):
     """The same, and whether Ctrl-C ends it with what there is."""
 
@@ -456,7 +454,7 @@ class Interruptible(ProgressOption):
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Attacks:
     """What counts as an attack on a leaf."""
 
@@ -477,7 +475,7 @@ class Attacks:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class RiskOption:
     """Whether the information that re-identification takes is measured."""
 
@@ -491,7 +489,7 @@ class RiskOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class PartsOptions:
     """How people are taken in parts."""
 
@@ -532,7 +530,7 @@ def _positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
     return {"about": About(help or doc, **{**about, **more})}
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Released:
     """What was published, and the adversary's table."""
 
@@ -540,7 +538,7 @@ class Released:
     qi: Source | Sequence[Source] = field(kw_only=False, metadata=_positional(QI))
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Truth:
     """The confidential data."""
 
@@ -554,19 +552,19 @@ class Truth:
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class ProblemOptions(Linked, Knowing, Released):
     """A call of `maxent.api.estimate.compile_release`."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Estimating(
     Interruptible, Informed, WholeOptions, Top, SolverOptions, ByBackend, Linked, Knowing, Evidence, Truth, Released
 ):
     """A call of `maxent.estimate`."""
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class LevelOption:
     """How far proofs go."""
 
@@ -581,7 +579,7 @@ class LevelOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ProofOptions(LevelOption):
     """How bounds are proved."""
 
@@ -609,12 +607,12 @@ class ProofOptions(LevelOption):
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Bounding(Interruptible, Linked, Knowing, ProofOptions, Released):
     """A call of `maxent.bounds`."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, Linked, Facts, Attacks):
     """A call of `maxent.audit`."""
 
@@ -630,7 +628,7 @@ class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOp
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class ControlTestOption:
     """Other people."""
 
@@ -644,7 +642,7 @@ class ControlTestOption:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Releases:
     """What is compared, and the adversary's table."""
 
@@ -660,7 +658,7 @@ class Releases:
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Comparing(
     PartsOptions,
     Interruptible,
@@ -684,7 +682,7 @@ class Comparing(
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOption, Who):
     """A call of `maxent.compare_releases`."""
 
@@ -700,7 +698,7 @@ class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOpt
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     """A call of `maxent.bench`."""
 
@@ -724,7 +722,7 @@ class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Foreign:
     """What the file of another tool lacks."""
 
@@ -765,7 +763,7 @@ TIME = 120.0
 """Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reviewing(
     Interruptible, Informed, Top, SolverOptions, ByBackend, Read, Noisy, Confident, RoundingOption, Kinds, Evidence
 ):
@@ -853,7 +851,7 @@ class Reviewing(
     )
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth):
     """A call of `maxent.check`."""
 
@@ -900,7 +898,7 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     purpose: str = parameter("", "Of the record: what the release is for.", group="call")
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class InFiles:
     """What was published, and the adversary's table in files."""
 
@@ -923,14 +921,14 @@ class InFiles:
     )
 
 
-@dataclass(init=False, kw_only=True, eq=False, repr=False)
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class WorkersOfParts(WorkerOptions):
     """Who does the work of people in parts: one process unless the call says otherwise."""
 
     jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class EstimatingInParts(
     ProgressOption,
     Informed,
@@ -948,7 +946,7 @@ class EstimatingInParts(
     """A call of `maxent.estimate_in_parts`."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class AuditingInParts(
     ProgressOption,
     SensitiveOption,
@@ -966,14 +964,14 @@ class AuditingInParts(
     """A call of `maxent.audit_in_parts`."""
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class BoundingInParts(ProgressOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
     """A call of `maxent.bounds_in_parts`."""
 
     level: str = same(LevelOption, "level", default="closed", help="None but ``closed``.")
 
 
-@dataclass(kw_only=True, eq=False, repr=False)
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Advising(Interruptible, Read):
     """A call of `maxent.advise`."""
 
