@@ -308,7 +308,7 @@ class _Held:
         sides = _sides(comparison, [rest, *moved]), _sides(comparison, [size])
         most, divided = np.zeros(comparison.rows), np.zeros(comparison.rows)
         for side, sizes in zip(*sides, strict=True):
-            value = phi_sum(measure, _alike_of_orbit_bounds(side, together), sizes[0])
+            value = phi_sum(measure, _alike_orbits(side, together), sizes[0])
             apart = neg_x_log_x(sizes[0])
             most += value.sum() if comparison.form == "values" else value
             divided += apart.sum() if comparison.form == "values" else apart
@@ -319,7 +319,7 @@ class _Held:
         by_chosen = max(float(split.split[place] - undivided), TINY)
         by_other = np.maximum(divided - undivided, TINY)
         whole_most = phi_sum(
-            measure, _alike_of_orbit_bounds([part.sum(axis=0) for part in (rest, *moved)], together), size.sum()
+            measure, _alike_orbits([part.sum(axis=0) for part in (rest, *moved)], together), size.sum()
         )
         per_whole = 1 / by_other - 1 / by_chosen
         whole = np.where(per_whole > 0, split.whole[place], whole_most)
@@ -357,7 +357,7 @@ def _sides(comparison: Internal, totals: list[FloatArray]) -> Iterator[list[Floa
     yield [np.maximum(part.sum(axis=0) - side, 0.0) for part, side in zip(totals, left, strict=True)]
 
 
-def _alike_of_orbit_bounds(parts: list[FloatArray], together: list[IntArray]) -> FloatArray:
+def _alike_orbits(parts: list[FloatArray], together: list[IntArray]) -> FloatArray:
     """Sums of class totals with the classes of each set sorted alike in all parts, shape (..., n_classes)."""
     out: FloatArray = np.sum(parts, axis=0)
     for classes in together:

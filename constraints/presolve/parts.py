@@ -205,7 +205,7 @@ def independent_rows(
             break
         left[row[own]] = False
         if asked.any():
-            factor = _factors_of_independent_rows(matrix, own, asked)
+            factor = _row_factors(matrix, own, asked)
             value += factor @ np.where(lower == upper, lower, 0.0)
             matrix = _clean(matrix - factor @ matrix)
     done = np.flatnonzero(asked & (np.diff(matrix.indptr) == 0))
@@ -234,7 +234,7 @@ def _row_of(matrix: sparse.csr_matrix) -> IntArray:
     return np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
 
 
-def _factors_of_independent_rows(matrix: sparse.csr_matrix, own: BoolArray, asked: BoolArray) -> sparse.csr_matrix:
+def _row_factors(matrix: sparse.csr_matrix, own: BoolArray, asked: BoolArray) -> sparse.csr_matrix:
     """Coefficients of the equations in each row that is asked about, shape (n_rows, n_rows)."""
     # ``own`` marks the entries of equations in variables that no other equation has. Over these, a row that the
     # equations imply is a multiple of the equation; a row that is not one is no longer asked about.

@@ -11,7 +11,7 @@ from copy import deepcopy
 from dataclasses import dataclass, field
 from html import escape
 from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -264,8 +264,6 @@ class Advice(Shown):
 
 # An advice for people to read; numbers are formatted here, none is computed.
 
-TextRow = Mapping[str, Any]
-
 SHOWN = 12
 """Candidates that a console shows."""
 
@@ -273,42 +271,7 @@ SHOWN_OF = ("deviation", "behind", "leaves", "smallest group", "largest posterio
 """Columns of the table, after the accuracy or cost and before the reason."""
 
 
-class TextAdvice(Protocol):
-    """The printed parts of `maxent.Advice`."""
-
-    @property
-    def rows(self) -> Sequence[TextRow]: ...
-    @property
-    def winner(self) -> TextRow | None: ...
-    @property
-    def nearest(self) -> Sequence[TextRow]: ...
-    @property
-    def limits(self) -> Limits: ...
-    @property
-    def individuals(self) -> int: ...
-    @property
-    def folds(self) -> int: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-    @property
-    def outcomes(self) -> Mapping[str, int]: ...
-    @property
-    def test_accuracy(self) -> float | None: ...
-    @property
-    def test_cost(self) -> float | None: ...
-    @property
-    def model(self) -> str: ...
-    @property
-    def cost(self) -> str: ...
-    @property
-    def untried(self) -> Sequence[TextRow]: ...
-    @property
-    def cut(self) -> str: ...
-    @property
-    def command(self) -> str: ...
-
-
-def print_advice(advice: TextAdvice) -> None:
+def print_advice(advice: Advice) -> None:
     """Print the ranked table, the best release and how the others ended."""
     cells = [[*cells_of(row), row["why"]] for row in advice.rows[:SHOWN]]
     lines = [head(advice), limits_line(advice.limits), "", *aligned(header(advice), cells, left=1)]
@@ -317,12 +280,12 @@ def print_advice(advice: TextAdvice) -> None:
     print_lines([*lines, "", *told(advice)])
 
 
-def measure(advice: TextAdvice) -> str:
+def measure(advice: Advice) -> str:
     """What candidates are compared by, as columns are called."""
     return "cost" if advice.cost else "accuracy"
 
 
-def header(advice: TextAdvice) -> list[str]:
+def header(advice: Advice) -> list[str]:
     """The columns of the table."""
     return ["candidate", measure(advice), *SHOWN_OF, "why"]
 
@@ -332,7 +295,7 @@ def amount(value: float, by_cost: bool) -> str:
     return f"{value:.4g}" if by_cost else f"{100 * value:.2f} %"
 
 
-def told(advice: TextAdvice) -> Iterator[str]:
+def told(advice: Advice) -> Iterator[str]:
     """The best release, or what came nearest; how the others ended."""
     best = advice.winner
     if best is None:
@@ -366,7 +329,7 @@ def _ends(outcomes: Mapping[str, int]) -> Iterator[tuple[str, int]]:
     return ((name, outcomes[name]) for name in OUTCOMES if name != "best" and outcomes.get(name))
 
 
-def head(advice: TextAdvice) -> str:
+def head(advice: Advice) -> str:
     """How many people, candidates and folds."""
     methods = len({row["method"] for row in advice.rows})
     of = f"{counted(len(advice.rows), 'candidate')} of {counted(methods, 'method')}"
@@ -384,7 +347,7 @@ def limits_line(limits: Limits) -> str:
     return f"limits: {'; '.join(told) or 'none, so every candidate keeps them'}"
 
 
-def accuracy_words(row: TextRow, model: str = "") -> str:
+def accuracy_words(row: Row, model: str = "") -> str:
     """``right for 82.79 % of people whom it did not see (± 0.31 over 5 folds)``; with costs what decisions cost."""
     if row["accuracy"] is None:
         return "not tested"
@@ -399,7 +362,7 @@ def accuracy_words(row: TextRow, model: str = "") -> str:
     return f"right for {100 * row['accuracy']:.2f} % of people whom {seen} did not see ({spread}{row['folds']} folds)"
 
 
-def cells_of(row: TextRow) -> list[str]:
+def cells_of(row: Row) -> list[str]:
     """A row of the table as texts."""
     by_cost = row["cost"] is not None
     main = row["cost"] if by_cost else row["accuracy"]
@@ -420,7 +383,7 @@ def _whole(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
 
 
-def advice_display(advice: TextAdvice) -> Display:
+def advice_display(advice: Advice) -> Display:
     """An advice in a console and in a notebook."""
     cells = [[*cells_of(row), row["why"]] for row in advice.rows]
     lines = [limits_line(advice.limits), *told(advice)]
@@ -429,7 +392,6 @@ def advice_display(advice: TextAdvice) -> Display:
 
 # The frontier as a picture: an SVG without anything else, for the report.
 
-PictureRow = Mapping[str, Any]
 
 WIDTH, HEIGHT = 640, 320
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
@@ -438,7 +400,7 @@ LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
 TICKS = 5
 
 
-def picture(frontier: PictureRow, rows: Sequence[PictureRow]) -> str:
+def picture(frontier: Row, rows: Sequence[Row]) -> str:
     """Accuracy, or cost, against what a limit is about: candidates that were tested, the frontier, and the limit."""
     limit, stated = frontier["limit"], frontier["stated"]
     dots = [
@@ -531,20 +493,7 @@ code { overflow-wrap: anywhere; }
 """
 
 
-class Told(TextAdvice, Protocol):
-    """The reported parts of `maxent.Advice`."""
-
-    @property
-    def frontier(self) -> Sequence[TextRow]: ...
-    @property
-    def target(self) -> str: ...
-    @property
-    def qi(self) -> Sequence[str]: ...
-    @property
-    def seed(self) -> int: ...
-
-
-def page(advice: Told, title: str = "", purpose: str = "") -> str:
+def page(advice: Advice, title: str = "", purpose: str = "") -> str:
     """The report as HTML; everything that comes from data or a call is escaped."""
     best = "least costly" if advice.cost else "most accurate"
     name = title or f"The {best} release of {advice.target} within limits"
@@ -569,7 +518,7 @@ def page(advice: Told, title: str = "", purpose: str = "") -> str:
     return "\n".join(parts)
 
 
-def _frontiers(advice: Told) -> Iterator[str]:
+def _frontiers(advice: Advice) -> Iterator[str]:
     """A picture and a table of each limit."""
     key = measure(advice)
     for each in advice.frontier:
@@ -591,7 +540,7 @@ def _frontiers(advice: Told) -> Iterator[str]:
         yield f"<table><tr><th>candidate</th><th>{key}</th><th>{NAMES[limit]}</th></tr>{body}</table>"
 
 
-def _table(header: Sequence[str], rows: Sequence[TextRow]) -> str:
+def _table(header: Sequence[str], rows: Sequence[Row]) -> str:
     lines = (
         f'<tr class="{row["outcome"]}">{"".join(f"<td>{_text(c)}</td>" for c in [*cells_of(row), row["why"]])}</tr>'
         for row in rows
@@ -600,7 +549,7 @@ def _table(header: Sequence[str], rows: Sequence[TextRow]) -> str:
     return f"<table>\n<tr>{names}</tr>\n" + "\n".join(lines) + "\n</table>"
 
 
-def _method(advice: Told) -> Iterator[str]:
+def _method(advice: Advice) -> Iterator[str]:
     """How the best was found, and what the words of the table mean."""
     yield "<h2>How it was found</h2>"
     yield (
@@ -625,7 +574,7 @@ def _method(advice: Told) -> Iterator[str]:
     yield "</ul>"
 
 
-def _source(advice: Told) -> Iterator[str]:
+def _source(advice: Advice) -> Iterator[str]:
     source = provenance(["advise"], {})
     yield "<h2>Provenance</h2>"
     yield f"<p>{_text(source.created)}. {_text(', '.join(' '.join(each) for each in source.versions))}.</p>"

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxent.api.case import Case
 from maxent.api.compile import Knowledge
-from maxent.api.estimate import Progress as Progress_estimate
+from maxent.api.estimate import Progress as EstimateProgress
 from maxent.api.estimate import Solving, estimate_case
 from maxent.disclosure.limits import LimitCheck, Limits, judge_rows
 from maxent.models.arguments import check_functions, shorten, shorten_list
@@ -363,7 +363,7 @@ def best_audited(
     audit: Audit,
     method: Any,
     most_audits: int,
-    progress: Progress_estimate | None = None,
+    progress: EstimateProgress | None = None,
     clock: Clock | None = None,
 ) -> Passed:
     """The best subtree that passes an audit as it is to be published.
@@ -427,7 +427,7 @@ def _none_passes(last: Broken | None) -> InvalidInput:
 
 
 def publish_audited(
-    method: Any, training: Training, grown: Release, progress: Progress_estimate | None = None
+    method: Any, training: Training, grown: Release, progress: EstimateProgress | None = None
 ) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` and its row, see `maxent.models.defenses.method.Method`."""
     method, complexity = method.settled(training, progress)
@@ -442,7 +442,7 @@ def publish_audited(
 
 
 def _passed(
-    method: Any, training: Training, search: BestFirst, clock: Clock, progress: Progress_estimate | None
+    method: Any, training: Training, search: BestFirst, clock: Clock, progress: EstimateProgress | None
 ) -> Passed:
     """The best subtree of a method's search that passes its audit: see `best_audited`."""
     audit = audit_of(training, method.limits, clock)
@@ -457,7 +457,7 @@ def _counted(passed: Sequence[Passed], unanswered: int = 0) -> dict[str, int]:
 
 
 def _publish_chosen(
-    method: Any, training: Training, grown: Release, clock: Clock, progress: Progress_estimate | None
+    method: Any, training: Training, grown: Release, clock: Clock, progress: EstimateProgress | None
 ) -> tuple[Release, dict[str, Any]]:
     """The same for what is stated so that the tree is the best, and of equal trees the one that states the most.
 
@@ -611,7 +611,7 @@ def greedy_forest(
     audit: Audit,
     training: Training,
     most_audits: int,
-    progress: Progress_estimate | None = None,
+    progress: EstimateProgress | None = None,
     clock: Clock | None = None,
 ) -> Chosen:
     """Trees of a forest, one after the other, as long as all of them together pass an audit; as many as predict best.
@@ -652,7 +652,7 @@ def greedy_forest(
 
 
 def publish_forest(
-    method: Any, training: Training, forest: Release, progress: Progress_estimate | None = None
+    method: Any, training: Training, forest: Release, progress: EstimateProgress | None = None
 ) -> tuple[Release, dict[str, Any]]:
     """The publication of the method ``optimal`` of several trees, and its row.
 

@@ -58,7 +58,7 @@ def difference(
     given = {name: value for name, value in apart.items() if value != DEFAULTS.get(name)}
     stated = {each.name: getattr(asked, each.name) for each in fields(asked) if getattr(asked, each.name) is not False}
     check_unused("releases side by side, without diff=", **given, **stated)
-    trees, tables = _split_of_difference(files, named)
+    trees, tables = _split_releases(files, named)
     check_outputs({"-o": (output, POSTERIOR)}, [*trees, *tables, options["facts"], options["marginal"]])
     if len(trees) != 2:
         expected = "two releases and their tables: maxent compare --diff old.json new.json old.csv new.csv"
@@ -85,7 +85,7 @@ def difference(
     return UNRELIABLE
 
 
-def _split_of_difference(files: list[str], named: list[str]) -> tuple[list[str], list[str]]:
+def _split_releases(files: list[str], named: list[str]) -> tuple[list[str], list[str]]:
     """The releases and the tables, those first that ``--qi`` names."""
     if not named:
         return split_files(files)

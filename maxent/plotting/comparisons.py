@@ -119,7 +119,7 @@ def label_points(axes: Axes, labels: Sequence[Label]) -> None:
     assert figure is not None
     figure.draw_without_rendering()  # only now is it known where on the figure the axes are
     inside = axes.get_window_extent()
-    taken = [_around(axes, (label.x, label.y), _MARK) for label in labels] + list(_lines_of_labels(axes))
+    taken = [_around(axes, (label.x, label.y), _MARK) for label in labels] + list(_label_lines(axes))
     for label in labels:
         at = (label.x, label.y)
         text = axes.annotate(label.name, at, (0, 0), textcoords="offset points", fontsize="small", color=label.color)
@@ -134,7 +134,7 @@ def label_points(axes: Axes, labels: Sequence[Label]) -> None:
             text.remove()
 
 
-def _lines_of_labels(axes: Axes) -> Iterator[Bbox]:
+def _label_lines(axes: Axes) -> Iterator[Bbox]:
     """Positions of the lines, place by place."""
     for line in axes.lines:
         points = np.asarray(line.get_xydata())

@@ -119,7 +119,7 @@ def acro_policy(text: str, source: str) -> tuple[dict[str, Any], tuple[str, ...]
         "name": "ACRO",
         "source": f"{os.path.basename(source)}, in the form of default.yaml of github.com/AI-SDC/ACRO",
     }
-    return {**about, "limits": _limits_of_acro(stated)}, tuple(_left_out(stated))
+    return {**about, "limits": _acro_limits(stated)}, tuple(_left_out(stated))
 
 
 def _value(word: str, expected: str) -> Any:
@@ -137,7 +137,7 @@ def _value(word: str, expected: str) -> Any:
     return int(number) if number.is_integer() and 1 <= number < 2**53 else None
 
 
-def _limits_of_acro(stated: Mapping[str, Any]) -> dict[str, Any]:
+def _acro_limits(stated: Mapping[str, Any]) -> dict[str, Any]:
     """The limits of checks, by their keys."""
     limits: dict[str, Any] = {}
     if "safe_threshold" in stated:

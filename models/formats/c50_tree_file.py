@@ -57,7 +57,7 @@ def read_names(file: Path) -> C50Names:
         raise invalid(source, "document", "content", "a names file of C5.0", "an empty file")
     attributes: dict[str, tuple[str, ...] | None] = {}
     for entry in entries[1:]:
-        parts = _parts_of_names(entry, ":")
+        parts = _name_parts(entry, ":")
         name = _meant(parts[0])
         body = entry[len(parts[0]) + 1 :].strip() if len(parts) > 1 else ""
         if name in ("attributes included", "attributes excluded"):
@@ -67,22 +67,17 @@ def read_names(file: Path) -> C50Names:
             raise invalid(source, "document", "entries", expected, shorten(entry))
         body = re.sub(r"^\[ordered\]\s*", "", body)
         listed = body.split()[0] not in _KINDS and not body.startswith("=") and not re.match(r"discrete\s", body)
-        attributes[name] = tuple(map(_meant, _parts_of_names(body, ","))) if listed else None
-    first = [_meant(part) for part in _parts_of_names(entries[0], ",")]
+        attributes[name] = tuple(map(_meant, _name_parts(body, ","))) if listed else None
+    first = [_meant(part) for part in _name_parts(entries[0], ",")]
     target = first[0] if len(first) == 1 else None
     classes = attributes.pop(target, None) if target is not None else tuple(first)
-    if (
-        len(_parts_of_names(entries[0], ":")) > 1
-        or classes is None
-        or len({*classes}) != len(classes)
-        or len(classes) < 2
-    ):
+    if len(_name_parts(entries[0], ":")) > 1 or classes is None or len({*classes}) != len(classes) or len(classes) < 2:
         expected = "classes that are listed: of the target, or in the first entry"
         raise invalid(source, "document", "classes", expected, shorten(entries[0]))
     return C50Names(target, classes, attributes)
 
 
-def _parts_of_names(text: str, sign: str) -> list[str]:
+def _name_parts(text: str, sign: str) -> list[str]:
     """The parts of a text between signs that have no backslash before them."""
     return re.split(rf"(?<!\\){re.escape(sign)}", text)
 

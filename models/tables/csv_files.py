@@ -206,7 +206,7 @@ def decoded(source: str, data: bytes, reader: Reader) -> str:
         found = text.decode()
     except UnicodeDecodeError as error:
         place, byte = (
-            f"line {_ends_of_csv_encoding(text[: error.start].decode()) + 1}",
+            f"line {_encoding_ends(text[: error.start].decode()) + 1}",
             f"byte 0x{text[error.start]:02x}",
         )
         wrong = invalid(source, place, "encoding", encoding.expected, byte)
@@ -251,10 +251,10 @@ class _InUtf8(io.RawIOBase):
                 text = held + self._decoder.decode(block, final=last)
             except UnicodeDecodeError as error:
                 before = held + error.object[: error.start].decode(self._encoding.name, "replace")
-                raise self._refused(error, ends + _ends_of_csv_encoding(before) + 1) from error
+                raise self._refused(error, ends + _encoding_ends(before) + 1) from error
             held = "\r" if text.endswith("\r") and not last else ""
             text = text[: len(text) - len(held)]
-            ends += _ends_of_csv_encoding(text)
+            ends += _encoding_ends(text)
             yield text.encode()
 
     def _refused(self, error: UnicodeDecodeError, line: int) -> InvalidInput:
@@ -301,7 +301,7 @@ def _with_last(blocks: Iterable[bytes]) -> Iterator[tuple[bytes, bool]]:
     yield b"", True
 
 
-def _ends_of_csv_encoding(text: str) -> int:
+def _encoding_ends(text: str) -> int:
     r"""Count the ends of lines: ``\n``, ``\r\n``, and ``\r`` alone."""
     return text.count("\n") + text.count("\r") - text.count("\r\n")
 

@@ -15,7 +15,7 @@ from maxent.constraints.presolve.merge import Merged, Part, merge, parts
 from maxent.constraints.presolve.parts import PartRows, PartView, part_rows
 from maxent.constraints.program.residuals import InternalRows
 from maxent.solvers.certainty.bounds import Bounds, whole
-from maxent.solvers.certainty.closed import EPSILON as EPSILON_closed
+from maxent.solvers.certainty.closed import EPSILON as CLOSED_EPSILON
 from maxent.solvers.certainty.closed import STATED, fractional, is_exact, left_by_others
 from maxent.solvers.control import Clock, foretell
 from maxent.solvers.dual.overlapping import quiet_highs
@@ -202,7 +202,7 @@ def _of_part(program: Program, merged: Merged, pools: Pools, asked: BoolArray, p
     all_rows = sparse.csr_matrix(sparse.vstack([stated, owners]))
     lower, upper = np.append(lower, view.owner_weight), np.append(upper, view.owner_weight)
     offset = all_rows @ constant
-    rounded = EPSILON_closed * (np.diff(all_rows.indptr) + 2) * (abs(all_rows) @ np.abs(constant))
+    rounded = CLOSED_EPSILON * (np.diff(all_rows.indptr) + 2) * (abs(all_rows) @ np.abs(constant))
     broken = fractional(lower) | fractional(upper) | fractional(offset)
     rounded = np.where(broken & np.isfinite(rounded), rounded, 0.0)
     lower, upper = lower - offset - rounded, upper - offset + rounded

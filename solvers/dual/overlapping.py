@@ -30,7 +30,7 @@ from maxent.solvers.control import Clock, foretell
 from maxent.solvers.derivatives import Solve, cholesky_in_place
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, HALVINGS, HARDEST, LONGEST, DualPoint, minimise, solve_definite
-from maxent.solvers.dual.newton import VANISHED as VANISHED_newton
+from maxent.solvers.dual.newton import VANISHED as NEWTON_VANISHED
 
 # Active set for very many intervals: only the few rows that bind take part in Newton's system.
 #
@@ -609,7 +609,7 @@ class _Smoothed:
         else:
             hessian[np.diag_indices(len(rows))] += curve
         size = self.problem.squared @ self.masses + curve
-        return -solve_definite(hessian, np.maximum(size, VANISHED_newton * size.max()), self.gradient)
+        return -solve_definite(hessian, np.maximum(size, NEWTON_VANISHED * size.max()), self.gradient)
 
     def search(self, direction: FloatArray) -> float:
         """Length of a step along a direction that decreases the function enough, 0 where none does."""

@@ -18,8 +18,8 @@ import numpy as np
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.dual.relaxation import relaxed_once
 from maxent.solvers.gap.divergence import BENT, CLEAR, LARGE, POSITIVE, Answer, Ball, answer, ball, bennett, ordered
-from maxent.solvers.gap.divergence import LEAST as LEAST_proof
-from maxent.solvers.gap.divergence import STEEP as STEEP_multipliers
+from maxent.solvers.gap.divergence import LEAST as LEAST_LACK
+from maxent.solvers.gap.divergence import STEEP as STEEP_MULTIPLIER
 from maxent.solvers.gap.lagrangian import affordable
 
 if TYPE_CHECKING:
@@ -205,7 +205,7 @@ class Lagrangians:
         s, rows = self.setting, self.setting.at.rows
         y = s.by_equations(m, ((m * slope) @ rows.equal.T)[:, :, None])[:, :, 0]
         rest, off = slope - y @ rows.equal, np.abs(m @ rows.equal.T - rows.value).sum(axis=1)
-        missed = STEEP_multipliers * (1.0 + np.abs(y).max(axis=1, initial=0.0)) * off
+        missed = STEEP_MULTIPLIER * (1.0 + np.abs(y).max(axis=1, initial=0.0)) * off
         found: FloatArray = s.of_owners(rest) @ s.total - (rest * m).sum(axis=1) + missed
         return found
 
@@ -677,7 +677,7 @@ def _make_up(reach: Reach, masses: FloatArray, functions: FloatArray, size: Floa
     first = size.shape[1] - int((size > POSITIVE).sum(axis=1).max())
     functions, size = functions[:, :, first:], size[:, first:]
     some = size > POSITIVE
-    k = np.where(some, np.maximum((1.0 - np.sqrt(np.maximum(1.0 - b * size, 0.0))) / b, LEAST_proof), 0.0)
+    k = np.where(some, np.maximum((1.0 - np.sqrt(np.maximum(1.0 - b * size, 0.0))) / b, LEAST_LACK), 0.0)
     chosen = (functions * k[:, None]) @ functions.transpose(0, 2, 1)
     rho = np.maximum(reach.setting.of_owners(reach.furthest(chosen, masses)[0]), 0.0)
     near = rho.max(axis=1) <= LARGE

@@ -118,7 +118,7 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
     share = share / (share * time).sum(axis=1, keepdims=True)
     share[~there] = SMALLEST
     low, high = np.zeros(len(count)), BELOW / (2.0 * share.max(axis=1))
-    tilt, most, above = _lines_of_lines(share, time, high)
+    tilt, most, above = _tangent_lines(share, time, high)
     further, above_further = np.full(len(count), np.inf), np.full(len(count), np.inf)
     tried = np.flatnonzero(above > CLOSE)
     low[above <= CLOSE] = high[above <= CLOSE]
@@ -131,7 +131,7 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
         at = tried[some]
         root = high[at] - above[at] * (further[at] - high[at]) / (above_further[at] - above[at])
         middle[some] = np.clip(STEEP * root, low[at] + AWAY * (high - low)[at], high[at] - AWAY * (high - low)[at])
-        at_tilt, at_most, by = _lines_of_lines(share[tried], time[tried], middle)
+        at_tilt, at_most, by = _tangent_lines(share[tried], time[tried], middle)
         below = by <= CLOSE
         better, worse = tried[below], tried[~below]
         low[better], tilt[better], most[better] = middle[below], at_tilt[below], at_most[below]
@@ -141,7 +141,7 @@ def _together(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list
     return [TangentLine(float(c), t[:n], float(m)) for c, t, m, n in zip(low, tilt, most, count.tolist(), strict=True)]
 
 
-def _lines_of_lines(
+def _tangent_lines(
     share: FloatArray, times: FloatArray, steep: FloatArray
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The tilts and highest values of lines with slopes, and how much higher these are than where they should touch."""
@@ -479,9 +479,7 @@ def _by_leaf(
         return None
     part = contained(said.where, sets.inside) * said.amount
     open_ = sets.inside @ total - part.sum(axis=1)
-    found = tuple(
-        _lines_of_prices(program, elimination, sets, said, part, open_, times, near, APART * float(total.sum()))
-    )
+    found = tuple(_price_lines(program, elimination, sets, said, part, open_, times, near, APART * float(total.sum())))
     if kept is not None:
         again = {one.set for one in kept}
         found = kept + tuple(one for one in found if one.near and one.set in again)
@@ -517,7 +515,7 @@ def _joined(arrays: list[Any], kind: type) -> Any:
     return np.concatenate([np.empty(0, kind), *arrays])
 
 
-def _lines_of_prices(
+def _price_lines(
     program: LiftedProgram,
     elimination: Elimination,
     sets: Sets,

@@ -28,7 +28,7 @@ from maxent.solvers.newton.augmented_lagrangian import (
 )
 from maxent.solvers.newton.block_form import BlockRows, Blocks, BlockSums, Comparisons, Form, Slopes, build_form
 from maxent.solvers.newton.quadratic_model import INSIDE, RAISES
-from maxent.solvers.newton.quadratic_model import STEPS as STEPS_projection
+from maxent.solvers.newton.quadratic_model import STEPS as PROJECTION_STEPS
 from maxent.solvers.newton.softmax_manifold import Manifold
 
 # Layout of a union: the groups, rows and blocks of each program, and selections of programs.
@@ -822,7 +822,7 @@ def project(stack: Stack, points: Points, pull: FloatArray, floor: float) -> Poi
     people, n = stack.people, stack.n_rows
     points = _raise(stack, points, floor)
     going = np.ones(stack.n_items, bool)
-    for _ in range(STEPS_projection):
+    for _ in range(PROJECTION_STEPS):
         going &= stack.worst(stack.violation(points)) > 0.1 * INSIDE
         if not going.any() or stack.clock.late() > SOON:
             break

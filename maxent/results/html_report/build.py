@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.kinds.registry import KINDS as KINDS_registry
+from maxent.constraints.kinds.registry import KINDS as KIND_REGISTRY
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure import limits
 from maxent.disclosure.measures import TOLERANCE
@@ -104,7 +104,7 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         records=program.scaling is not None,
         uncertain=not program.single,
         constraints=tuple(
-            (kind, count, KINDS_registry[kind].words) for kind, count in kinds_of(program).items() if count
+            (kind, count, KIND_REGISTRY[kind].words) for kind, count in kinds_of(program).items() if count
         ),
         reliable=result.reliable,
         worth=WORTH[result.certificate],
@@ -413,7 +413,7 @@ def _release(release: ReleaseView) -> dict[str, Any]:
     """One release: its texts, the people who are named, and its trees."""
     pool = Pool()
     trees = [_tree(tree, pool) for tree in release.trees]
-    people = [_person_of_packed(person, pool) for person in release.people]
+    people = [_packed_person(person, pool) for person in release.people]
     return {
         "name": release.name,
         "target": release.target,
@@ -463,7 +463,7 @@ def _constraints(node: NodeView, pool: Pool) -> list[int]:
     return [number for said in node.constraints for number in (pool(said.kind), pool(said.says))]
 
 
-def _person_of_packed(person: Person, pool: Pool) -> list[Any]:
+def _packed_person(person: Person, pool: Pool) -> list[Any]:
     """Values, individuals, class, its probability, and the divergence if there is one."""
     values = pool.all(value for _, value in person.values)
     return [values, person.count, pool(person.label), rounded(person.probability), rounded(person.divergence)]

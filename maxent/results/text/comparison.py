@@ -195,13 +195,13 @@ class Defended(Protocol):
 
 def print_defended(defended: Defended, files: Sequence[str]) -> None:
     """Print a row per release, then what is guaranteed and what is not."""
-    header, cells = _table_of_defended([{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)])
+    header, cells = _defended_table([{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)])
     print_lines([_head(defended), "", *aligned(header, cells, left=1), "", *defended.notes])
 
 
 def defended_display(defended: Defended) -> Display:
     """The result of a defense in a console and in a notebook."""
-    header, cells = _table_of_defended(defended.rows)
+    header, cells = _defended_table(defended.rows)
     notes = [*defended.noticed.notes, *defended.notes]
     return Display(_head(defended), [*aligned(header, cells, left=0), *notes], header, cells, notes)
 
@@ -212,7 +212,7 @@ def _head(defended: Defended) -> str:
     return f"{defended.method}: {defended.records} records, {of} of {before} {'leaf' if before == 1 else 'leaves'}"
 
 
-def _table_of_defended(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+def _defended_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
     """The header, and a row of texts per release."""
     keys = [key for key in _COLUMNS if key in rows[0] and (key not in _OPTIONAL or any(row[key] for row in rows))]
     return [_COLUMNS[key][0] for key in keys], [[_COLUMNS[key][1](row[key]) for key in keys] for row in rows]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.disclosure.limits import WORDS as WORDS_limits
+from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.limits import Verdict
 from maxent.disclosure.registry import MEASURES
 from maxent.models.display import Display, counted
@@ -120,7 +120,7 @@ def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
     reviews = list(several.reviews.values())
     names = " and ".join(several.reviews)
     verdict = several.verdict()
-    lines = verdict.lines() or [f"verdict: {WORDS_limits['not stated']}"]
+    lines = verdict.lines() or [f"verdict: {LIMIT_WORDS['not stated']}"]
     told = "" if several.joint is None else target_line(several.joint, "together")
     lines.append(told or f"{names} together: left out, as {several.left_out}")
     for name, review in several.reviews.items():
@@ -137,7 +137,7 @@ def _title(review: Review) -> str:
 
 def _lines(review: Review, most: int) -> list[str]:
     """The review in plain language; the verdict comes first, so that no cut takes it away."""
-    return [*(_verdict(review) or [f"verdict: {WORDS_limits['not stated']}"]), *_measured(review, most)]
+    return [*(_verdict(review) or [f"verdict: {LIMIT_WORDS['not stated']}"]), *_measured(review, most)]
 
 
 def _measured(review: Review, most: int) -> list[str]:

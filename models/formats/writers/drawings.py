@@ -76,7 +76,7 @@ def write_svg(release: Release, wanted: WantedForm) -> str:
         if len(release.trees) > 1:
             parts.append(f'<text x="10" y="{top + 12:g}">tree {position}</text>')
             top += 22
-        drawn, right, below = _tree_of_svg(release, tree, top)
+        drawn, right, below = _svg_tree(release, tree, top)
         parts += drawn
         top, width = below + 10, max(width, right)
     size = f'width="{width + 10:g}" height="{top:g}" viewBox="0 0 {width + 10:g} {top:g}"'
@@ -84,7 +84,7 @@ def write_svg(release: Release, wanted: WantedForm) -> str:
     return f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img">{title}\n' + "\n".join(parts) + "\n</svg>\n"
 
 
-def _tree_of_svg(release: Release, tree: Tree, top: float) -> tuple[list[str], float, float]:
+def _svg_tree(release: Release, tree: Tree, top: float) -> tuple[list[str], float, float]:
     """The parts of a drawing, and its right and lower end in pixels."""
     attributes = {attribute.name: attribute for attribute in release.attributes}
     places = number_places(tree)
