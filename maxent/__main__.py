@@ -10,18 +10,17 @@ from typing import NoReturn
 
 from maxent.command_line.lazy_modules import BeforeSciPy
 
+# Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE).
 CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141
-"""Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE)."""
 
 
+# Clock ticks, as a power of 2, that threads of OpenBLAS wait in a loop for more work, 0.4 ms; 26 by default, 25 ms.
 SPINNING = "20"
-"""Clock ticks, as a power of 2, that threads of OpenBLAS wait in a loop for more work, 0.4 ms; 26 by default, 25 ms."""
 
+# Thresholds of the three generations of Python's garbage collector.
+#
+# With its default of 700 new objects libraries take a tenth longer to load.
 COLLECTED = (100_000, 10, 10)
-"""Thresholds of the three generations of Python's garbage collector.
-
-With its default of 700 new objects libraries take a tenth longer to load.
-"""
 
 
 def command() -> NoReturn:

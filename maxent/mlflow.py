@@ -16,11 +16,10 @@ if TYPE_CHECKING:
     from maxent.policy.checked import Checked
     from maxent.results.review import Review
 
+# What names of metrics and tags begin with.
 PREFIX = "maxent."
-"""What names of metrics and tags begin with."""
-
+# Characters of a tag that MLflow takes.
 LONGEST = 5_000
-"""Characters of a tag that MLflow takes."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,11 +24,10 @@ if TYPE_CHECKING:
 
 # The race by folds: who leads, and who is stopped because the leader is better beyond chance.
 
+# A candidate is stopped where, were it as good as the leader, chance would favour the leader so much less often.
 CHANCE = 0.001
-"""A candidate is stopped where, were it as good as the leader, chance would favour the leader so much less often."""
-
+# Fold -> what each of its people gains: who is predicted right, bool; or minus what the decision costs, float64.
 Gains = Mapping[int, npt.NDArray[Any]]
-"""Fold -> what each of its people gains: who is predicted right, bool; or minus what the decision costs, float64."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +101,8 @@ def leader_of(found: Mapping[int, Gains], among: Iterable[int]) -> int | None:
 # Candidates: a method of defense with its parameters, from the grids of the methods.
 
 Value = str | int | float | bool
-
+# Parameters that are limits of the call, the same for all candidates of a method: names leave them out.
 OF_THE_CALL = ("max_posterior", "sensitive", "max_certain", "max_right_guesses")
-"""Parameters that are limits of the call, the same for all candidates of a method: names leave them out."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +180,7 @@ def _grid(name: str, wanted: Wanted) -> Iterator[Mapping[str, Any]]:
 
 Outcome = Literal["best", "beaten", "stopped", "limit", "cannot_tell", "same", "failed", "not reached"]
 
+# Outcome of a candidate -> what it means, in the order of the ranked table.
 OUTCOMES: Mapping[Outcome, str] = {
     "best": "the best within the limits",
     "beaten": "within the limits by the estimate, and worse on all folds",
@@ -192,10 +191,9 @@ OUTCOMES: Mapping[Outcome, str] = {
     "failed": "no release",
     "not reached": "not tried in the time that there was",
 }
-"""Outcome of a candidate -> what it means, in the order of the ranked table."""
 
+# Measures that rows have, by their keys in `maxent.disclosure.registry`.
 MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "divergence")
-"""Measures that rows have, by their keys in `maxent.disclosure.registry`."""
 
 
 @dataclass(slots=True)

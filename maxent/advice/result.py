@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
 
 Row = Mapping[str, Any]
-
+# Candidates that came nearest are named where none keeps the limits.
 NEAREST = 3
-"""Candidates that came nearest are named where none keeps the limits."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -264,11 +263,10 @@ class Advice(Shown):
 
 # An advice for people to read; numbers are formatted here, none is computed.
 
+# Candidates that a console shows.
 SHOWN = 12
-"""Candidates that a console shows."""
-
+# Columns of the table, after the accuracy or cost and before the reason.
 SHOWN_OF = ("deviation", "behind", "leaves", "smallest group", "largest posterior", "certain")
-"""Columns of the table, after the accuracy or cost and before the reason."""
 
 
 def print_advice(advice: Advice) -> None:
@@ -394,9 +392,8 @@ def advice_display(advice: Advice) -> Display:
 
 
 WIDTH, HEIGHT = 640, 320
+# Margins of the plot.
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
-"""Margins of the plot."""
-
 TICKS = 5
 
 

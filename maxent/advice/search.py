@@ -85,14 +85,12 @@ def _read(path: Path) -> dict[str, Any] | None:
     return found if isinstance(found, dict) else None
 
 
+# Share of a time limit by which audits end: an accuracy is known of what was audited by then.
 AUDITS = 0.6
-"""Share of a time limit by which audits end: an accuracy is known of what was audited by then."""
-
+# Seconds that proofs for one candidate may take, at most.
 PROOFS = 30.0
-"""Seconds that proofs for one candidate may take, at most."""
-
+# Share of a time limit that they may take in any case.
 LEAST = 0.05
-"""Share of a time limit that they may take in any case."""
 
 
 def best_of(standings: Sequence[Standing]) -> Standing | None:

@@ -132,17 +132,16 @@ def _digest(training: Training, columns: Mapping[str, Any], start: Release | Non
     return found.hexdigest()
 
 
+# Of what rows say: those of another version are not used again.
 VERSION = 2
-"""Of what rows say: those of another version are not used again."""
-
+# Time for the estimate of one candidate; one that takes longer is not known to keep the limits.
 SECONDS = 60.0
-"""Time for the estimate of one candidate; one that takes longer is not known to keep the limits."""
 
+# Keys of a row of a comparison that a row has.
 KEPT = (
     *(*ROW_KEYS, "status", "min_population", "divergence", "entropy", "targets", "sensitive"),
     *("unread", "individuals", "base_posterior", "base_most"),
 )
-"""Keys of a row of a comparison that a row has."""
 
 PEOPLE = "people"
 

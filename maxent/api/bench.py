@@ -37,10 +37,8 @@ if TYPE_CHECKING:
     from maxent.api.estimate import Progress
 
 PROBLEM = ("individuals", "distinct_qi", "classes", "constraints")
-
+# Seconds after the time limit that a back end which does not stop by itself goes on for.
 GRACE = 10.0
-"""Seconds after the time limit that a back end which does not stop by itself goes on for."""
-
 _POLL = 0.2
 _LONGEST = 500
 

@@ -27,12 +27,10 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 STARTED, ANSWER, PROBABILITIES, COUNTS = "started", "answer", "probabilities.npy", "counts.npy"
-
+# Without a wish, a problem is solved so often when the first time took less than so many seconds.
 REPEATS, SHORT = 3, 5.0
-"""Without a wish, a problem is solved so often when the first time took less than so many seconds."""
-
+# Contradictions that a reason names.
 SHOWN = 3
-"""Contradictions that a reason names."""
 
 
 def main() -> None:

@@ -20,9 +20,8 @@ from maxent.models.release import Release
 P = ParamSpec("P")
 R = TypeVar("R")
 C = TypeVar("C")
-
+# What the reader of a model may need, as `maxent.convert` has it: keys of ``reading=`` beside those of `Reading`.
 NEEDED = ("target", "classes", "features", "parameters", "train", "bins", "values")
-"""What the reader of a model may need, as `maxent.convert` has it: keys of ``reading=`` beside those of `Reading`."""
 
 
 def called(function: Callable[P, R]) -> Callable[P, R]:

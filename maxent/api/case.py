@@ -63,8 +63,8 @@ def open_published(published: object, reader: Reader) -> Release | Records:
     return registry.open_published(published, reader)
 
 
+# A release, or several about overlapping people.
 Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
-"""A release, or several about overlapping people."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,8 +174,8 @@ class Case:
         return self._covering[0]
 
 
+# The tables among what goes with a release.
 _FILES = ("qi", "truth", "facts", "marginal", "control", "gain")
-"""The tables among what goes with a release."""
 
 
 def _located(source: Any) -> Any:

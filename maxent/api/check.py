@@ -31,14 +31,14 @@ from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed
 from maxent.results import review as results
 
+# Options of solving that a record keeps.
 SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
-"""Options of solving that a record keeps."""
 
+# Options of a call that `check_release` is told.
 SAID = (
     *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
     *("title", "purpose", "no_marginal", "policy"),
 )
-"""Options of a call that `check_release` is told."""
 
 
 @takes_limits(options.Checking)

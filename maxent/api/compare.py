@@ -42,11 +42,11 @@ if TYPE_CHECKING:
 
 # Accuracies of releases that are compared: on the truth, and on other people.
 
+# Note on generalised records in a comparison.
 ALIKE = (
     "generalised records: a leaf is a group of identical rows, an individual one row; attacks need to know which rows "
     "can be a person's"
 )
-"""Note on generalised records in a comparison."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

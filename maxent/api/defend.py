@@ -44,11 +44,11 @@ if TYPE_CHECKING:
     from maxent.models.tables.training import Missing
     from maxent.results.estimate import Estimate
 
+# Note on a release about several sensitive columns.
 TOGETHER = (
     "classes are combinations of {}: what is said of classes, of pure leaves too, is said of combinations, and people "
     "in a leaf of several of these may still be alike in one column (maxent audit looks at each by itself)"
 )
-"""Note on a release about several sensitive columns."""
 
 
 def defend(
@@ -240,11 +240,10 @@ defend.__doc__ = (defend.__doc__ or "").replace("give a release each.", f"give a
 
 # What the leaves of a tree may state, and whether its criterion is stated: what ``--choose`` chooses among.
 
+# Bases that counts are rounded to, where none is asked for: those that statistical offices use.
 BASES = (3, 5, 10)
-"""Bases that counts are rounded to, where none is asked for: those that statistical offices use."""
-
+# Limits besides the size of leaves, which all that is stated has in common.
 OTHERS = ("max_posterior", "sensitive", "l", "alpha", "max_certain", "min_divergence", "max_right_guesses", "max_lift")
-"""Limits besides the size of leaves, which all that is stated has in common."""
 
 
 def statements(method: Any, n_classes: int, criterion: bool = True) -> list[dict[str, Any]]:
@@ -309,8 +308,8 @@ class Broken:
     unfinished: bool = False
 
 
+# From a release to what it discloses beyond limits, None for nothing.
 Audit = Callable[[Release], Broken | None]
-"""From a release to what it discloses beyond limits, None for nothing."""
 
 
 @dataclass(frozen=True, slots=True)

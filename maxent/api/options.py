@@ -759,8 +759,8 @@ UNINFORMED = (
     "Whether the adversary is taken not to know the base rate. By default they know how many people have each class, "
     "unless ``knowledge`` says what they know."
 )
+# Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end.
 TIME = 120.0
-"""Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
 
+# All levels that can be asked here.
 AUTO = "auto"
-"""All levels that can be asked here."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,11 +77,10 @@ def proof_of(program: Program, level: str, clock: Clock) -> Proof:
     return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
 
 
+# Seconds that proofs for a limit may take, at most.
 LONGEST = 30.0
-"""Seconds that proofs for a limit may take, at most."""
-
+# Seconds for letting people of the truth change places, at most.
 TRYING = 10.0
-"""Seconds for letting people of the truth change places, at most."""
 
 
 @dataclass(eq=False)

@@ -17,9 +17,10 @@ if TYPE_CHECKING:
     from maxent.models.defenses.optimal.subtree import Searched
     from maxent.models.release import Release
 
+# The largest share of a class of which nobody's class counts as certain, with the error of computing it.
 SURE = CERTAIN - 2e-6
-"""The largest share of a class of which nobody's class counts as certain, with the error of computing it."""
 
+# Status of the best subtree -> why it is not offered.
 BY_LEAVES_ALONE: Mapping[str, str] = {
     status: f"the best subtree keeps the limits by its leaves alone, but {known}"
     for status, known in {
@@ -27,7 +28,6 @@ BY_LEAVES_ALONE: Mapping[str, str] = {
         "cannot_tell": "it cannot be told whether it does by all that the adversary knows",
     }.items()
 }
-"""Status of the best subtree -> why it is not offered."""
 
 
 def mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: float | None, limits: Limits) -> Mend:

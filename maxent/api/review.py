@@ -276,14 +276,12 @@ def _case_of(subject: Subject) -> Case:
         raise InvalidInput(error.source, told) from None
 
 
+# Cells of people from which on an estimate takes seconds.
 MANY = 100_000
-"""Cells of people from which on an estimate takes seconds."""
-
+# The share of the time that an estimate has in any case.
 LEAST = 0.1
-"""The share of the time that an estimate has in any case."""
-
+# The share of the time in which people have to be placed in leaves for the estimate to know of private splits.
 PLACING = 1 / 3
-"""The share of the time in which people have to be placed in leaves for the estimate to know of private splits."""
 
 
 def _placed(case: Case, seconds: float | None) -> bool:

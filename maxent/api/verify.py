@@ -27,17 +27,14 @@ from maxent.results import review as results
 if TYPE_CHECKING:
     from maxent.policy.checked import Checked
 
+# By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by.
 TOLERANCE = 1e-5
-"""By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by."""
-
+# Fields whose words are those of a version of maxent.
 SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|policy\.left_out")
-"""Fields whose words are those of a version of maxent."""
-
+# Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict")
-"""Parts of a record that say nothing where the computation ended early."""
-
+# A number in a sentence that was rounded.
 NUMBER = r"(\d+\.\d+)"
-"""A number in a sentence that was rounded."""
 
 
 def verify(

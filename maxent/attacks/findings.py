@@ -302,12 +302,10 @@ def _groups(places: Places, bounds: CountBounds) -> Iterator[Group]:
             yield found
 
 
+# The attacks on individuals. Who is open to several is said to be so to the first: it asks least of the adversary.
 ATTACKS = ("unique", "homogeneity", "span", "differencing", "facts", "background")
-"""The attacks on individuals. Who is open to several is said to be so to the first: it asks least of the adversary."""
-
+# The attacks that show the class of everybody whom they work on, if any; the others need to know who is who.
 CERTAIN = ATTACKS[:4]
-"""The attacks that show the class of everybody whom they work on, if any; the others need to know who is who."""
-
 UNTOUCHED = -1
 
 

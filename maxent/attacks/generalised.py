@@ -15,20 +15,16 @@ if TYPE_CHECKING:
     from maxent.models.release import Attribute, Branch, Release
 
 ANYTHING = "*"
+# The mark of an empty set of values, which no record reaches.
 NOTHING = ""
-"""The mark of an empty set of values, which no record reaches."""
-
+# Values that are named in a sentence; of more, the number.
 LISTED = 4
-"""Values that are named in a sentence; of more, the number."""
-
+# The mark of all numbers of an attribute whose values may be missing.
 ANY_NUMBER = "any number"
-"""The mark of all numbers of an attribute whose values may be missing."""
-
+# Numbers ``(gt, le]``, and whether missing ones are among the values.
 Numbers = tuple[float, float, bool]
-"""Numbers ``(gt, le]``, and whether missing ones are among the values."""
-
+# The values of an attribute with which a place can be reached.
 Reach = tuple[str, ...] | Numbers
-"""The values of an attribute with which a place can be reached."""
 
 
 def everything(attribute: Attribute) -> Reach:

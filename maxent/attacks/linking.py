@@ -80,9 +80,8 @@ def risk_rows(risks: Sequence[Risk]) -> Iterator[dict[str, Any]]:
 # Bounds on the records of each class in places of a tree: a smallest and a largest number.
 
 NO_LABEL = -1
-
+# How often bounds are narrowed by one another. Fewer do, as a rule; none more would be wrong, only less narrow.
 ROUNDS = 50
-"""How often bounds are narrowed by one another. Fewer do, as a rule; none more would be wrong, only less narrow."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from maxent.disclosure.truth import Controls
     from maxent.models.arrays import FloatArray, IntArray
 
+# Risk -> its title.
 TITLES: Mapping[str, str] = {
     "singling_out": "Singling out",
     "linkability": "Linkability",
     "inference": "Inference",
 }
-"""Risk -> its title."""
 
 
 @dataclass(frozen=True, slots=True)

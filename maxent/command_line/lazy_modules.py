@@ -15,11 +15,10 @@ if TYPE_CHECKING:
     from importlib.machinery import ModuleSpec
     from types import ModuleType
 
+# Bytes that SciPy and scikit-learn take when they are loaded, and OpenBLAS for each thread, of at most so many.
 LIBRARIES, BUFFER, MOST_THREADS = 500_000_000, 50_000_000, 64
-"""Bytes that SciPy and scikit-learn take when they are loaded, and OpenBLAS for each thread, of at most so many."""
-
+# Names in NumPy.
 SELDOM = ("ctypeslib", "f2py", "polynomial", "testing")
-"""Names in NumPy."""
 
 
 class NoRoom(MemoryError):

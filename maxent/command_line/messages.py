@@ -8,19 +8,15 @@ from dataclasses import asdict
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError
 from maxent.results.text.terminal import on_command_line, respell, respelled
 
+# Problems that are printed; of more, the number. JSON has all of them.
 LISTED = 50
-"""Problems that are printed; of more, the number. JSON has all of them."""
-
+# Characters of a line that is printed, about; of a longer one its beginning and its end. JSON has all of it.
 LONGEST = 1000
-"""Characters of a line that is printed, about; of a longer one its beginning and its end. JSON has all of it."""
-
+# The source of a problem that is about an argument of the call.
 CALL = "command line"
-"""The source of a problem that is about an argument of the call."""
-
 PARTS = ("source", "where", "field", "expected", "found")
-
+# A problem as JSON has it: `PARTS`, None where there are none, and ``message``, the line that is printed.
 Entry = dict[str, str | None]
-"""A problem as JSON has it: `PARTS`, None where there are none, and ``message``, the line that is printed."""
 
 
 def entries(error: MaxentError, names: Mapping[str, str]) -> list[Entry]:

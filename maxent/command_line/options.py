@@ -187,8 +187,8 @@ def completed(incomplete: str, names: Iterable[str]) -> list[str]:
     return [before + comma + name for name in names]
 
 
+# Parameter -> what a shell offers for it.
 COMPLETED = {"backend": completed_backend, "backends": completed_backend, "knowledge": completed_knowledge}
-"""Parameter -> what a shell offers for it."""
 
 
 def stated(kind: type, *, without: Collection[str] = (), **defaults: Any) -> Callable[..., dict[str, Any]]:

@@ -21,13 +21,12 @@ SOLVED = "How it is solved"
 RUN = "How it is run"
 LIMITS = "Limits"
 OUTPUT = "Output"
-
+# All of them, in the order of the help, which begins with `REQUIRED` and `FIRST`. Other options come last.
 PANELS = (KNOWN, READ, GROWN, DEFENDED, MEASURED, SOLVED, RUN, LIMITS, OUTPUT)
-"""All of them, in the order of the help, which begins with `REQUIRED` and `FIRST`. Other options come last."""
-
+# The options of the panel "Used most".
 MOST = 5
-"""The options of the panel "Used most"."""
 
+# Options that most people give to a command, by its name; of more than `MOST` the first that it has.
 USED_MOST: Mapping[str, tuple[str, ...]] = {
     "advise": ("--min-k", "--max-certain", "--time-limit", "--output", "--report"),
     "audit": ("--risk", "--background", "--min-k", "--json", "--output"),
@@ -45,8 +44,8 @@ USED_MOST: Mapping[str, tuple[str, ...]] = {
     "sweep": ("--output", "--jobs", "--dry-run", "--data", "--json"),
     "review": ("--max-certain", "--min-k", "--time-limit", "--report", "--output"),
 }
-"""Options that most people give to a command, by its name; of more than `MOST` the first that it has."""
 
+# Options that few people need: only ``--help-all`` shows them.
 RARE = frozenset(
     (
         *("--text", "--na", "--max-memory", "--csv-delimiter", "--csv-decimal", "--csv-encoding", "--sheet"),
@@ -56,7 +55,6 @@ RARE = frozenset(
         *("--csv-literal", "--title", "--purpose", "--force"),
     )
 )
-"""Options that few people need: only ``--help-all`` shows them."""
 
 known = partial(typer.Option, rich_help_panel=KNOWN)
 read = partial(typer.Option, rich_help_panel=READ)

@@ -28,14 +28,12 @@ from maxent.models.hints import close_to
 # The help of a command: how it is called, its options in panels, as wide as the terminal, and examples at the end.
 
 ARGUMENTS = "Arguments"
+# Key of a context's ``meta`` where a help shows every option.
 ALL = "maxent.command_line.parsing.all"
-"""Key of a context's ``meta`` where a help shows every option."""
-
+# Characters of an option and its values that are shown beside its help; longer ones get a line of their own.
 WIDEST_NAME = 28
-"""Characters of an option and its values that are shown beside its help; longer ones get a line of their own."""
-
+# Columns of the narrowest terminal that is written for.
 LEAST = 40
-"""Columns of the narrowest terminal that is written for."""
 
 
 def fit_to_terminal(context: Any) -> None:
@@ -114,8 +112,8 @@ def write_examples(text: str | None, formatter: Any) -> None:
 UsageError: Any = typer.BadParameter.__bases__[0]
 
 
+# Key of a context's ``meta`` where any file is to be replaced.
 FORCE = "maxent.command_line.parsing.force"
-"""Key of a context's ``meta`` where any file is to be replaced."""
 
 
 class WrongCall(InvalidInput):

@@ -13,17 +13,14 @@ if TYPE_CHECKING:
     from maxent.models.reading import Noticed
     from maxent.solvers.control import Clock
 
+# Exit statuses; the last two are of enforced limits, one that is not kept, and one that cannot be judged.
 DONE, UNRELIABLE, WRONG, BEYOND, UNKNOWN = 0, 1, 2, 3, 4
-"""Exit statuses; the last two are of enforced limits, one that is not kept, and one that cannot be judged."""
-
+# The work of a command; returns the exit status.
 Job = Callable[[], int]
-"""The work of a command; returns the exit status."""
-
+# Seconds between lines of progress where standard error is no terminal.
 SELDOM = 20.0
-"""Seconds between lines of progress where standard error is no terminal."""
-
+# Characters of what a progress bar is about.
 LONGEST = 60
-"""Characters of what a progress bar is about."""
 
 
 def tell(text: str) -> None:

@@ -16,13 +16,13 @@ from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress
 from maxent.commands.defend import MissingName
 from maxent.models.files.output import CANDIDATES, RELEASE
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent advise truth.csv --target Salary --qi Education,Country,Gender --min-k 2 --folds 2 --methods erp "
     "-o best.json",
     "maxent advise truth.csv --target Salary --qi Education --max-posterior 0.9 --folds 2 --methods optimal "
     "--report report.html",
 )
-"""Calls that its help ends with."""
 
 
 def completed_methods(incomplete: str) -> list[str]:

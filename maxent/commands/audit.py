@@ -16,11 +16,11 @@ from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import GROUPS
 from maxent.results.reliability import NOT_ABOUT_THEM
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent audit tree.json",
     "maxent audit tree.json qi.csv --background 2 -o people.csv",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files(without=["report", "title", "purpose"], options=stated(Auditing), asked=asked, work=parts.work)

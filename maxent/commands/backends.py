@@ -8,8 +8,8 @@ from functools import partial
 from maxent.command_line import options as opt
 from maxent.command_line.progress import DONE, Job
 
+# Calls that its help ends with.
 EXAMPLES = ("maxent backends", "maxent backends --json")
-"""Calls that its help ends with."""
 
 
 def command(as_json: opt.Json = False) -> Job:

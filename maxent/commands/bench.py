@@ -12,11 +12,11 @@ from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.models.files.output import BENCH
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent bench tree.json qi.csv",
     "maxent bench tree.json qi.csv --backends newton,ipopt --time-limit 60 -o seconds.csv",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files(options=stated(Benching, jobs=None))

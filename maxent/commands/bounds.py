@@ -15,11 +15,11 @@ from maxent.command_line.release_files import Files, split_files
 from maxent.models.files.output import WITNESSES
 from maxent.results.reliability import not_reliable
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent bounds tree.json qi.csv",
     "maxent bounds tree.json qi.csv --time-limit 60 --worlds --witness people.csv -o bounds.csv",
 )
-"""Calls that its help ends with."""
 
 
 Witness = Annotated[

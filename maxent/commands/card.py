@@ -12,9 +12,8 @@ from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import CARD
 
+# Calls that its help ends with.
 EXAMPLES = ("maxent card record.json", "maxent card record.json -o card.md --heading 3")
-"""Calls that its help ends with."""
-
 SUFFIXES = (".md", ".txt")
 
 

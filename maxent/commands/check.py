@@ -17,11 +17,11 @@ from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, 
 from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import CHECKS, RECORD
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
     "maxent check --explain MX101",
 )
-"""Calls that its help ends with."""
 
 
 def completed_check(incomplete: str) -> list[str]:

@@ -22,8 +22,8 @@ from maxent.results.reliability import REASONS
 
 # ``maxent compare --diff``: what two successive releases tell of those who joined, left or stayed.
 
+# Options of a comparison that say nothing where they have these values.
 DEFAULTS = {"min_size": 1, "background": 1, "top": 10}
-"""Options of a comparison that say nothing where they have these values."""
 
 
 def difference(
@@ -99,11 +99,11 @@ def _counted(trees: list[str], tables: list[str]) -> str:
     return f"{counted(len(trees), 'release')} and {counted(len(tables), 'table')}"
 
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent compare before.json after.json qi.csv --truth truth.csv",
     "maxent compare before.json after.json qi.csv --max-certain 0 --min-k 5 --report report.html",
 )
-"""Calls that its help ends with."""
 
 
 class ComparisonPlot(StrEnum):

@@ -14,11 +14,11 @@ from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import RELEASE
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent convert model.txt --target Salary -o tree.json",
     "maxent convert model.txt --train truth.csv --target Salary --qi Education,Country,Gender -o tree.json",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files()

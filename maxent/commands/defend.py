@@ -38,11 +38,11 @@ if TYPE_CHECKING:
     from maxent.models.parameters import Parameter
 
 COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
+# Calls that the help ends with.
 EXAMPLES = (
     f"maxent defend none {COLUMNS} -o before.json",
     f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",
 )
-"""Calls that the help ends with."""
 
 
 class MissingName(StrEnum):

@@ -22,11 +22,11 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
     from maxent.solvers.control import Clock
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent estimate tree.json qi.csv",
     "maxent estimate tree.json qi.csv --truth truth.csv --max-certain 0 --report report.html",
 )
-"""Calls that its help ends with."""
 
 
 class EstimatePlot(StrEnum):

@@ -12,11 +12,11 @@ from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, Job, tell
 from maxent.models.files.output import CONSTRAINTS, NL, PYOMO
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
     "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files(options=stated(ProblemOptions, without=["who"]))

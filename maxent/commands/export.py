@@ -11,11 +11,11 @@ from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import EXPORT
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent export tree.json -o tree.sql --table patients",
     "maxent export tree.json --to rules",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files()

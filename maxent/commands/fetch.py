@@ -12,8 +12,8 @@ from maxent.command_line import panels
 from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import TABLE
 
+# Calls that its help ends with.
 EXAMPLES = ("maxent fetch", "maxent fetch adult -o people.csv")
-"""Calls that its help ends with."""
 
 
 def command(

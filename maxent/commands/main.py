@@ -30,6 +30,7 @@ from maxent.models.reading import advice_spelled
 from maxent.results.reliability import unwarned
 from maxent.results.text.terminal import on_command_line, print_json, respell
 
+# Name -> its line in the help. The module of this name has the ``command``, and its ``EXAMPLES``.
 COMMANDS: Mapping[str, str] = {
     "estimate": "Probabilities of each person's class, and measures of disclosure.",
     "bounds": "Proved bounds on each person's class, over all data consistent with a release.",
@@ -51,7 +52,6 @@ COMMANDS: Mapping[str, str] = {
     "fetch": "A public data set by name, for examples and measurements.",
     "backends": "Installed solver back ends, and the problems that each can solve.",
 }
-"""Name -> its line in the help. The module of this name has the ``command``, and its ``EXAMPLES``."""
 
 
 class CommandProgram(CommandGroup):
@@ -69,7 +69,6 @@ EXAMPLES = (
     "maxent defend none truth.csv --target Salary --qi Education,Country,Gender -o before.json",
 )
 HINT = "'maxent COMMAND --help' lists the options of a command, and has more examples; --help-all lists rare ones, too."
-
 NO_SHELL = "completion is for bash, zsh, fish and PowerShell: call it from one of them"
 
 SETTINGS: dict[str, Any] = {"help_option_names": ["-h", "--help"]}

@@ -12,11 +12,11 @@ from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, Job, tell_noticed
 from maxent.models.files.output import PREDICTIONS
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent predict tree.json qi.csv",
     "maxent predict tree.json truth.csv -o predicted.csv",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files()

@@ -13,11 +13,11 @@ from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.models.files.output import PROVED, TABLE
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent reconstruct tree.json qi.csv --time-limit 20 -o table.csv --proved proved.csv",
     "maxent reconstruct tree.json --time-limit 20",
 )
-"""Calls that its help ends with."""
 
 Known = Annotated[
     str | None,

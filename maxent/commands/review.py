@@ -20,11 +20,11 @@ from maxent.models.files.output import REVIEW
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
     "maxent review model.txt truth.csv --target Salary --qi Education --max-certain 0 --min-k 10 --report report.html",
 )
-"""Calls that its help ends with."""
 
 
 @reads_files(options=stated(Reviewing, time_limit=None), asked=asked)

@@ -14,15 +14,15 @@ from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, 
 if TYPE_CHECKING:
     from maxent.studies.sweep import Sweep
 
+# Reasons for failing that are printed.
 SHOWN = 10
-"""Reasons for failing that are printed."""
 
 
+# Calls that its help ends with.
 EXAMPLES = (
     "maxent sweep study.toml --dry-run",
     "maxent sweep study.toml -o results --jobs 2",
 )
-"""Calls that its help ends with."""
 
 
 def command(

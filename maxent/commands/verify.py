@@ -11,8 +11,8 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import Job, progress, tell
 
+# Calls that its help ends with.
 EXAMPLES = ("maxent verify record.json", "maxent verify record.json --folder . --json")
-"""Calls that its help ends with."""
 
 
 def command(

@@ -14,22 +14,21 @@ if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
 
 Source = Literal["marginal", "release", "truth"]
-
+# How classes are guessed: by the estimate, as the release predicts, or the most frequent one of everybody.
 Way = Literal["estimate", "predicted", "base"]
-"""How classes are guessed: by the estimate, as the release predicts, or the most frequent one of everybody."""
 
+# How each is told of guesses.
 HOW_GUESSED: Mapping[Way, str] = {
     "estimate": "by the estimate",
     "predicted": "as the release predicts",
     "base": "of the most frequent class",
 }
-"""How each is told of guesses."""
 
+# Share of all people: where statements leave a class no more room than this, they state how frequent it is.
 NARROW = 0.01
-"""Share of all people: where statements leave a class no more room than this, they state how frequent it is."""
 
+# Source of a base rate -> how it is told.
 STATED: dict[Source, str] = {"marginal": "by the marginal", "release": "by the release", "truth": "by the truth"}
-"""Source of a base rate -> how it is told."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,8 +224,8 @@ class Inference:
 
 # Curves over individuals: the number with a class of at least a probability, and means of the most disclosed.
 
+# Points of a curve, whatever the number of individuals.
 POINTS = 400
-"""Points of a curve, whatever the number of individuals."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
 
 Status = Literal["pass", "fail", "cannot_tell", "not stated"]
-
+# What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them, bounds
+# over all data consistent with the release, or the base rate alone, which needs no release.
 Origin = Literal["estimate", "groups", "truth", "proof", "base"]
-"""What a number comes from: the estimate, the leaves and groups of a release by themselves, the truth about them,
-bounds over all data consistent with the release, or the base rate alone, which needs no release."""
 
+# How it is told what a number rests on.
 HOW: Mapping[Origin, str] = {
     "estimate": "by the estimate",
     "groups": "by what their leaf or group proves",
@@ -31,36 +31,36 @@ HOW: Mapping[Origin, str] = {
     "proof": "by proof",
     "base": "by the base rate alone",
 }
-"""How it is told what a number rests on."""
 
+# The same of limits that are not about single people.
 OTHERWISE: Mapping[tuple[str, Origin], str] = {
     ("min_k", "groups"): "by count",
     ("max_right_guesses", "truth"): "by the truth",
     ("max_lift", "truth"): "by the truth",
 }
-"""The same of limits that are not about single people."""
 
+# Who a verdict is about: somebody who has the published files and the table of the people.
 ADVERSARY = "table"
-"""Who a verdict is about: somebody who has the published files and the table of the people."""
 
+# Status -> what it says of a release.
 WORDS: Mapping[str, str] = {
     "pass": "within the stated limits",
     "fail": "beyond the stated limits",
     "cannot_tell": "not known to be within the stated limits",
     "not stated": "no limits were stated",
 }
-"""Status -> what it says of a release."""
 
+# Status of a verdict -> how it is announced.
 STATUS_WORDS: Mapping[str, str] = {"pass": "PASS", "fail": "FAIL", "cannot_tell": "CANNOT TELL"}
-"""Status of a verdict -> how it is announced."""
 
+# Status of one check -> what it says.
 CHECK_WORDS: Mapping[str, str] = {
     "pass": "within the limit",
     "fail": "beyond the limit",
     "cannot_tell": "cannot tell",
 }
-"""Status of one check -> what it says."""
 
+# Limit -> what is limited.
 NAMES: Mapping[str, str] = {
     "max_posterior": "largest posterior",
     "min_k": "smallest group that is not told apart",
@@ -68,8 +68,8 @@ NAMES: Mapping[str, str] = {
     "max_right_guesses": "share of right guesses",
     "max_lift": "right guesses above the base rate",
 }
-"""Limit -> what is limited."""
 
+# Limit -> the id of its check in `maxent.policy.checks`.
 IDS: Mapping[str, str] = {
     "max_posterior": "MX201",
     "min_k": "MX107",
@@ -77,16 +77,13 @@ IDS: Mapping[str, str] = {
     "max_right_guesses": "MX204",
     "max_lift": "MX205",
 }
-"""Limit -> the id of its check in `maxent.policy.checks`."""
 
+# Why a limit that an estimate keeps is not known to be kept where it is made as if all classes were alike frequent.
 NO_BASE = "as nothing states the base rate, which an adversary knows (--truth, --marginal or counts do)"
-"""Why a limit that an estimate keeps is not known to be kept where it is made as if all classes were alike frequent."""
-
+# What is said of a verdict where the call leaves out what everybody may know.
 UNINFORMED = "the adversary is taken not to know the base rate"
-"""What is said of a verdict where the call leaves out what everybody may know."""
-
+# Limits that are shares, from 0 to 1; the others are numbers of individuals.
 SHARES = ("max_posterior", "max_right_guesses", "max_lift")
-"""Limits that are shares, from 0 to 1; the others are numbers of individuals."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -758,22 +755,22 @@ def worse_posterior(
     return max_posterior, "estimate"
 
 
+# By how much a difference of two shares of people may be off.
 ROUNDED = 1e-12
-"""By how much a difference of two shares of people may be off."""
 
 _GROUPS: Origin = "groups"
 _TRUTH: Origin = "truth"
 
+# Keys of a row of a comparison that are arguments of `judge`.
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
     *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
     *("proved_least", "proved_most", "worst_case"),
 )
-"""Keys of a row of a comparison that are arguments of `judge`."""
 
 
+# Keys of a row that are the same of each of several sensitive columns.
 SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "no_marginal")
-"""Keys of a row that are the same of each of several sensitive columns."""
 
 
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:

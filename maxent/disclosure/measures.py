@@ -27,12 +27,10 @@ if TYPE_CHECKING:
 # Each function raises `ValueError` for a shape that disagrees and for values that are negative or not a number, because
 # a measure of such an array would read as a small risk.
 
+# By how much computed probabilities may be off, unless more was allowed when they were computed.
+#
+# Where they are compared with a limit, they are taken to be larger by so much.
 TOLERANCE = 1e-6
-"""By how much computed probabilities may be off, unless more was allowed when they were computed.
-
-Where they are compared with a limit, they are taken to be larger by so much.
-"""
-
 BLOCK = 1 << 16
 
 
@@ -294,8 +292,8 @@ def _equal_rows(p: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int
 # Divergence of the truth from a posterior, in nats: a small one means that much is disclosed.
 # ``truth`` are individuals per class, shape (n_qi, n_classes).
 
+# A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large.
 IMPOSSIBLE = 1e-12
-"""A class of at most this probability is ruled out: floating-point numbers that should be 0 may be as large."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,8 +31,8 @@ Number: TypeAlias = float | int
 
 Better = Literal["low", "high", "none"]
 
+# Unit -> how its numbers are written; all others are whole numbers.
 FORMS: Mapping[str, str] = {"nats": ".4f", "bits": ".4f", "share": ".4f", "probability": ".3f", "classes": ".3f"}
-"""Unit -> how its numbers are written; all others are whole numbers."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -283,8 +283,8 @@ _ALL = (
 )
 # fmt: on
 
+# Key -> measure, in the order of texts and tables.
 MEASURES: dict[str, Measure] = {measure.key: measure for measure in _ALL}
-"""Key -> measure, in the order of texts and tables."""
 
 
 def estimated(of: Believed) -> dict[str, Number]:

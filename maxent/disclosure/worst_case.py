@@ -37,12 +37,10 @@ UNSHOWN = (
     "of ones where all were alike)"
 )
 SOLVED = "the worst case was not solved"
-
+# By how much the logarithm of a share may be off that is printed in full.
 EQUAL = 1e-6
-"""By how much the logarithm of a share may be off that is printed in full."""
-
+# By how much a sum of second derivatives may be off, as a share: tools compute in single precision.
 SUMMED = 1e-5
-"""By how much a sum of second derivatives may be off, as a share: tools compute in single precision."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -13,9 +13,8 @@ from maxent.plotting.figures import check_matplotlib, save_plot
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Differences of entropies (nats) below which the axis is linear.
 NOISE = 1e-10
-"""Differences of entropies (nats) below which the axis is linear."""
-
 _TICKS = 5
 _BUILD, _SOLVE = "#9aa5b1", "#1f5fa8"
 

@@ -25,9 +25,8 @@ if TYPE_CHECKING:
 # Releases side by side, as bars: what is disclosed, and how well each predicts.
 
 Row = Mapping[str, Any]
-
+# Releases up to which there is room for numbers beside the bars.
 WRITTEN = 8
-"""Releases up to which there is room for numbers beside the bars."""
 
 
 def shown_measures(rows: Sequence[Row]) -> list[Measure]:
@@ -89,15 +88,13 @@ def _bar(measure: Measure, row: Row, largest: float) -> tuple[float, str]:
 # Names beside points, each where it covers neither a point, nor a line, nor another name.
 
 _SIDES = ((1, 1), (1, -1), (-1, 1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0))
+# Points (1/72 inch) from a mark to its name.
 _DISTANCES = (5, 12, 20, 30)
-"""Points (1/72 inch) from a mark to its name."""
-
 _ALIGN = {1: ("left", "bottom"), 0: ("center", "center"), -1: ("right", "top")}
+# Points around a mark, and on either side of a line, that a name must not cover.
 _MARK, _LINE = 4.0, 1.0
-"""Points around a mark, and on either side of a line, that a name must not cover."""
-
+# Places on each piece of a line that are kept free.
 _STEPS = 40
-"""Places on each piece of a line that are kept free."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,14 +256,12 @@ class ComparedRelease(Protocol):
     def people(self) -> Sequence[Individuals]: ...
 
 
+# The first is the default; ``tradeoff`` and ``divergence`` need a truth.
 KINDS = ("bars", "tradeoff", "posterior", "divergence")
-"""The first is the default; ``tradeoff`` and ``divergence`` need a truth."""
-
+# Inches that a bar with its number takes.
 _BAR = 0.2
-"""Inches that a bar with its number takes."""
-
+# Inches that the names of lines take.
 _NAMES = 2.2
-"""Inches that the names of lines take."""
 
 
 def check_comparison_kind(kind: str, *, truth: bool) -> None:

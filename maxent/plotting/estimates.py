@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from maxent.disclosure.inference import Inference
 
+# The first is the default; ``divergence`` needs a truth.
 KINDS = ("leaves", "posterior", "divergence")
-"""The first is the default; ``divergence`` needs a truth."""
 
 
 def check_estimate_plot(kind: str, *, truth: bool) -> None:
@@ -56,21 +56,19 @@ def save_estimate_plot(result: Inference, path: str | os.PathLike[str], kind: st
 
 # Disclosure leaf by leaf: a block for each, its width the individuals, its height their largest posterior.
 
+# Leaves up to which lines part the blocks; more lines would cover them.
 PARTED = 60
-"""Leaves up to which lines part the blocks; more lines would cover them."""
-
+# Share of the individuals from which on a block is wide enough for the name of its leaf, turned by 90 degrees.
 NAMED = 0.035
-"""Share of the individuals from which on a block is wide enough for the name of its leaf, turned by 90 degrees."""
-
+# What is known without the release, if less than this: then names stand above that line, else below.
 _LOW = 0.25
-"""What is known without the release, if less than this: then names stand above that line, else below."""
 
+# Certain individuals of a leaf -> color; certain is a class of probability 0.999 or more.
 _CERTAIN = (
     ("nobody in the leaf is certain", "#0072b2"),
     ("some are certain", "#e69f00"),
     ("all are certain", "#d55e00"),
 )
-"""Certain individuals of a leaf -> color; certain is a class of probability 0.999 or more."""
 
 
 def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:

@@ -17,18 +17,16 @@ if TYPE_CHECKING:
     from matplotlib.axis import Axis
     from matplotlib.figure import Figure
 
+# Told apart by the colour-blind, too: Okabe and Ito, "Color Universal Design", 2008.
 COLORS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
-"""Told apart by the colour-blind, too: Okabe and Ito, "Color Universal Design", 2008."""
-
+# Width and height of a figure, inches.
 SIZE = (6.4, 4.2)
-"""Width and height of a figure, inches."""
-
 DPI = 150
+# Characters of a name in a figure.
 LONGEST = 32
-"""Characters of a name in a figure."""
 
+# Texts of an SVG stay text, and the same numbers give the same file.
 _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 10.0}
-"""Texts of an SVG stay text, and the same numbers give the same file."""
 
 
 def check_matplotlib() -> None:

@@ -18,19 +18,16 @@ if TYPE_CHECKING:
     from maxent.policy.record import AskedRecord, Hashed, RecordRow
     from maxent.results.review import Review
 
+# Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1.
 EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
-"""Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1."""
 
 UNRELIABLE = 1
-
+# Beginnings of ids of checks that are about the people of a release.
 PEOPLE = ("MX1", "MX2", "MX3")
-"""Beginnings of ids of checks that are about the people of a release."""
-
+# What is said of a policy without such checks.
 NOBODY = "nothing is judged that is about the people: no check 1xx, 2xx or 3xx counts"
-"""What is said of a policy without such checks."""
-
+# Keys of the summary of an estimate that are in that of a check, too.
 _BESIDE = ("control", "wp216", "baseline")
-"""Keys of the summary of an estimate that are in that of a check, too."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -13,9 +13,8 @@ from maxent.models.files.json_files import read_json_object
 from maxent.policy.record import FORMAT
 
 VERDICTS = {"pass": "PASS", "fail": "FAIL", "cannot_tell": "CANNOT TELL"}
+# Keys of a record that a card is made of.
 NEEDED = ("created", "output", "versions", "policy", "checks", "overrides", "verdict", "decision")
-"""Keys of a record that a card is made of."""
-
 _MARKS = re.compile(r"([\\`*_\[\]#~|])")
 
 

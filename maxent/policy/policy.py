@@ -37,12 +37,12 @@ from maxent.solvers.certainty.levels import level_names
 # a list of words, and is read as such: nothing else of YAML is understood, and nothing else is taken for one.
 
 SUFFIXES = (".yaml", ".yml")
-
 _THRESHOLD = "a whole number of at least 1"
 _SHARE = "a share from 0 to 1"
 _FLAG = "True or False"
 _WORDS = "a list of extensions, each in a line that begins with a dash"
 
+# Key -> what its value has to be.
 KEYS: Mapping[str, str] = {
     "safe_threshold": _THRESHOLD,
     "safe_dof_threshold": _THRESHOLD,
@@ -56,15 +56,14 @@ KEYS: Mapping[str, str] = {
     "federated": _FLAG,
     "blocked_extensions": _WORDS,
 }
-"""Key -> what its value has to be."""
 
+# Key -> what it is about, in place of trees.
 NOT_ABOUT_TREES: Mapping[str, str] = {
     "check_missing_values": "missing values of a variable that is aggregated: leaves have none",
     "survival_safe_threshold": "survival tables and plots: a tree has none",
     "safe_round_base": "rounding of tables as a mitigation: counts of a release are taken as they are",
     "federated": "where ACRO runs its checks",
 }
-"""Key -> what it is about, in place of trees."""
 
 _LINE = re.compile(r"([A-Za-z_]\w*)\s*:(?:\s+([^\s#]\S*))?\s*(?:\s#.*)?")
 _ITEM = re.compile(r"\s*-\s+([^\s#]\S*)\s*(?:\s#.*)?")
@@ -162,8 +161,8 @@ def _left_out(stated: Mapping[str, Any]) -> list[str]:
 
 # What a policy changes of the one that it extends, in words: which limits it relaxes, tightens and adds.
 
+# Tables that are neither limits nor what is off.
 BESIDE = ("roles", "sensitive", "adversary", "rules")
-"""Tables that are neither limits nor what is off."""
 
 
 def looser(key: str, old: Any, new: Any) -> bool:
@@ -209,21 +208,18 @@ def own_name(name: str, base: Mapping[str, Any], changed: str) -> str:
     return f"{name or 'own policy'}, extends {below}; {changed or 'nothing changed'}"
 
 
+# Bytes of a policy file.
 MOST_BYTES = 1_000_000
-"""Bytes of a policy file."""
-
+# Policies that extend each other.
 DEEPEST = 5
-"""Policies that extend each other."""
-
+# Keys of the table ``[rules]``: what SATRE 3.3.09 wants in a record beside thresholds, in words.
 RULES = ("suppression", "perturbation", "model_requirements", "risk_appetite")
-"""Keys of the table ``[rules]``: what SATRE 3.3.09 wants in a record beside thresholds, in words."""
 
+# Limits that every policy has: what is not to be relied on keeps no limit.
 ALWAYS: Mapping[str, Any] = {"reliable": True}
-"""Limits that every policy has: what is not to be relied on keeps no limit."""
 
+# Ids of checks that cannot be switched off: every other finding rests on them.
 NEVER_OFF = ("MX401", "MX501")
-"""Ids of checks that cannot be switched off: every other finding rests on them."""
-
 _TOP = ("name", "version", "source", "about")
 _TABLES = ("limits", "off", "roles", "sensitive", "adversary", "rules")
 
@@ -529,6 +525,7 @@ def _one_of(names: tuple[str, ...]) -> tuple[str, Any]:
 
 
 _KINDS = tuple(knowledge())
+# Keys of the table ``[adversary]``: what is expected, and whether a value is that.
 _ADVERSARY: Mapping[str, Any] = {
     "knowledge": (
         f"a list of kinds of statements ({', '.join(_KINDS)})",
@@ -543,4 +540,3 @@ _ADVERSARY: Mapping[str, Any] = {
     "background": ("a number of members of at least 0", lambda v: is_whole(v) and 0 <= v < 2**31),
     "proof": _one_of((*level_names(), "auto")),
 }
-"""Keys of the table ``[adversary]``: what is expected, and whether a value is that."""

@@ -42,13 +42,13 @@ _TYPES: Mapping[str, tuple[str, tuple[type, ...]]] = {
     "null": ("null", (type(None),)),
 }
 
+# Keywords of JSON schemas that are understood.
 KEYWORDS = frozenset(
     (
         *("$schema", "$id", "title", "description", "type", "const", "enum", "pattern", "minLength", "minimum"),
         *("maximum", "exclusiveMinimum", "properties", "required", "additionalProperties", "items"),
     )
 )
-"""Keywords of JSON schemas that are understood."""
 
 
 def shape_problems(value: Any, schema: Schema, where: str = "file", name: str = "content") -> Iterator[Problem]:
@@ -209,12 +209,11 @@ def _names(path: str) -> Iterable[str]:
 
 
 FORMAT = "maxent-record/1"
-
+# Suffixes of the files that a record can be written to.
 RECORD = (".json",)
-"""Suffixes of the files that a record can be written to."""
 
+# What is left blank for whoever decides.
 UNDECIDED: Mapping[str, str] = {"decided_by": "", "role": "", "decision": "", "reason": "", "decided_at": ""}
-"""What is left blank for whoever decides."""
 
 
 class RecordChecked(Protocol):

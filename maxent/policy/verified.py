@@ -10,12 +10,12 @@ from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.display import Display, Shown, counted
 from maxent.policy.checked import EXIT, UNRELIABLE, Checked
 
+# Status -> what it says of a record.
 WORDS: Mapping[str, str] = {
     "pass": "the record is still true",
     "fail": "the record is no longer true",
     "cannot_tell": "it cannot be told whether the record is still true",
 }
-"""Status -> what it says of a record."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,8 +42,8 @@ if TYPE_CHECKING:
 
 # The JSON summary.
 
+# Leaves that are named of each attack.
 NAMED = 5
-"""Leaves that are named of each attack."""
 
 
 def summarise(audit: Findings) -> dict[str, Any]:
@@ -263,9 +263,8 @@ def _worst(audit: Findings) -> list[dict[str, Any]]:
 # An audit as tables: its leaves, the people of the adversary's table, and the release as an anonymised table.
 
 Column = npt.NDArray[Any]
-
+# By index of `ATTACKS`; the last stands for `UNTOUCHED`, which is -1.
 ATTACK_NAMES = np.array([*ATTACKS, ""], object)
-"""By index of `ATTACKS`; the last stands for `UNTOUCHED`, which is -1."""
 
 
 def leaf_table(audit: Findings) -> DataFrame:

@@ -14,6 +14,7 @@ from maxent.models.reading import NOTHING, Noticed
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# Keys of every row, see `BenchResult`.
 COLUMNS = (
     "backend",
     "version",
@@ -33,10 +34,9 @@ COLUMNS = (
     "peak_memory_mb",
     "iterations",
 )
-"""Keys of every row, see `BenchResult`."""
 
+# Status of a back end that presolve left nothing to.
 NOT_USED = "not_used"
-"""Status of a back end that presolve left nothing to."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -30,11 +30,10 @@ if TYPE_CHECKING:
 
 # Worlds beside the estimate: where weighing each world equally says something else, the estimate is fragile.
 
+# Difference of two probabilities from which on the estimate is fragile.
 FRAGILE = 0.1
-"""Difference of two probabilities from which on the estimate is fragile."""
-
+# R-hat up to which chains are taken to agree.
 MIXED = 1.05
-"""R-hat up to which chains are taken to agree."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

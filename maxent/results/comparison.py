@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
 
 
+# Keys of a row that are no cells of a table.
 PARTS = ("most_disclosed", "targets", "control", "sensitive", "wp216", "leakage")
-"""Keys of a row that are no cells of a table."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.models.tables.generalized_records import GeneralizedTable
 
+# Suffixes of the files that trees, and records, can be written to.
 TREES, RECORDS = (".json",), (".csv", ".parquet")
-"""Suffixes of the files that trees, and records, can be written to."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

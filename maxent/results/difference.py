@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from maxent.results.proof import Proof
 
 
+# How somebody is in two releases: in the second only, in the first only, in both.
 CHANGES = ("joined", "left", "stayed")
-"""How somebody is in two releases: in the second only, in the first only, in both."""
 
 
 @dataclass(frozen=True, eq=False)

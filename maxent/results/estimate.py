@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 
     from maxent.disclosure.inference import Inference
 
+# Keys of the measures of guesses that the summary has of each of several sensitive columns.
 _IN_TRUTH = ("base_rate", "uniform", "right_guesses", "pure")
-"""Keys of the measures of guesses that the summary has of each of several sensitive columns."""
-
+# Optima up to which JSON has the exact number, and the largest number of them that it can have.
 EXACT, MOST = 2**53, 10**308
-"""Optima up to which JSON has the exact number, and the largest number of them that it can have."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -28,6 +28,7 @@ from maxent.results.explanation import in_tree_order, place_name, says
 if TYPE_CHECKING:
     from typing import TextIO
 
+# Characters that TeX reads as commands or joins with their neighbours; ``"`` needs the T1 encoding.
 _SPECIAL = {
     "\\": r"\textbackslash{}",
     "{": r"\{",
@@ -52,7 +53,6 @@ _SPECIAL = {
     "[": "{[}",
     "]": "{]}",
 }
-"""Characters that TeX reads as commands or joins with their neighbours; ``"`` needs the T1 encoding."""
 
 _HEAD = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
@@ -198,8 +198,8 @@ def _internal(program: Program, constraint: Internal) -> list[str]:
 
 # The whole program as files for other tools: the text of a Pyomo model, an AMPL ``.nl`` file.
 
+# Variables from which writing a model takes minutes.
 LARGE = 200_000
-"""Variables from which writing a model takes minutes."""
 
 
 def lifted_program(program: Program) -> LiftedPart:

@@ -268,19 +268,18 @@ class RebuiltTable:
 
 # A rebuilt table for people to read; numbers are formatted here, none is computed.
 
+# Status -> what it means.
 STATUS = {
     "likeliest": "the table agrees with all numbers and labels that are stated, and no other one that does is likelier",
     "consistent": "the table agrees with all numbers and labels that are stated; others may be likelier",
     "partial": "no table that agrees with all numbers and labels was found in time: this one is the nearest that was",
     "inconsistent": "no table of people agrees with all numbers and labels that are stated: this one is near",
 }
-"""Status -> what it means."""
 
+# Statements that are missed and spelled out.
 SHOWN_MISSED = 10
-"""Statements that are missed and spelled out."""
-
+# Stands behind a value that is not proved.
 OPEN = "?"
-"""Stands behind a value that is not proved."""
 
 
 def print_reconstruction(found: RebuiltTable) -> None:

@@ -34,11 +34,10 @@ if TYPE_CHECKING:
     from maxent.models.formats.published_records import PublishedRecords
     from maxent.models.tables.qi_table import QITable
 
+# The attacks on people, see `RecordsAudit`. Who is open to several is said to be so to the first.
 RECORD_ATTACKS = ("unique", "span", "assignment")
-"""The attacks on people, see `RecordsAudit`. Who is open to several is said to be so to the first."""
-
+# Groups that are named of each attack.
 NAMED = 5
-"""Groups that are named of each attack."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

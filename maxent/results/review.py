@@ -27,18 +27,17 @@ if TYPE_CHECKING:
     from maxent.results.audit import Audit
     from maxent.results.html_report.view import InputFile
 
+# What is said of a review whose estimate knows less than the release.
 WITHOUT_PRIVATE = (
     "the estimate leaves out what splits on private attributes tell, as there was no time for it: the entropy is an "
     "upper bound, and an adversary may infer more"
 )
-"""What is said of a review whose estimate knows less than the release."""
 
 NOT_ENDED = "the estimate has not ended yet"
+# Why there is no estimate.
 INTERRUPTED = "interrupted before there was any estimate"
-"""Why there is no estimate."""
-
+# Statuses of an estimate that did not end in its time.
 LATE = ("time_limit", "interrupted")
-"""Statuses of an estimate that did not end in its time."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -224,8 +224,8 @@ def _table(frame: Frame, names: Sequence[str], texts: Collection[str]) -> DataFr
 
 # --- Train and test --------------------------------------------------------------------------------------------
 
+# A `Material` as other processes get it: pickled, or the path of the file that it was pickled to.
 Packed = bytes | str
-"""A `Material` as other processes get it: pickled, or the path of the file that it was pickled to."""
 
 
 @lru_cache(maxsize=2)

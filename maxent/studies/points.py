@@ -25,12 +25,10 @@ if TYPE_CHECKING:
     from maxent.api.case import Case
 
 GUARANTEE = ("k", "kk", "l", "alpha", "epsilon", "delta", "tight_delta")
-
+# Status of a point that has no results but an ``error``, and of one that was only attacked.
 FAILED, AUDITED = "failed", "audited"
-"""Status of a point that has no results but an ``error``, and of one that was only attacked."""
-
+# Columns that are not the same every time.
 TIMES = ("seconds_release", "seconds_attacks", "seconds_compile", "seconds_solve", "peak_memory_mb")
-"""Columns that are not the same every time."""
 
 
 def columns() -> dict[str, type]:

@@ -33,9 +33,8 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 RESULTS, STUDY, PROVENANCE, LOCK = "results.parquet", "study.toml", "provenance.json", ".lock"
-
+# Characters of a lock that are read.
 LONGEST = 200
-"""Characters of a lock that are read."""
 
 
 class Taken(MaxentError, RuntimeError):

@@ -32,18 +32,19 @@ from maxent.studies.data import Material, Protocol, StudyData, draws, read_mater
 #
 # Values are not checked here: methods of defense, attacks and estimates check their own parameters.
 
+# Options of `maxent.defend` whose values are files: a study says true for those of the data set.
 FILES = tuple(name for name, each in parameters().items() if each.about.files and each.about.grid)
-"""Options of `maxent.defend` whose values are files: a study says true for those of the data set."""
 
+# Options of `maxent.defend`, and what their values are.
 RELEASE: Mapping[str, type] = {
     "method": str,
     **{name: bool if name in FILES else each.kind for name, each in parameters().items() if each.about.grid},
 }
-"""Options of `maxent.defend`, and what their values are."""
 
+# Options of `maxent.audit`.
 ATTACK: Mapping[str, type] = {"min_size": int, "background": int, "rounding": str}
-"""Options of `maxent.audit`."""
 
+# Options of `maxent.estimate`, and whether to estimate at all.
 ESTIMATE: Mapping[str, type] = {
     "estimate": bool,
     "knowledge": str,
@@ -55,19 +56,15 @@ ESTIMATE: Mapping[str, type] = {
     "floor": float,
     "time_limit": float,
 }
-"""Options of `maxent.estimate`, and whether to estimate at all."""
 
 OPTIONS: Mapping[str, type] = {**RELEASE, **ATTACK, **ESTIMATE}
 
+# In place of a value: as if the option was not there.
 DEFAULT = "default"
-"""In place of a value: as if the option was not there."""
-
 Value = str | int | float | bool
 Options = Mapping[str, Value]
-
+# Numbers of a study are smaller.
 LARGEST = 2**53
-"""Numbers of a study are smaller."""
-
 _KINDS = {str: "a text", int: "a whole number", float: "a number", bool: "true or false"}
 
 
@@ -151,14 +148,12 @@ def _refused(name: str, call: Callable[[], object]) -> tuple[Problem, ...]:
     return ()
 
 
+# Version of what a row says: points of another version are computed again.
 ROWS = 1
-"""Version of what a row says: points of another version are computed again."""
-
+# Bytes of a study file.
 MOST_BYTES = 1_000_000
-"""Bytes of a study file."""
-
+# Points of a block of a study.
 MOST = 100_000
-"""Points of a block of a study."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 Rows = Generator[Row, None, None]
-
 LIBRARIES = ("maxent", "numpy", "scipy", "pandas", "pyarrow", "scikit-learn", "joblib", "pyomo", "cyipopt-wheels")
 
 
@@ -255,8 +254,8 @@ def _version(name: str) -> str | None:
 
 # Failures of a study, found without running it: every defense and adversary, with trees that are not grown.
 
+# Parameters that name the first of the points that fail alike.
 TOLD = ("data", "method", "k", "publish", "knowledge")
-"""Parameters that name the first of the points that fail alike."""
 
 
 def rehearse(

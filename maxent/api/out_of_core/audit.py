@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from maxent.models.arrays import IntArray
     from maxent.results.records import RecordsAudit
 
+# Types of the columns of `maxent.results.audit.Audit.individuals` after ``count``: for each tree, and the rest.
 OF_TREE, OF_PEOPLE = ("string", "int64"), ("int64", "int64", "string", "string")
-"""Types of the columns of `maxent.results.audit.Audit.individuals` after ``count``: for each tree, and the rest."""
 
 
 @takes(options.AuditingInParts)

@@ -83,8 +83,8 @@ def _merged(leaf: IntArray, people: IntArray, times: IntArray, words: IntArray) 
     return Alike(leaf[start], people[start], np.add.reduceat(times[order], start), words[:, order[start]])
 
 
+# The level of proof that people in parts can be asked about.
 CLOSED = "closed"
-"""The level of proof that people in parts can be asked about."""
 
 
 @takes(options.BoundingInParts)

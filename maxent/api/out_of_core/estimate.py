@@ -174,11 +174,10 @@ def evaluated(
     return with_.workers.map(evaluate_group, [(group, path) for group in groups], told, first)
 
 
+# Makes the parameters of what follows when the people are being read, as what solves takes time to load.
 Settings = Callable[[], "tuple[Knowledge, Solving]"]
-"""Makes the parameters of what follows when the people are being read, as what solves takes time to load."""
-
+# Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
 GROUP = 1 << 17
-"""Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
 
 
 @takes(options.EstimatingInParts)

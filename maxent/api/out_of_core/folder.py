@@ -33,24 +33,18 @@ if TYPE_CHECKING:
 
 # Memory: how much a machine has, and how many rows of a table fit into it at a time.
 
+# Bytes that a row takes while rows are sorted and merged, at the most.
 ROW = 256
-"""Bytes that a row takes while rows are sorted and merged, at the most."""
-
+# Bytes of a process before it holds any rows: Python, libraries, and what the leaves of a tree take.
 PROCESS = 400_000_000
-"""Bytes of a process before it holds any rows: Python, libraries, and what the leaves of a tree take."""
-
+# Rows at a time: fewer take more time for each, and more save none.
 FEWEST, MOST = 1 << 16, 1 << 21
-"""Rows at a time: fewer take more time for each, and more save none."""
-
+# Bytes for each distinct quasi-identifier where everything is solved together in one process.
 SINGLE = 2_000
-"""Bytes for each distinct quasi-identifier where everything is solved together in one process."""
-
+# Further bytes for each of these and each tree but the first: the leaf there, and what is added up in it.
 MEMBER = 40
-"""Further bytes for each of these and each tree but the first: the leaf there, and what is added up in it."""
-
+# Share of a machine's memory that is used unless something else is asked for.
 USABLE = 0.8
-"""Share of a machine's memory that is used unless something else is asked for."""
-
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")
 
 
@@ -90,8 +84,8 @@ def needed(people: int, trees: int = 1) -> int:
     return (SINGLE + MEMBER * (trees - 1)) * people
 
 
+# Names of the files of results in a folder.
 POSTERIORS = "part-{:05d}.parquet"
-"""Names of the files of results in a folder."""
 
 
 @dataclass(frozen=True, slots=True)

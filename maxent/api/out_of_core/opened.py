@@ -125,8 +125,8 @@ def row_of_leaf(leaf: IntArray, leaves: int) -> IntArray:
     return at
 
 
+# Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
 GROUP = 1 << 18
-"""Rows of a group where memory allows: few enough for all workers to have some, whatever their number."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -79,8 +79,8 @@ def first_of(found: Iterable[Surest], most: int) -> list[Surest]:
     return sorted(found, key=lambda each: (each.hidden, -each.count, each.codes))[:most]
 
 
+# Quasi-identifiers whose probabilities are in memory at the same time, and of a row group.
 ROWS = 1 << 16
-"""Quasi-identifiers whose probabilities are in memory at the same time, and of a row group."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,12 +16,10 @@ from maxent.solvers.solve.parallel import pickled
 from maxent.solvers.workers import Copies, WorkerLost, can_fork, nothing, one_thread, processes_for
 
 T = TypeVar("T")
-
+# Called with how many calls are done, and how many there are.
 Told = Callable[[int, int], None]
-"""Called with how many calls are done, and how many there are."""
-
+# Times in a row that workers are lost without any call being done in between, before that is an error.
 PATIENCE = 8
-"""Times in a row that workers are lost without any call being done in between, before that is an error."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,7 @@ _TWO = (
     "is beyond, and cannot be told otherwise."
 )
 
+# The checks of this family.
 CHECKS = (
     PolicyCheck(
         "MX301", "max_beyond_control", "hit rate of members above that of control people", SHARE, _control,
@@ -76,4 +77,3 @@ CHECKS = (
         FIX,
     ),
 )  # fmt: skip
-"""The checks of this family."""

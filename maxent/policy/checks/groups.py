@@ -205,6 +205,7 @@ _DOMINANCE = Limit(
     {"n": 2, "k": 0.9},
 )
 
+# The checks of this family.
 CHECKS = (
     PolicyCheck(
         "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
@@ -286,4 +287,3 @@ CHECKS = (
         "Grow fewer or shallower trees.",
     ),
 )  # fmt: skip
-"""The checks of this family."""

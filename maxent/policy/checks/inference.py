@@ -41,6 +41,7 @@ def _measured(key: str, name: str, bound: Literal["at most", "at least"], of: Ma
     return within(name, value, value, limit, bound=bound, sure=not of.doubt, why=of.doubt)
 
 
+# The checks of this family.
 CHECKS = (
     PolicyCheck(
         IDS["max_posterior"], "max_posterior", "largest posterior",
@@ -109,4 +110,3 @@ CHECKS = (
         FIX,
     ),
 )  # fmt: skip
-"""The checks of this family."""

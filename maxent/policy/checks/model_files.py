@@ -66,6 +66,7 @@ def _extensions(of: Matter, limit: Any) -> Finding:
     return Finding(status, len(found), f"{said}: {CHECK_WORDS[status]}")
 
 
+# The checks of this family.
 CHECKS = (
     PolicyCheck(
         "MX401", "exact", "an exact reading of the model's file", YES, _exact,
@@ -118,4 +119,3 @@ CHECKS = (
         "Export the model in another format: docs/models.md.",
     ),
 )  # fmt: skip
-"""The checks of this family."""

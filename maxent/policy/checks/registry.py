@@ -10,6 +10,7 @@ from maxent.policy.checks import evidence, groups, inference, model_files, relia
 if TYPE_CHECKING:
     from maxent.policy.checks.context import PolicyCheck
 
+# First digit of an id -> what its checks are about, and these.
 FAMILIES: Mapping[str, tuple[str, tuple[PolicyCheck, ...]]] = {
     "1": ("Leaves and groups", groups.CHECKS),
     "2": ("Inference", inference.CHECKS),
@@ -17,10 +18,9 @@ FAMILIES: Mapping[str, tuple[str, tuple[PolicyCheck, ...]]] = {
     "4": ("The model's file", model_files.CHECKS),
     "5": ("Reliability", reliability.CHECKS),
 }
-"""First digit of an id -> what its checks are about, and these."""
 
+# Id -> check, in order.
 CHECKS: Mapping[str, PolicyCheck] = {check.id: check for _, checks in FAMILIES.values() for check in checks}
-"""Id -> check, in order."""
 
+# Key of a limit -> check.
 BY_KEY: Mapping[str, PolicyCheck] = {check.key: check for check in CHECKS.values()}
-"""Key of a limit -> check."""

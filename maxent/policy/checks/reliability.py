@@ -68,6 +68,7 @@ def _required(of: Matter, limit: Any) -> Finding:
     return Finding("fail", len(absent), f"{said}: {CHECK_WORDS['fail']}")
 
 
+# The checks of this family.
 CHECKS = (
     PolicyCheck(
         "MX501", "reliable", "an estimate that can be relied on", YES, _reliable,
@@ -114,4 +115,3 @@ CHECKS = (
         "Give `--truth` and `--control`.",
     ),
 )  # fmt: skip
-"""The checks of this family."""

@@ -56,9 +56,8 @@ if TYPE_CHECKING:
 # The content of a report on one release, from its estimate and the attacks on it.
 
 SHOWN_CONTRADICTIONS = 50
-
+# Nats from the truth from which on an estimate is mostly wrong: it gives one person's true class at most one half.
 MISLED = log(2)
-"""Nats from the truth from which on an estimate is mostly wrong: it gives one person's true class at most one half."""
 
 
 def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
@@ -265,11 +264,10 @@ def _title(releases: Sequence[ReleaseView]) -> str:
 
 # A whole tree at a glance: every leaf a column below its splits, in the shade of what it discloses.
 
+# Columns of a drawing: of a tree with more leaves, those parts are merged that the fewest people are in.
 MOST = 400
-"""Columns of a drawing: of a tree with more leaves, those parts are merged that the fewest people are in."""
-
+# Share of the height in which there are leaves alone.
 STRIP = 0.4
-"""Share of the height in which there are leaves alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,9 +370,8 @@ def _box(x: int, y: float, width: int, height: float) -> str:
 # The trees of a report as compact JSON, from which its script draws what is asked for.
 
 KINDS = ("leaf", "node", "removed leaf")
-
+# Decimals of probabilities and nats; what is certain becomes 1, what is impossible 0, and nothing else does.
 DIGITS = 4
-"""Decimals of probabilities and nats; what is certain becomes 1, what is impossible 0, and nothing else does."""
 
 
 class Pool:
@@ -485,9 +482,8 @@ def rounded(value: float | None) -> float | str | None:
 # A report as one HTML file: no other file, no network, and no script or style but its own.
 
 TEMPLATES = "templates"
-
+# Trees of a release that are drawn for readers without script.
 STATIC_TREES = 3
-"""Trees of a release that are drawn for readers without script."""
 
 
 def render(view: ReportView) -> str:

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 
 Row = Mapping[str, Any]
 
+# How a way of guessing is told, in short.
 GUESSED: Mapping[Way, str] = {"estimate": "by the estimate", "predicted": "as predicted", "base": "by the base rate"}
-"""How a way of guessing is told, in short."""
 
 
 def numbers(
@@ -246,16 +246,14 @@ def _amount(less: float, fine: bool) -> str:
     return text if any(digit in text for digit in "123456789") else ""
 
 
+# Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one.
 LISTED = 20
-"""Nodes of a release that are listed: all of a small tree, the leaves that tell most of a large one."""
-
+# Conditions of a way through a tree that are written out: the last ones.
 STEPS_SHOWN = 6
-"""Conditions of a way through a tree that are written out: the last ones."""
 
 
+# Keys of the figures of the first page, the most asked for first; of those that are known the first few are there.
 GLANCE = ("certain", "max_posterior", "bayes_vulnerability", "min_population", "beyond_control", "entropy")
-"""Keys of the figures of the first page, the most asked for first; of those that are known the first few are there."""
-
 FIGURES = 5
 
 

@@ -26,18 +26,14 @@ if TYPE_CHECKING:
 COLUMN, ROW = 274, 54
 CARD_WIDTH, CARD_HEIGHT = 226, 42
 MARGIN = 10
-
+# Shades of disclosure, from as little as a blind guess to certainty.
 STEPS = 5
-"""Shades of disclosure, from as little as a blind guess to certainty."""
-
+# Rows that a tree has at first; nodes that would need more are closed, the root only if it would need `WIDEST`.
 OPEN_ROWS = 14
-"""Rows that a tree has at first; nodes that would need more are closed, the root only if it would need `WIDEST`."""
-
+# Branches of a root that is open at first, at most.
 WIDEST = 60
-"""Branches of a root that is open at first, at most."""
-
+# Characters that fit into the first and the second line of a card.
 LINE, SMALL_LINE = 26, 34
-"""Characters that fit into the first and the second line of a card."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,17 +166,14 @@ def _link(depth: int, above: float, below: float) -> str:
     return f"M{x1:g} {y1:g}C{middle:g} {y1:g} {middle:g} {y2:g} {x2:g} {y2:g}"
 
 
+# Quasi-identifiers that are named of each node: the most exposed.
 PEOPLE = 3
-"""Quasi-identifiers that are named of each node: the most exposed."""
-
+# Characters of the name of an attribute that are left of a long condition on a card.
 SHORTEST = 6
-"""Characters of the name of an attribute that are left of a long condition on a card."""
-
+# Constraints that are written out for each node.
 CONSTRAINTS = 12
-"""Constraints that are written out for each node."""
-
+# Nodes that one report draws; trees beyond are only counted.
 DRAWN = 40_000
-"""Nodes that one report draws; trees beyond are only counted."""
 
 
 def drawn_trees(result: Solved, budget: int = DRAWN) -> int:

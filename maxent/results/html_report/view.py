@@ -216,9 +216,10 @@ class ReportView:
 
 # Names, numbers and explanations as a report writes them.
 
+# Characters of a name or value that are shown; what is cut off ends in an ellipsis.
 LONGEST = 160
-"""Characters of a name or value that are shown; what is cut off ends in an ellipsis."""
 
+# Certificate of an estimate -> what it is worth.
 WORTH: Mapping[str, str] = {
     "global": "Proved: no other distribution that agrees with the release claims less, so the numbers are those of the "
     "maximum-entropy estimate.",
@@ -226,7 +227,6 @@ WORTH: Mapping[str, str] = {
     "local": "The best answer that was found; nothing is proved of how far it is from the optimum.",
     "none": "Not to be relied on: the numbers of this estimate prove nothing.",
 }
-"""Certificate of an estimate -> what it is worth."""
 
 
 def shown(text: object) -> str:

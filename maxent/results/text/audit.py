@@ -11,8 +11,8 @@ from maxent.results.text.terminal import aligned, print_lines
 if TYPE_CHECKING:
     from maxent.models.reading import Noticed
 
+# Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number.
 SHOWN = 10
-"""Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number."""
 
 
 class Audited(Protocol):

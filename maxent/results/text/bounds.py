@@ -15,6 +15,7 @@ from maxent.results.text.terminal import print_lines, print_table
 if TYPE_CHECKING:
     from maxent.results.proof import Proof
 
+# Status of bounds -> what it means.
 STATUS = {
     "proved": "every level was asked all that was open",
     "time_limit": "stopped at the time limit: all bounds hold, those that were not asked may be loose",
@@ -22,7 +23,6 @@ STATUS = {
     "solver_ended": "the solver ended, as it crashed or was killed: all bounds hold, those not asked may be loose",
     "inconsistent": "the statements contradict each other or the table: no bound says anything",
 }
-"""Status of bounds -> what it means."""
 
 
 def print_bounds(found: Proof) -> None:

@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     from maxent.models.reading import Noticed
     from maxent.models.release import Release
 
+# Keys of the measures that are told of each of several sensitive columns.
 _ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability", "base_rate", "uniform")
-"""Keys of the measures that are told of each of several sensitive columns."""
-
+# Releases side by side however narrow the terminal is.
 _NARROWEST = 2
-"""Releases side by side however narrow the terminal is."""
 
 
 class Comparison(Protocol):

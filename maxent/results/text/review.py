@@ -42,6 +42,7 @@ def print_conversion(found: Converted, output: str) -> None:
     )
 
 
+# Keys of the measures in the table; a measure without a value has no row.
 SHOWN = (
     "certain",
     "max_posterior",
@@ -54,10 +55,9 @@ SHOWN = (
     "exposed",
     "min_population",
 )
-"""Keys of the measures in the table; a measure without a value has no row."""
 
+# Sentences on what was lost that a console shows.
 LONGEST_LIST = 3
-"""Sentences on what was lost that a console shows."""
 
 
 class SeveralReviews(Protocol):

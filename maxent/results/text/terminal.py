@@ -90,13 +90,11 @@ def _console() -> Console:
 
 # Parameters in messages: named as in Python where they arise, as on the command line or in a study where they show.
 
+# A parameter in a text, see `maxent.models.errors.ARGUMENT`: ``missing=`` or ``missing='category'``.
 _MENTION = re.compile(r"\b([a-z]\w*)=('[^']*'|[\w.]+)?")
-"""A parameter in a text, see `maxent.models.errors.ARGUMENT`: ``missing=`` or ``missing='category'``."""
-
 _NAME = re.compile(r"[a-z]\w*")
-
+# How a parameter and its value, which may be empty, are written; None for what is no parameter.
 Spell = Callable[[str, str], str | None]
-"""How a parameter and its value, which may be empty, are written; None for what is no parameter."""
 
 
 def respell(text: str, spell: Spell) -> str:
@@ -132,11 +130,10 @@ def in_study(name: str, value: str) -> str:
 
 # Back ends, and what became of a comparison of them, as text.
 
+# Why no back end was used.
 CLOSED_FORM = "closed forms of presolve answer the whole problem"
-"""Why no back end was used."""
-
+# The same without presolve, which no option changes.
 SINGLE = "what is stated leaves a single answer, and nothing to any back end"
-"""The same without presolve, which no option changes."""
 
 _COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
     "backend": ("backend", str),
