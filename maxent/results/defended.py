@@ -76,7 +76,7 @@ class Defended(Shown):
         return {**own, **self.noticed.summary}
 
     def _display(self) -> Display:
-        from maxent.results.text.comparison import defended_display
+        from maxent.results.text.defended import defended_display
 
         return defended_display(self)
 

@@ -9,8 +9,9 @@ import pandas as pd
 import pytest
 from support.limited import ends, held, trees
 
-from maxent.api import defend as api_defend
-from maxent.api.defend import Broken, audit_of, best_audited, defend
+from maxent.api import defend_audited as api_defend
+from maxent.api.defend import defend
+from maxent.api.defend_audited import Broken, audit_of, best_audited
 from maxent.api.estimate import estimate
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits

@@ -11,7 +11,7 @@ import pytest
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.defend import statements
+from maxent.api.defend_audited import statements
 from maxent.constraints.patterns import individuals, stated_counts
 from maxent.models.defenses import OptimalSubtree
 from maxent.models.defenses.optimal.method import BestSubtree
@@ -141,18 +141,18 @@ def test_rounding_that_cannot_be_is_refused(
 
 
 def test_what_is_audited_is_what_is_published(monkeypatch: pytest.MonkeyPatch) -> None:
-    from maxent.api import defend
+    from maxent.api import defend_audited
 
     rng = np.random.default_rng(0)
     frame = pd.DataFrame({"a": rng.integers(0, 6, 90).astype(float), "y": rng.choice(["n", "y"], 90, p=[0.3, 0.7])})
     seen: list[Release] = []
-    audit_of = defend.audit_of
+    audit_of = defend_audited.audit_of
 
     def watched(*asked: object) -> object:
         audit = audit_of(*asked)  # type: ignore[arg-type]
         return lambda release: (seen.append(release), audit(release))[1]
 
-    monkeypatch.setattr(defend, "audit_of", watched)
+    monkeypatch.setattr(defend_audited, "audit_of", watched)
     options = {"k": 5, "max_posterior": 0.9, "audited": True, "round_counts": 7, "round_method": "random"}
     found = maxent.defend(frame, "optimal", target="y", qi=["a"], **options)  # type: ignore[arg-type]
     assert found.release.trees == seen[-1].trees

@@ -1,4 +1,4 @@
-"""Text of a comparison of releases (a line per measure, a column per release), and of a defense."""
+"""Text of a comparison of releases (a line per measure, a column per release)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from maxent.results.text.terminal import aligned, print_lines
 
 if TYPE_CHECKING:
     from maxent.models.reading import Noticed
-    from maxent.models.release import Release
 
 # Keys of the measures that are told of each of several sensitive columns.
 _ALONE = ("divergence", "certain", "max_posterior", "bayes_vulnerability", "base_rate", "uniform")
@@ -74,27 +73,6 @@ def _blocks(comparison: Comparison, columns: int | None) -> list[list[str]]:
         if size < _NARROWEST or columns is None or max(len(line) for block in blocks for line in block) <= columns:
             return blocks
         size -= 1
-
-
-def _table(comparison: Comparison, shown: Sequence[int]) -> list[str]:
-    """Lines for some of the releases."""
-    header = [""]
-    for i in shown:
-        header += [comparison.rows[i]["release"], *(["change"] if i else [])]
-    lines: list[list[str]] = [[""] * len(header)]
-    for key in ("defense", "status", "certificate"):
-        if key != "defense" or any(row[key] for row in comparison.rows):
-            lines.append([key, *_cells(comparison, shown, key, str)])
-    group = ""
-    for measure in MEASURES.values():
-        if measure.line == "never" or measure.key not in comparison.rows[0]:
-            continue
-        if measure.line == "always" or any(row[measure.key] for row in comparison.rows):
-            if measure.group != group:
-                lines.append([""] * len(header))
-            group = measure.group
-            lines.append([measure.title, *_cells(comparison, shown, measure.key, measure.text)])
-    return aligned(header, lines, left=1)
 
 
 def _blind_lines(comparison: Comparison) -> Iterator[str]:
@@ -156,62 +134,23 @@ def _person(entry: Mapping[str, Any]) -> str:
 
 # The result of a defense, as text.
 
-_SHARE = "{:.4f}".format
-_COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "file": ("release", str),
-    "k": ("k", str),
-    "leaves": ("leaves", str),
-    "removed_leaves": ("removed", str),
-    "removed_records": ("records in them", str),
-    "pure_leaves": ("pure", str),
-    "pure_records": ("records in them", str),
-    "train_accuracy": ("train accuracy", _SHARE),
-    "test_accuracy": ("test accuracy", _SHARE),
-    "gcp": ("GCP", _SHARE),
-    "k_anonymous": ("fewest alike", str),
-}
-_OPTIONAL = ("k", "removed_leaves", "removed_records", "test_accuracy")
 
-
-class Defended(Protocol):
-    """The printed parts of `maxent.Defended`."""
-
-    @property
-    def method(self) -> str: ...
-    @property
-    def records(self) -> int: ...
-    @property
-    def rows(self) -> Sequence[Mapping[str, Any]]: ...
-    @property
-    def release(self) -> Release: ...
-    @property
-    def releases(self) -> Sequence[Release]: ...
-    @property
-    def notes(self) -> Sequence[str]: ...
-    @property
-    def noticed(self) -> Noticed: ...
-
-
-def print_defended(defended: Defended, files: Sequence[str]) -> None:
-    """Print a row per release, then what is guaranteed and what is not."""
-    header, cells = _defended_table([{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)])
-    print_lines([_head(defended), "", *aligned(header, cells, left=1), "", *defended.notes])
-
-
-def defended_display(defended: Defended) -> Display:
-    """The result of a defense in a console and in a notebook."""
-    header, cells = _defended_table(defended.rows)
-    notes = [*defended.noticed.notes, *defended.notes]
-    return Display(_head(defended), [*aligned(header, cells, left=0), *notes], header, cells, notes)
-
-
-def _head(defended: Defended) -> str:
-    before, several = defended.rows[0]["leaves_before"], max((len(r.trees) for r in defended.releases), default=1) > 1
-    of = f"{len(defended.release.trees)} trees" if several else "a tree"
-    return f"{defended.method}: {defended.records} records, {of} of {before} {'leaf' if before == 1 else 'leaves'}"
-
-
-def _defended_table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
-    """The header, and a row of texts per release."""
-    keys = [key for key in _COLUMNS if key in rows[0] and (key not in _OPTIONAL or any(row[key] for row in rows))]
-    return [_COLUMNS[key][0] for key in keys], [[_COLUMNS[key][1](row[key]) for key in keys] for row in rows]
+def _table(comparison: Comparison, shown: Sequence[int]) -> list[str]:
+    """Lines for some of the releases."""
+    header = [""]
+    for i in shown:
+        header += [comparison.rows[i]["release"], *(["change"] if i else [])]
+    lines: list[list[str]] = [[""] * len(header)]
+    for key in ("defense", "status", "certificate"):
+        if key != "defense" or any(row[key] for row in comparison.rows):
+            lines.append([key, *_cells(comparison, shown, key, str)])
+    group = ""
+    for measure in MEASURES.values():
+        if measure.line == "never" or measure.key not in comparison.rows[0]:
+            continue
+        if measure.line == "always" or any(row[measure.key] for row in comparison.rows):
+            if measure.group != group:
+                lines.append([""] * len(header))
+            group = measure.group
+            lines.append([measure.title, *_cells(comparison, shown, measure.key, measure.text)])
+    return aligned(header, lines, left=1)
