@@ -187,9 +187,16 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
     version = ".".join(map(str, document.wholes("version").tolist())) if "version" in document.raw else ""
     model = XgboostModel(
         source, link, classes, columns, group.tolist(), iterations.tolist(), weights, drops is not None, base, grown,
-        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second,
+        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second, _scored(learner),
     )  # fmt: skip
     return released(model, wanted, training)
+
+
+def _scored(learner: Values) -> tuple[str, ...]:
+    """How good the trees were found to be, which is told of some people by how many are right."""
+    attributes = learner.raw.get("attributes")
+    told = isinstance(attributes, dict) and "best_score" in attributes
+    return ("the score of an evaluation (best_score)",) if told else ()
 
 
 def _booster(learner: Values) -> tuple[Values, list[float] | None]:

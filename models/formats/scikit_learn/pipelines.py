@@ -18,6 +18,7 @@ from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.assemble import packed
+from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.nodes import TakenBranch, ends_of, reached
 from maxent.models.formats.scikit_learn.tree import from_sklearn
@@ -1031,6 +1032,43 @@ def _flat(model: Any) -> tuple[list[tuple[str, Any]], Any]:
 def final_of(model: Any) -> Any:
     """The model at the end of a pipeline; a model that is none itself."""
     return _flat(model)[1]
+
+
+_SEARCHED = "scores of the search (publish its best_estimator_ alone)"
+_BLIND = (*_KINDS, "VarianceThreshold")  # steps that are not told the classes, or hold others
+
+
+def aside_in(model: Any) -> str:
+    """What a model, its steps and a search keep beside its trees, in words; empty where they keep nothing.
+
+    What a step or a search learns from the classes is about other columns, and other groups of people, than the leaves.
+    """
+    found: dict[str, None] = {}
+    while is_pipeline(model):
+        found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))
+        model = searched(model)
+        found |= dict.fromkeys(text for _, step in model.steps[:-1] for text in _learned(step))
+        model = model.steps[-1][1]
+    found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))
+    return joined(*found, aside_of(searched(model)))
+
+
+def joined(*asides: str) -> str:
+    """What several parts of a model keep, each once."""
+    return "; ".join(dict.fromkeys(each for text in asides for each in text.split("; ") if each))
+
+
+def _learned(step: Any) -> Iterator[str]:
+    """What a step, or one inside of it, keeps that it learned from the classes."""
+    if step is None or isinstance(step, str):
+        return
+    inner = [pair[1] for name in ("steps", "transformers_", "transformer_list") for pair in getattr(step, name, ())]
+    for each in inner:
+        yield from _learned(each)
+    name = type(step).__name__
+    if name not in _BLIND or not _is_of_scikit_learn(step):
+        kept = [key for key in vars(step) if key.endswith("_") and key not in ("n_features_in_", "feature_names_in_")]
+        yield f"what {name} learned from the classes ({', '.join(kept) or 'its choice of columns'})"
 
 
 def _over_input(
