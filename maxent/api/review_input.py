@@ -15,7 +15,7 @@ from maxent.api.convert import converted, converted_live, is_boosted_elsewhere, 
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
-from maxent.models.formats.release_reader import DECIDED, UNNAMED, Converted
+from maxent.models.formats.release_reader import DECIDED, UNNAMED, UNPROVEN, Converted
 from maxent.models.formats.scikit_learn.ensemble import weighed_alike
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.outputs import (
@@ -356,7 +356,7 @@ def _of_model(
     release, saved = piped(model, table, **named)
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
-    if not release.target.numbers:
+    if not release.target.numbers and (saved is None or UNPROVEN not in saved.aside):
         check_classes(release, table, list(labels))
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version

@@ -32,6 +32,8 @@ UNNAMED = "class"  # the name of a target that neither the file nor the caller n
 DRAWN = "draws of rows, which follow from a seed that is stated, or the usual one (`maxent convert` writes none)"
 # The same of one whose file does not show that there were no draws
 UNPROVEN = "draws or weights of rows, as no sums prove that each tree was grown from all people alike"
+# What tells of some people how many the trees are right about
+EVALUATED = "scores of an evaluation (best_score, evals_result)"
 # What nodes above the leaves tell, where an L1 penalty makes small sums of leaves 0
 ABOVE = "values and gains above leaves, of which an L1 penalty hides small sums"
 

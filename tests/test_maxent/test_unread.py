@@ -241,6 +241,10 @@ KEPT: dict[str, tuple[Any, str]] = {
     "rounding of LightGBM": (lambda: of_tool("lightgbm", use_quantized_grad=True), "draws of rows"),
     "L1 of LightGBM": (lambda: of_tool("lightgbm", reg_alpha=0.5), "an L1 penalty hides small sums"),
     "samples of XGBoost": (lambda: of_tool("xgboost", subsample=0.6), "draws or weights of rows"),
+    "samples of XGBoost behind a scaler": (
+        lambda: make_pipeline(StandardScaler(), of_tool("xgboost", subsample=0.6)),
+        "draws or weights of rows",
+    ),
     "dropped trees of XGBoost": (lambda: of_tool("xgboost", booster="dart"), "draws or weights of rows"),
     "samples of CatBoost": (
         lambda: of_tool("catboost", bootstrap_type="Bernoulli", subsample=0.6),
@@ -259,6 +263,7 @@ NOTHING_KEPT: dict[str, Any] = {
     "LightGBM": lambda: of_tool("lightgbm"),
     "LightGBM, no bagging": lambda: of_tool("lightgbm", subsample=0.6),
     "XGBoost": lambda: of_tool("xgboost"),
+    "XGBoost behind a scaler": lambda: make_pipeline(StandardScaler(), of_tool("xgboost")),
     "XGBoost, a class with weight": lambda: of_tool("xgboost", scale_pos_weight=2.0),
     "CatBoost": lambda: of_tool("catboost", bootstrap_type="No"),
     "CatBoost, samples of all": lambda: of_tool("catboost", bootstrap_type="Bernoulli", subsample=1.0),
@@ -322,6 +327,16 @@ def test_impurities_tell_who_has_which_class_where_scores_do_not() -> None:
         scores, impurities = stated(np.isin(np.arange(10), ones).astype(int))
         found.setdefault(str(scores), set()).add(str(impurities))
     assert max(map(len, found.values())) > 1
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_scores_of_an_evaluation_are_not_passed(name: str) -> None:
+    model = of_tool(name, **{"eval_metric": "error"} if name == "xgboost" else {})
+    more = {"verbose": False} if name == "xgboost" else {"eval_metric": "error"}
+    found = kept_by(model, fit={"eval_set": [(X, (Y == "yes").astype(int))], **more})
+    assert "scores of an evaluation" in found.converted.aside
+    assert found.verdict().status == "cannot_tell"
 
 
 def test_means_of_counts_keep_impurities_that_are_no_variances() -> None:

@@ -18,6 +18,7 @@ from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.assemble import packed
+from maxent.models.formats.release_reader import EVALUATED
 from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.nodes import TakenBranch, ends_of, reached
@@ -954,7 +955,8 @@ def release_of(
     the name of the sensitive attribute. ``classes``: names of ``model.classes_``, in that order. ``qi``: the
     quasi-identifiers, columns of the table; all other attributes are private. By default all are public. ``bins``,
     ``values``: of a regression, as of `maxent.from_sklearn`. ``read``: in place of `maxent.from_sklearn` where the last
-    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number.
+    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number, which
+    ``rows`` are of.
     """
     steps, final = _flat(model)
     said = {"classes": classes, "bins": bins, "values": values}
@@ -1050,7 +1052,11 @@ def aside_in(model: Any) -> str:
         found |= dict.fromkeys(text for _, step in model.steps[:-1] for text in _learned(step))
         model = model.steps[-1][1]
     found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))
-    return joined(*found, aside_of(searched(model)))
+    model = searched(model)
+    if type(model).__module__.split(".")[0] in ("xgboost", "lightgbm"):
+        evaluated = any(getattr(model, name, None) for name in ("evals_result_", "_evals_result"))
+        found |= dict.fromkeys([EVALUATED] * evaluated)
+    return joined(*found, aside_of(model))
 
 
 def joined(*asides: str) -> str:
@@ -1078,7 +1084,7 @@ def _over_input(
     names = [input_name(j) for j in range(len(pipe.traces.columns))]
     # The name of the target must not be that of a column of the input.
     if read is not None:
-        release = read(final, target="class", features=names, **said)
+        release = read(final, target="class", features=names, rows=pipe.input, **said)
         held = [packed(SOURCE, tree.nodes, release.attributes, release.target.classes) for tree in release.trees]
         trees = tuple(replace(tree, nodes=nodes) for tree, nodes in zip(release.trees, held, strict=True))
         release = replace(release, trees=trees)
