@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model
-from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted
+from maxent.models.formats.release_reader import UNNAMED, UNPROVEN, Converted, Wanted
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines import final_of, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
@@ -186,14 +186,27 @@ def piped(model: Any, table: Any, **said: Any) -> tuple[Release, Converted | Non
     """
     final, found = final_of(model), []
 
-    def read(last: Any, *, target: str, features: Sequence[str], **told: Any) -> Release:
+    def read(last: Any, *, target: str, features: Sequence[str], rows: Any, **told: Any) -> Release:
         numeric = {name: told.pop(name) for name in ("bins", "values")}
         wanted = wanted_of(target, told["classes"], features, None, None, with_numbers(None, numeric))
         found.append(converted_live(last, wanted))
+        if UNPROVEN in found[0].aside:
+            found[0] = replace(found[0], aside=_aside_beside(last, wanted, rows, found[0].aside))
         return found[0].release
 
     release = release_of(model, table, **said, read=read if is_boosted_elsewhere(final) else None)
     return release, found[0] if found else None
+
+
+def _aside_beside(model: Any, wanted: Wanted, rows: Any, aside: str) -> str:
+    """What a model keeps beside its trees, where the rows of its input may prove that each tree has them all."""
+    from pandas import DataFrame
+
+    table = DataFrame(rows.toarray() if hasattr(rows, "toarray") else rows, columns=list(wanted.features or ()))
+    try:
+        return converted_live(model, replace(wanted, target=None, train=table)).aside
+    except InvalidInput:
+        return aside
 
 
 def converted_live(model: Any, wanted: Wanted, reading: Reading | None = None) -> Converted:

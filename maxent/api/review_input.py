@@ -15,8 +15,8 @@ from maxent.api.convert import converted, converted_live, is_boosted_elsewhere, 
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
-from maxent.models.formats.release_reader import DECIDED, UNNAMED, Converted
-from maxent.models.formats.scikit_learn.ensemble import aside_of, weighed_alike
+from maxent.models.formats.release_reader import DECIDED, UNNAMED, UNPROVEN, Converted
+from maxent.models.formats.scikit_learn.ensemble import weighed_alike
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.outputs import (
     SHARED,
@@ -26,7 +26,7 @@ from maxent.models.formats.scikit_learn.outputs import (
     n_outputs,
     outputs_of,
 )
-from maxent.models.formats.scikit_learn.pipelines import final_of
+from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, joined
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
@@ -133,6 +133,10 @@ class Subject:
             raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
         return replace(self, tables=replace(self.tables, weights=found, unweighed=False))
 
+    def keeping(self, aside: str) -> Subject:
+        """The same with what the model keeps beside its trees."""
+        return replace(self, converted=replace(self.converted, aside=joined(aside, self.converted.aside)))
+
     def beside(self, **evidence: Any) -> Subject:
         """The same with control people, sensitive classes and a gain matrix: fields of `Tables`."""
         return replace(self, tables=replace(self.tables, **evidence))
@@ -166,7 +170,7 @@ def subject_of(
         raise invalid("options", ARGUMENT, "qi", "a list of columns, such as ['age', 'sex']", shorten(wanted["qi"]))
     if isinstance(model, Release):
         return _of_release(model, X, y, wanted, reading)
-    model = searched(model)
+    given, model = model, searched(model)
     if not isinstance(model, (str, PathLike)) and (many := n_outputs(model)) > 1:
         expected = f"a list with a name for each of the {many} outputs of the model, in their order"
         raise invalid("options", ARGUMENT, "target", expected, shorten(wanted["target"]))
@@ -174,12 +178,13 @@ def subject_of(
         X = frame_at(X, reading)
     if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
-        return _of_file(model, X, y, stated, reading)
+        found = _of_file(model, X, y, stated, reading)
+        return found if isinstance(model, (str, PathLike)) else found.keeping(aside_in(given))
     for name in ("features", "parameters"):
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
-    return _of_model(model, X, y, wanted, reading, numeric)
+    return _of_model(model, X, y, wanted, reading, numeric).keeping(aside_in(given))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -231,13 +236,13 @@ def subjects_of(
     if found != len(targets) or not hasattr(final_of(model), "classes_"):
         raise _states_others(found if hasattr(final_of(model), "classes_") else 1, targets)
     people = table.loc[:, [str(label) not in targets for label in table.columns]]
-    subjects = []
+    subjects, aside = [], aside_in(model)
     for single, target in zip(outputs_of(model), targets, strict=True):
         y = table.iloc[:, [str(label) for label in table.columns].index(target)]
         subject = subject_of(single, people, y, {**wanted, "target": target}, reading)
         lost = (*subject.converted.lost, *[SHARED] * is_shared(model))
         named = f"{type(final_of(model)).__name__}: {target}"
-        subjects.append(replace(subject, name=named, converted=replace(subject.converted, lost=lost)))
+        subjects.append(replace(subject, name=named, converted=replace(subject.converted, lost=lost)).keeping(aside))
     return tuple(subjects)
 
 
@@ -351,14 +356,14 @@ def _of_model(
     release, saved = piped(model, table, **named)
     people = table.loc[:, [str(label) in (checked.qi or ()) for label in table.columns]]
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
-    if not release.target.numbers:
+    if not release.target.numbers and (saved is None or UNPROVEN not in saved.aside):
         check_classes(release, table, list(labels))
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 
     lost = () if release.labels == "majority" else (DECIDED,)
-    tool, aside = f"scikit-learn {version('scikit-learn')}", aside_of(final_of(model))
-    found = Converted(release, tool, lost, format="scikit-learn", aside=aside)
+    tool = f"scikit-learn {version('scikit-learn')}"
+    found = Converted(release, tool, lost, format="scikit-learn")
     if saved is not None:
         found = replace(saved, release=release, tool=f"{saved.tool} behind steps of {tool}", format=found.format)
     alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 and not found.alike else found.alike or None

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 UNNAMED = "class"  # the name of a target that neither the file nor the caller names
 
+# What is kept of a model whose trees were grown from rows that were drawn: who that was follows from its file
+DRAWN = "draws of rows, which follow from a seed that is stated, or the usual one (`maxent convert` writes none)"
+# The same of one whose file does not show that there were no draws
+UNPROVEN = "draws or weights of rows, as no sums prove that each tree was grown from all people alike"
+# What tells of some people how many the trees are right about
+EVALUATED = "scores of an evaluation (best_score, evals_result)"
+# What nodes above the leaves tell, where an L1 penalty makes small sums of leaves 0
+ABOVE = "values and gains above leaves, of which an L1 penalty hides small sums"
+
 # What is lost of a model whose labels need be no majorities; why that is so its reader says
 DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
 

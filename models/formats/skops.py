@@ -32,9 +32,9 @@ from maxent.models.files.json_files import bytes_of, json_object, uncollected
 from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Wanted, model_reader
-from maxent.models.formats.scikit_learn.ensemble import aside_of, unweighed
+from maxent.models.formats.scikit_learn.ensemble import unweighed
 from maxent.models.formats.scikit_learn.outputs import n_outputs, outputs_of
-from maxent.models.formats.scikit_learn.pipelines import is_pipeline, release_of
+from maxent.models.formats.scikit_learn.pipelines import aside_in, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to
 from maxent.models.reading import Reader
@@ -524,7 +524,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
             expected = "a classifier; or of a regression bins of the target, or its values: --bins 0,20,50"
             raise invalid(source, "document", "model", expected, type(final).__name__)
         _check_size(source, final, archive.size)
-        release, aside, alike = _release(source, model, wanted, training), aside_of(final), unweighed(final)
+        release, aside, alike = _release(source, model, wanted, training), aside_in(model), unweighed(final)
     except InvalidInput:
         raise
     except _WRONG as error:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import inf, isfinite, isnan
 from os import PathLike
@@ -36,7 +36,7 @@ from maxent.models.formats.pmml.inputs import PmmlInput, Scope
 from maxent.models.formats.pmml.release import Conversion, PmmlModel, with_target
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import TrainingColumns, read_training
-from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
+from maxent.models.formats.release_reader import DRAWN, Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting
 from maxent.models.tables.cells import MISSING, OTHER
@@ -690,7 +690,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     given = PmmlInput(scope, attributes, target, classes)
     tool = f"Spark MLlib {found.about.text('sparkVersion', '')}".strip()
     whole = options.raw.get("bootstrap") is False and options.raw.get("subsamplingRate") == 1
-    return Conversion(PmmlModel(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
+    drawn = options.raw.get("bootstrap") is not False and kind(found.about) == "RandomForestClassificationModel"
+    aside = DRAWN if drawn or options.raw.get("subsamplingRate", 1) != 1 else ""
+    read = Conversion(PmmlModel(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
+    return replace(read, aside=aside)
 
 
 def _found(folder: Path, source: str, depth: int = 0) -> _Found:

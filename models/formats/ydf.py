@@ -25,7 +25,7 @@ from maxent.models.files.json_files import bytes_of, uncollected
 from maxent.models.files.protobuf import Message, message_of, records_of
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
-from maxent.models.formats.release_reader import Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import UNPROVEN, Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Predicts, Release, Tree
 from maxent.models.tables.cells import MISSING, OTHER
@@ -240,12 +240,12 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if kind.link is not None:
         base = kind.base[0] if kind.link == "logit" else dict(zip(classes, kind.base, strict=True))
         scored = (*_LOST, "counts, sizes and labels of leaves: boosted trees have scores")
-        return Converted(release(trees, boosting=Boosting(kind.link, base=base)), "ydf", scored)
+        return Converted(release(trees, boosting=Boosting(kind.link, base=base)), "ydf", scored, aside=UNPROVEN)
     if header.has(4):
         weighted = (*_LOST, "counts and sizes: sums are of weights of the records")
-        return Converted(release(list(map(_rated, trees))), "ydf", weighted)
+        return Converted(release(list(map(_rated, trees))), "ydf", weighted, aside=UNPROVEN)
     found, lost = _stated(trees, release, training)
-    return Converted(found, "ydf", (*_LOST, *lost))
+    return Converted(found, "ydf", (*_LOST, *lost), aside=UNPROVEN if lost else "")
 
 
 def _prefix(entries: Sequence[str]) -> str | None:

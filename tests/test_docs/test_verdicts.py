@@ -24,6 +24,7 @@ import maxent
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 LIMITS: dict[str, Any] = {"max_certain": 0, "max_posterior": 0.95}
 WORDS = {"fail": "FAIL", "cannot_tell": "CANNOT TELL", "pass": "PASS"}
+KEPT = {"draw": "draws are not", "impurities": "impurities are not"}
 JUDGED = {"worst_case": "not: the worst case", "not": "not, nor is the worst case known"}
 
 
@@ -112,10 +113,10 @@ def row(name: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
         found = maxent.review(model, X, labels, qi=list(X.columns), target="state", **LIMITS)
-    unread = found.summary["unread"]
-    seeds = ["seeds are not"] * any("seeds" in each["what"] for each in unread)
-    rest = [JUDGED[each["judged"]] for each in unread if "seeds" not in each["what"]]
-    judged = "; ".join([*seeds, *dict.fromkeys(rest)]) or "yes"
+    unread, aside = found.summary["unread"], found.converted.aside
+    kept = [words for key, words in KEPT.items() if key in aside]
+    rest = [JUDGED[each["judged"]] for each in unread if each["what"] != aside]
+    judged = "; ".join([*kept, *dict.fromkeys(rest)]) or "yes"
     return f"| {name} | {judged} | {WORDS[found.verdict().status]} |"
 
 

@@ -2,13 +2,31 @@
 
 import warnings
 from dataclasses import replace
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import (
+    BaggingClassifier,
+    GradientBoostingClassifier,
+    HistGradientBoostingClassifier,
+    RandomForestClassifier,
+)
+from sklearn.feature_selection import (
+    RFE,
+    SelectFromModel,
+    SelectKBest,
+    SequentialFeatureSelector,
+    VarianceThreshold,
+    f_classif,
+)
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import maxent
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
@@ -28,8 +46,6 @@ NOT_READ = {
 
 
 def reviewed(model: Any, weights: Any = None, **limits: Any) -> maxent.Review:
-    if hasattr(model, "subsample"):
-        model.set_params(random_state=np.random.RandomState(0))  # and no integer, from which draws follow
     model.fit(X, Y, sample_weight=weights)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
@@ -52,7 +68,8 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
 @pytest.mark.parametrize("name", NOT_READ)
 def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) -> None:
     found = reviewed(*NOT_READ[name], max_posterior=0.65)
-    [unread] = found.summary["unread"]
+    unread, *kept = found.summary["unread"]
+    assert len(kept) == ("boosting" in name)  # whose draws follow from what it keeps
     if NOT_READ[name][1] is not None:  # weights that are not given
         assert unread["judged"] == "not"
         assert found.summary["worst_case"] == {"why": "people had weights in training, which are not given"}
@@ -62,6 +79,8 @@ def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) ->
     assert unread["judged"] == "worst_case"
     assert found.verdict().status == "cannot_tell"  # the worst case alone fails nothing
     assert found.estimate.disclosure.max_posterior <= 0.65 < found.summary["worst_case"]["max_posterior"]
+    if kept:
+        return
     assert "if the scores gave all counts away: largest posterior" in "\n".join(found.verdict().lines())
 
 
@@ -159,6 +178,173 @@ def test_weights_of_rows_that_a_model_keeps_are_not_passed(tmp_path: Any, saved:
         found = maxent.review(given, X.assign(Y=Y), qi=list("ABC"), target="Y", max_certain=0)
         assert found.verdict().status == status
         assert ("weights of the rows" in "\n".join(found.verdict().lines())) is kept
+
+
+def kept_by(model: Any, y: Any = None, **how: Any) -> maxent.Review:
+    """The review of a model that is fitted on large cells, none of one class."""
+    model.fit(X, (Y == "yes").astype(int) if y is None else y, **how.pop("fit", {}))
+    return maxent.review(model, X, (Y == "yes").astype(int) if y is None else y, qi=list("ABC"), max_certain=0, **how)
+
+
+def select(step: Any) -> Any:
+    return make_pipeline(step, DecisionTreeClassifier(max_depth=1, min_samples_leaf=50, random_state=0))
+
+
+def boosted(**how: Any) -> Any:
+    return GradientBoostingClassifier(n_estimators=1, max_depth=1, min_samples_leaf=50, **how)
+
+
+def histograms(**how: Any) -> Any:
+    return HistGradientBoostingClassifier(max_iter=2, max_depth=1, min_samples_leaf=50, random_state=0, **how)
+
+
+def of_tool(name: str, **how: Any) -> Any:
+    tool = pytest.importorskip(name)
+    if name == "catboost":
+        quiet = {"thread_count": 1, "verbose": False, "allow_writing_files": False, "boost_from_average": False}
+        newton = {"leaf_estimation_method": "Newton", "leaf_estimation_iterations": 1}
+        return tool.CatBoostClassifier(iterations=2, depth=1, random_seed=0, **quiet, **newton, **how)
+    if name == "xgboost":
+        return tool.XGBClassifier(n_estimators=2, max_depth=2, learning_rate=0.5, n_jobs=1, **how)
+    return tool.LGBMClassifier(n_estimators=2, num_leaves=4, min_child_samples=30, n_jobs=1, verbose=-1, **how)
+
+
+STUMP = DecisionTreeClassifier(max_depth=1, min_samples_leaf=50, random_state=0)
+KEPT: dict[str, tuple[Any, str]] = {
+    "a second round": (lambda: boosted().set_params(n_estimators=2), "impurities of nodes"),
+    "samples": (lambda: boosted(subsample=0.6), "state of random numbers"),
+    "samples of a generator": (
+        lambda: boosted(subsample=0.6, random_state=np.random.RandomState(0)),
+        "state of random numbers",
+    ),
+    "a part for validation": (lambda: boosted(n_iter_no_change=3, random_state=0), "state of random numbers"),
+    "early stopping of histograms": (lambda: histograms(early_stopping=True), "state of random numbers"),
+    "a bag of one row": (lambda: BaggingClassifier(STUMP, 2, max_samples=1, bootstrap=False), "seeds"),
+    "answers": (lambda: RandomForestClassifier(9, max_depth=1, oob_score=True), "oob_decision_function_"),
+    "best columns": (lambda: select(SelectKBest(f_classif, k=1)), "SelectKBest learned from the classes (scores_"),
+    "columns of a model": (lambda: select(SelectFromModel(STUMP)), "SelectFromModel learned from the classes"),
+    "columns left": (lambda: select(RFE(STUMP, n_features_to_select=1)), "RFE learned from the classes (estimator_"),
+    "columns step by step": (
+        lambda: select(SequentialFeatureSelector(STUMP, n_features_to_select=1, cv=2)),
+        "SequentialFeatureSelector learned from the classes",
+    ),
+    "best columns of some": (
+        lambda: select(ColumnTransformer([("few", SelectKBest(f_classif, k=1), ["A", "B"])], remainder="passthrough")),
+        "SelectKBest learned from the classes",
+    ),
+    "a search": (lambda: GridSearchCV(STUMP, {"max_depth": [1]}, cv=2), "scores of the search"),
+    "a search at the end": (
+        lambda: make_pipeline(StandardScaler(), GridSearchCV(STUMP, {"max_depth": [1]}, cv=2)),
+        "scores of the search",
+    ),
+    "bagging of LightGBM": (lambda: of_tool("lightgbm", subsample=0.6, subsample_freq=1), "draws of rows"),
+    "rounding of LightGBM": (lambda: of_tool("lightgbm", use_quantized_grad=True), "draws of rows"),
+    "L1 of LightGBM": (lambda: of_tool("lightgbm", reg_alpha=0.5), "an L1 penalty hides small sums"),
+    "samples of XGBoost": (lambda: of_tool("xgboost", subsample=0.6), "draws or weights of rows"),
+    "samples of XGBoost behind a scaler": (
+        lambda: make_pipeline(StandardScaler(), of_tool("xgboost", subsample=0.6)),
+        "draws or weights of rows",
+    ),
+    "dropped trees of XGBoost": (lambda: of_tool("xgboost", booster="dart"), "draws or weights of rows"),
+    "samples of CatBoost": (
+        lambda: of_tool("catboost", bootstrap_type="Bernoulli", subsample=0.6),
+        "draws of rows",
+    ),
+    "measures of CatBoost": (
+        lambda: of_tool("catboost", bootstrap_type="No", custom_metric=["Accuracy"]),
+        "measures of training",
+    ),
+}
+NOTHING_KEPT: dict[str, Any] = {
+    "a round": boosted,
+    "histograms": histograms,
+    "variance": lambda: select(VarianceThreshold()),
+    "a scaler": lambda: select(StandardScaler()),
+    "LightGBM": lambda: of_tool("lightgbm"),
+    "LightGBM, no bagging": lambda: of_tool("lightgbm", subsample=0.6),
+    "XGBoost": lambda: of_tool("xgboost"),
+    "XGBoost behind a scaler": lambda: make_pipeline(StandardScaler(), of_tool("xgboost")),
+    "XGBoost, a class with weight": lambda: of_tool("xgboost", scale_pos_weight=2.0),
+    "CatBoost": lambda: of_tool("catboost", bootstrap_type="No"),
+    "CatBoost, samples of all": lambda: of_tool("catboost", bootstrap_type="Bernoulli", subsample=1.0),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", KEPT)
+def test_what_a_model_keeps_beside_its_trees_is_not_passed(name: str) -> None:
+    make, said = KEPT[name]
+    for how in ({}, {"sample_weight": np.ones(len(X))}):
+        found = kept_by(make(), **how)
+        assert found.verdict().status == "cannot_tell"
+        assert said in found.summary["unread"][-1]["what"]
+        assert found.summary["unread"][-1]["judged"] == "not"
+        assert said in "\n".join(found.unread_lines)
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", NOTHING_KEPT)
+def test_a_model_that_keeps_nothing_is_judged_by_its_trees(name: str) -> None:
+    found = kept_by(NOTHING_KEPT[name]())
+    assert found.converted.aside == ""
+    assert found.verdict().status == "pass"
+
+
+@pytest.mark.parametrize("name", ["a second round", "samples", "best columns"])
+def test_files_of_models_are_judged_as_the_models(tmp_path: Any, name: str) -> None:
+    import pickle
+
+    import skops.io
+
+    make, said = KEPT[name]
+    model, table = make().fit(X, Y), X.assign(Y=Y)
+    skops.io.dump(model, tmp_path / "model.skops")
+    how: dict[str, Any] = {"qi": list("ABC"), "target": "Y", "max_certain": 0}
+    for given in (pickle.loads(pickle.dumps(model)), tmp_path / "model.skops"):
+        found = maxent.review(given, table, **how)
+        assert found.verdict().status == "cannot_tell"
+        assert said in found.converted.aside
+    checked = maxent.check(tmp_path / "model.skops", X, policy=None, target="Y", truth=table, max_certain=0)
+    assert checked.status == "cannot_tell"
+    assert said in "\n".join(checked.lines)
+    release = maxent.convert(tmp_path / "model.skops", train=table, target="Y", qi=list("ABC"))
+    if name != "samples":  # whose scores are not read
+        assert maxent.review(release, table, qi=list("ABC"), max_certain=0).verdict().status == "pass"
+
+
+def test_impurities_tell_who_has_which_class_where_scores_do_not() -> None:
+    """Two people of each class, a column of each half: scores allow one who is not sure, impurities less."""
+    people = pd.DataFrame({"a": [1, 1, 1, 1, 0, 0, 0, 0, 0, 0], "b": [0, 1, 1, 1, 0, 0, 0, 1, 1, 1]}).astype(float)
+    how: dict[str, Any] = {"n_estimators": 2, "max_depth": 1, "learning_rate": 1.0, "random_state": 0}
+
+    def stated(y: Any) -> tuple[Any, Any]:
+        trees = [t.tree_ for t in GradientBoostingClassifier(**how).fit(people, y).estimators_.ravel()]
+        scores = [(t.feature.tolist(), t.threshold.tolist(), t.value.round(9).tolist()) for t in trees]
+        return scores, [t.impurity.round(9).tolist() for t in trees]
+
+    found: dict[str, set[str]] = {}
+    for ones in combinations(range(10), 4):
+        scores, impurities = stated(np.isin(np.arange(10), ones).astype(int))
+        found.setdefault(str(scores), set()).add(str(impurities))
+    assert max(map(len, found.values())) > 1
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", ["xgboost", "lightgbm"])
+def test_scores_of_an_evaluation_are_not_passed(name: str) -> None:
+    model = of_tool(name, **{"eval_metric": "error"} if name == "xgboost" else {})
+    more = {"verbose": False} if name == "xgboost" else {"eval_metric": "error"}
+    found = kept_by(model, fit={"eval_set": [(X, (Y == "yes").astype(int))], **more})
+    assert "scores of an evaluation" in found.converted.aside
+    assert found.verdict().status == "cannot_tell"
+
+
+def test_means_of_counts_keep_impurities_that_are_no_variances() -> None:
+    numbers = np.where(Y == "yes", 3.0, 1.0)
+    tree = DecisionTreeRegressor(criterion="poisson", max_depth=1, min_samples_leaf=50).fit(X, numbers)
+    found = maxent.review(tree, X, numbers, qi=list("ABC"), values=[1.0, 3.0], max_certain=0)
+    assert "no variances" in found.converted.aside
+    assert found.verdict().status == "cannot_tell"
 
 
 def test_groups_are_judged_whatever_is_read() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,7 +16,7 @@ from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
-from maxent.models.formats.release_reader import Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import DRAWN, Converted, Wanted, model_reader
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -184,6 +185,35 @@ def training_of(params: Values, loss: str, scale: float) -> tuple[float, float] 
     return (rate, l2) if rate > 0 and l2 >= 0 else "the learning rate, or the penalty, is none"
 
 
+def _draws(params: Values) -> bool:
+    """Whether rows were drawn, or put into a random order, before splits were chosen: the file states the seed.
+
+    Values of leaves are of everybody. Which splits were chosen is of who was drawn: two people who are in the same
+    leaves can then not change places.
+    """
+    boosting, learner = params.raw.get("boosting_options"), params.raw.get("tree_learner_options")
+    bootstrap = learner.get("bootstrap") if isinstance(learner, dict) else None
+    drawn = not isinstance(bootstrap, dict) or (bootstrap.get("type") != "No" and bootstrap.get("subsample") != 1)
+    return drawn or not isinstance(boosting, dict) or boosting.get("boosting_type") != "Plain"
+
+
+def _measured(about: Values) -> bool:
+    """Whether the file has measures that are no sums over leaves, as the loss of training is, or are of others."""
+    text = about.raw.get("training")
+    try:
+        found = json.loads(text) if isinstance(text, str) else text
+    except (ValueError, RecursionError):
+        return True
+    metrics = found.get("metrics") if isinstance(found, dict) else None
+    if not isinstance(metrics, dict):
+        return False
+    rounds = metrics.get("learn_metrics_history")
+    known = isinstance(rounds, list) and all(
+        isinstance(each, dict) and {*each} <= {"Logloss", "MultiClass"} for each in rounds
+    )
+    return bool(metrics.get("test_metrics_history")) or not (known or rounds is None)
+
+
 # What the scores of a loss become; those of one class against the rest add up to no probabilities
 _LINKS: Mapping[str, Link] = {
     "Logloss": "logit",
@@ -249,10 +279,12 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         lost.append("probabilities: each class against the rest has a score of its own")
     version = re.search(r"release ([0-9.]+[0-9])", about.text("catboost_version_info", ""))
     tool = f"CatBoost {version[1]}" if version is not None else "CatBoost"
+    measured = ["measures of training and of evaluation (model_info, training)"] * _measured(about)
+    aside = "; ".join([DRAWN] * _draws(about.child("params")) + measured)
     if sized is None:
-        return Converted(found, tool, tuple(lost))
+        return Converted(found, tool, tuple(lost), aside=aside)
     alike = sum(leaf.n != 0 for tree in sized.trees for leaf in tree.leaves) >= SPARE
-    return Converted(sized, tool, tuple(lost), alike=alike)
+    return Converted(sized, tool, tuple(lost), aside=aside, alike=alike)
 
 
 def _classes(source: str, about: Values, link: Link, wanted: Wanted) -> tuple[str, ...]:

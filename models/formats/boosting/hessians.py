@@ -86,13 +86,15 @@ def agrees(
     iterations: Sequence[int],
     training: TrainingColumns,
     first: FloatArray | None = None,
+    second: float | None = None,
 ) -> bool:
     """Whether the sums of hessians at all leaves are those of a training table.
 
     ``release``: of scores, with a base; `Tree.weight` is not looked at, as all trees were trained on the sum of those
     before. ``covers`` of shape (n_nodes,): the sums that nodes state. ``training``: with the target, classes may have
     weights of their own (``scale_pos_weight``), which the first root tells. ``first`` of shape (n_classes,): the scores
-    before the first tree, where its values contain them.
+    before the first tree, where its values contain them. ``second`` is the weight of a record of the second class of
+    two, where that is known.
     """
     boosting = release.boosting
     if boosting is None or boosting.link == "none":
@@ -103,12 +105,12 @@ def agrees(
         return False
     classes = release.target.classes
     scores = _starts(release, len(y))
-    weights = np.ones(len(y))
+    weights = np.ones(len(y)) if second is None else np.where(y == 1, second, 1.0)
     for iteration, group in groupby(range(len(covers)), key=lambda t: iterations[t]):
         members = list(group)
         before = scores if first is None or iteration != iterations[0] else np.tile(first, (len(y), 1))
         hessian = boosting.hessian * np.maximum(_hessians(before), _SMALLEST)
-        if iteration == iterations[0] and boosting.link == "logit" and training.classes:
+        if second is None and iteration == iterations[0] and boosting.link == "logit" and training.classes:
             weights = _class_weights(hessian[:, 1], y == 1, float(covers[members[0]][0]))
         for t in members:
             of = classes.index(release.trees[t].of_class or classes[-1])

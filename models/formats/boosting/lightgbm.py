@@ -14,7 +14,7 @@ from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
-from maxent.models.formats.release_reader import Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, DRAWN, Converted, Wanted
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -563,7 +563,10 @@ def converted(
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
-    return Converted(found, f"LightGBM {version}".strip(), tuple(lost), alike=alike)
+    # Rounding of gradients is drawn for each row, too.
+    drawn = [DRAWN] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
+    aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
+    return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 
 
 def _class_weight(wanted: Wanted, n: int) -> tuple[float, ...] | None:

@@ -19,7 +19,7 @@ from maxent.models.formats.assemble import assemble
 from maxent.models.formats.boosting.hessians import agrees
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns
-from maxent.models.formats.release_reader import Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, UNPROVEN, Converted, Wanted
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
 from maxent.models.tables.cells import MISSING, OTHER
 from maxent.models.trees.places import single_less_than
@@ -174,7 +174,7 @@ class XgboostModel:
     ``groups`` are the classes to which trees add, by number, ``iterations`` when each was trained, and ``weights`` how
     much each counts. ``dropped`` is whether trees were trained without some of those before (DART), ``doubt`` why
     values are not those of the formula that gives counts, empty where the file has no reason. Records of the second
-    class weigh ``second`` (``scale_pos_weight``), all others 1.
+    class weigh ``second`` (``scale_pos_weight``), all others 1. ``aside`` is what the file tells beside its trees.
     """
 
     source: str
@@ -193,6 +193,7 @@ class XgboostModel:
     l2: float | None = None
     doubt: str = ""
     second: float = 1.0
+    aside: tuple[str, ...] = ()
 
 
 def link_of(source: str, where: str, objective: str) -> Link:
@@ -292,7 +293,23 @@ def converted(model: XgboostModel, wanted: Wanted, training: TrainingColumns | N
         lost.append(f"the names of categories of {shown}: they are codes, as a table for predictions has to have them")
     if wanted.classes is None and model.classes == class_names(wanted, len(model.classes)):
         lost.append("the names of the classes, which --classes gives")
-    return Converted(release, model.tool, tuple(lost))
+    aside = [*model.aside, *[ABOVE] * bool(l1)]
+    if not _of_everybody(model, release, training):
+        aside.append(UNPROVEN)
+    return Converted(release, model.tool, tuple(lost), aside="; ".join(aside))
+
+
+def _of_everybody(model: XgboostModel, release: Release, training: TrainingColumns | None) -> bool:
+    """Whether sums of hessians prove that each tree was grown from all rows of a table, each once.
+
+    No file states a share of rows that was drawn (``subsample``); seeds have a default, and the draws follow.
+    """
+    if training is None or model.dropped or (model.second != 1 and not training.classes):
+        return False
+    covers = [tree.covers for tree in model.grown(model.columns) if tree.covers is not None]
+    return len(covers) == len(release.trees) and agrees(
+        release, covers, model.iterations, training, second=model.second
+    )
 
 
 def _release(

@@ -30,7 +30,7 @@ from maxent.models.formats.boosting.xgboost import (
 from maxent.models.formats.boosting.xgboost import converted as released
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import read_training
-from maxent.models.formats.release_reader import Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import EVALUATED, Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Node
 
@@ -187,9 +187,16 @@ def converted(source: str, content: Mapping[str, object], wanted: Wanted, reader
     version = ".".join(map(str, document.wholes("version").tolist())) if "version" in document.raw else ""
     model = XgboostModel(
         source, link, classes, columns, group.tolist(), iterations.tolist(), weights, drops is not None, base, grown,
-        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second,
+        f"XGBoost {version}".strip(), tuple(lost), rate, l2, doubt, second, _scored(learner),
     )  # fmt: skip
     return released(model, wanted, training)
+
+
+def _scored(learner: Values) -> tuple[str, ...]:
+    """How good the trees were found to be, which is told of some people by how many are right."""
+    attributes = learner.raw.get("attributes")
+    told = isinstance(attributes, dict) and "best_score" in attributes
+    return (EVALUATED,) if told else ()
 
 
 def _booster(learner: Values) -> tuple[Values, list[float] | None]:

@@ -314,6 +314,10 @@ def _several(model: Any, rows: int | None) -> Ensemble:
 
 
 _SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
+_STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
+_ERRORS = "impurities of nodes, which no leaf value tells (ONNX, PMML and `maxent convert` write none)"
+_DEVIANCES = "impurities of nodes, which are no variances (ONNX, PMML and `maxent convert` write none)"
+_ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
 
 
 def aside_of(model: object) -> str:
@@ -321,17 +325,36 @@ def aside_of(model: object) -> str:
 
     Since scikit-learn 1.9 forests keep the weights of their rows: under weights of classes, the class of each row.
     Integers that draws were made from say how often each row was drawn for each tree, and counts of draws then are
-    equations about single rows.
+    equations about single rows; so do generators, whose states before follow from those afterwards.
+
+    Gradient boosting keeps the impurity of each node, the mean square of residuals r. In the first round these have two
+    values, so that it follows from the sum of r that a leaf states. Afterwards they differ from cell to cell, and so
+    does what the square adds: a sum of r leaves open who has which class, and the sum of r squared tells more.
+    Gains, and values of inner nodes, of histogram boosting, XGBoost and LightGBM tell nothing more: they are functions
+    of the sums of leaves, and so they are there under an L1 penalty alone, which hides small sums of leaves. AdaBoost
+    has weighted shares and impurities: none of its later trees is read, and the worst case knows how many people of
+    each class are in the same leaves of all trees, of which whatever a node states is a function.
     """
     found = []
     if getattr(model, "_sample_weight", None) is not None and getattr(model, "class_weight", None) is not None:
         found.append("weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)")
     trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)
-    drawn = getattr(model, "bootstrap", False) or getattr(model, "max_samples", 1.0) not in (None, 1.0)
-    sampled = (getattr(model, "subsample", None) or 1.0) < 1 and _is_seed(getattr(model, "random_state", None))
-    if sampled or (drawn and (seeded or getattr(model, "_seeds", None) is not None)):
+    asked = getattr(model, "max_samples", None)
+    drawn = getattr(model, "bootstrap", False) or not (asked is None or (isinstance(asked, float) and asked == 1))
+    if drawn and (seeded or getattr(model, "_seeds", None) is not None):
         found.append(_SEEDS)
+    if getattr(model, "oob_decision_function_", None) is not None:
+        found.append(_ANSWERS)
+    gradient = bool(trees) and hasattr(model, "n_iter_no_change") and hasattr(model, "subsample")
+    if gradient and (getattr(model, "subsample", 1.0) < 1 or getattr(model, "n_iter_no_change", None) is not None):
+        found.append(_STATE)
+    if gradient and len(getattr(model, "estimators_", ())) > 1:
+        found.append(_ERRORS)
+    if getattr(model, "do_early_stopping_", False):  # of histogram boosting
+        found.append(_STATE)
+    if any(getattr(each, "criterion", "") == "poisson" for each in (model, *trees)):
+        found.append(_DEVIANCES)
     return "; ".join(found)
 
 

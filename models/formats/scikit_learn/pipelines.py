@@ -18,6 +18,8 @@ from maxent.models.columns import NOTHING, Columns
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.assemble import packed
+from maxent.models.formats.release_reader import EVALUATED
+from maxent.models.formats.scikit_learn.ensemble import aside_of
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.nodes import TakenBranch, ends_of, reached
 from maxent.models.formats.scikit_learn.tree import from_sklearn
@@ -953,7 +955,8 @@ def release_of(
     the name of the sensitive attribute. ``classes``: names of ``model.classes_``, in that order. ``qi``: the
     quasi-identifiers, columns of the table; all other attributes are private. By default all are public. ``bins``,
     ``values``: of a regression, as of `maxent.from_sklearn`. ``read``: in place of `maxent.from_sklearn` where the last
-    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number.
+    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number, which
+    ``rows`` are of.
     """
     steps, final = _flat(model)
     said = {"classes": classes, "bins": bins, "values": values}
@@ -1033,6 +1036,47 @@ def final_of(model: Any) -> Any:
     return _flat(model)[1]
 
 
+_SEARCHED = "scores of the search (publish its best_estimator_ alone)"
+_BLIND = (*_KINDS, "VarianceThreshold")  # steps that are not told the classes, or hold others
+
+
+def aside_in(model: Any) -> str:
+    """What a model, its steps and a search keep beside its trees, in words; empty where they keep nothing.
+
+    What a step or a search learns from the classes is about other columns, and other groups of people, than the leaves.
+    """
+    found: dict[str, None] = {}
+    while is_pipeline(model):
+        found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))
+        model = searched(model)
+        found |= dict.fromkeys(text for _, step in model.steps[:-1] for text in _learned(step))
+        model = model.steps[-1][1]
+    found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))
+    model = searched(model)
+    if type(model).__module__.split(".")[0] in ("xgboost", "lightgbm"):
+        evaluated = any(getattr(model, name, None) for name in ("evals_result_", "_evals_result"))
+        found |= dict.fromkeys([EVALUATED] * evaluated)
+    return joined(*found, aside_of(model))
+
+
+def joined(*asides: str) -> str:
+    """What several parts of a model keep, each once."""
+    return "; ".join(dict.fromkeys(each for text in asides for each in text.split("; ") if each))
+
+
+def _learned(step: Any) -> Iterator[str]:
+    """What a step, or one inside of it, keeps that it learned from the classes."""
+    if step is None or isinstance(step, str):
+        return
+    inner = [pair[1] for name in ("steps", "transformers_", "transformer_list") for pair in getattr(step, name, ())]
+    for each in inner:
+        yield from _learned(each)
+    name = type(step).__name__
+    if name not in _BLIND or not _is_of_scikit_learn(step):
+        kept = [key for key in vars(step) if key.endswith("_") and key not in ("n_features_in_", "feature_names_in_")]
+        yield f"what {name} learned from the classes ({', '.join(kept) or 'its choice of columns'})"
+
+
 def _over_input(
     final: Any, pipe: Pipe, target: str, said: Mapping[str, Any], read: Callable[..., Release] | None
 ) -> Release:
@@ -1040,7 +1084,7 @@ def _over_input(
     names = [input_name(j) for j in range(len(pipe.traces.columns))]
     # The name of the target must not be that of a column of the input.
     if read is not None:
-        release = read(final, target="class", features=names, **said)
+        release = read(final, target="class", features=names, rows=pipe.input, **said)
         held = [packed(SOURCE, tree.nodes, release.attributes, release.target.classes) for tree in release.trees]
         trees = tuple(replace(tree, nodes=nodes) for tree, nodes in zip(release.trees, held, strict=True))
         release = replace(release, trees=trees)
