@@ -435,7 +435,8 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         subjects = subjects_of(call.model, call.X, call.y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        subjects = (subject_of(call.model, call.X, call.y, wanted, reading, **numbers),)
+        weighted = call.sample_weight is not None
+        subjects = (subject_of(call.model, call.X, call.y, wanted, reading, weighted=weighted, **numbers),)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
     subjects = tuple(each.beside(**evidence).weighed(call.sample_weight, call.X, reading) for each in subjects)
     subject = subjects[0]

@@ -139,7 +139,14 @@ class Subject:
 
 
 def subject_of(
-    model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None, **numeric: Sequence[float] | None
+    model: Any,
+    X: Any,
+    y: Any,
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    *,
+    weighted: bool = False,
+    **numeric: Sequence[float] | None,
 ) -> Subject:
     """Read what is to be reviewed.
 
@@ -151,6 +158,8 @@ def subject_of(
         ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
     reading : Reading, optional
         How files are read.
+    weighted : bool
+        Whether ``sample_weight`` is given.
     **numeric
         ``bins`` and ``values`` of `review`.
 
@@ -179,7 +188,7 @@ def subject_of(
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
-    return _of_model(model, X, y, wanted, reading, numeric)
+    return _of_model(model, X, y, wanted, reading, numeric, weighted)
 
 
 def _listed(value: Any) -> list[Any]:
@@ -333,8 +342,9 @@ def _of_model(
     wanted: Mapping[str, Any],
     reading: Reading | None,
     numeric: Mapping[str, Sequence[float] | None],
+    weighted: bool,
 ) -> Subject:
-    """A model that is there, and the table that it was fitted on."""
+    """A model that is there, and the table that it was fitted on, ``weighted`` where its rows are said to have been."""
     table = frame_of(X)
     target = wanted["target"] or getattr(y, "name", None) or UNNAMED
     checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
@@ -353,6 +363,15 @@ def _of_model(
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers:
         check_classes(release, table, list(labels))
+    if hasattr(final_of(model), "estimator_weights_") and weighed_alike(final_of(model), y):
+        # AdaBoost does not tell whether rows weighed alike: the classes do.
+        counted, _ = piped(model, table, **named, sample_weight=np.ones(len(table)))
+        try:
+            check_classes(counted, table, list(labels))
+            release = counted
+        except InvalidInput:
+            if not weighted:
+                raise
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 
