@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-5
 """By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by."""
 
-SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|policy\.left_out")
+SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|verdict\.unread|policy\.left_out")
 """Fields whose words are those of a version of maxent."""
 
 FOUND = ("checks", "verdict")
