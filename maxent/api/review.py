@@ -15,7 +15,7 @@ import numpy as np
 from maxent.api import options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
-from maxent.api.compile import Knowledge
+from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty
 from maxent.api.review_input import Subject, subject_of, subjects_of, with_column
@@ -43,7 +43,6 @@ from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.constraints.kinds.context import Noise
     from maxent.constraints.program.program import Program
     from maxent.models.tables.qi_table import QITable
     from maxent.results.estimate import Estimate
@@ -167,11 +166,6 @@ def _summed(said: Statements, places: Places, cut: IntArray, rows: IntArray, *, 
 
 
 # The work of a review: attacks and an estimate of what was read, in the time that there is.
-
-
-def noise_of(release: Release) -> Noise:
-    """How a review reads counts unless the call says it: draws by their likelihood."""
-    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
 
 
 def review_subject(
