@@ -30,6 +30,7 @@ UNNAMED = "class"  # the name of a target that neither the file nor the caller n
 
 # What is lost of a model whose labels need be no majorities; why that is so its reader says
 DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
+PARTED = "that labels are most frequent classes: they are those of the tool's leaves, of which leaves are parts"
 
 # Parameters of regressions: edges of intervals of the target, or every number that it can be
 NUMERIC = ("bins", "values")
