@@ -18,7 +18,7 @@ from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty
-from maxent.api.review_input import Subject, subject_of, subjects_of, with_column
+from maxent.api.review_input import Subject, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.limits import Limits, Verdict, limits_of
@@ -425,14 +425,17 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     if call.progress is not None:
         call.progress("reading the model", 0, 1)
     targets = () if call.target is None else named_targets("options", call.target)
+    X, y, weights, dropped = trained_rows(call.model, call.X, call.y, call.sample_weight, reading)
     if len(targets) > 1:
-        subjects = subjects_of(call.model, call.X, call.y, targets, wanted, reading, **numbers)
+        subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        weighted = call.sample_weight is not None
-        subjects = (subject_of(call.model, call.X, call.y, wanted, reading, weighted=weighted, **numbers),)
+        weighted = weights is not None
+        subjects = (subject_of(call.model, X, y, wanted, reading, weighted=weighted, **numbers),)
+    if dropped:
+        subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
-    subjects = tuple(each.beside(**evidence).weighed(call.sample_weight, call.X, reading) for each in subjects)
+    subjects = tuple(each.beside(**evidence).weighed(weights, X, reading) for each in subjects)
     subject = subjects[0]
     known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}

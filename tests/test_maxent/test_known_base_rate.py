@@ -242,6 +242,17 @@ def test_a_bound_of_the_entropy_is_never_more_than_the_maximum(files):
     assert loose.certificate == "gap"
     assert loose.summary["entropy_upper_bound"] == pytest.approx(log(2))
     assert "at most 0.6931 nats" in worth(loose)
+    early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
+    assert worth(early).endswith("; the optimum has at most 0.0000 nats")
+
+
+def test_a_bound_of_entropy_and_likelihood_is_told_as_none_of_the_entropy():
+    x = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0] * 5})
+    model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(x, ["yes", "no", "yes", "yes"] * 5)
+    found = maxent.estimate(maxent.from_sklearn(model, target="ill"), x, noise="likelihood")
+    early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
+    assert "nats" not in worth(early)
+    assert early.most_entropy == log(2)
 
 
 FIGURES = ("max_posterior", "surest", "possible_posterior")

@@ -127,6 +127,22 @@ def unweighed(model: Any) -> bool:
     return len(trees) == len(members) and plain
 
 
+def grown_from(model: Any, rows: int) -> bool:
+    """Whether every tree of a model was grown from so many rows, all that weighed something; no fraction counts others.
+
+    Trees leave out rows that weigh nothing; draws, and ``min_samples_leaf`` as a share of the rows, do not.
+    """
+    fitted = getattr(model, "estimators_", None)
+    members = [model] if fitted is None else np.asarray(fitted, object).ravel().tolist()
+    drawn = getattr(model, "bootstrap", False) or (getattr(model, "subsample", None) or 1.0) < 1
+    return not drawn and all(
+        hasattr(each, "tree_")
+        and int(each.tree_.n_node_samples[0]) == rows
+        and not isinstance(each.min_samples_leaf, float)
+        for each in members
+    )
+
+
 def weighed_alike(model: Any, y: Any) -> bool | None:
     """Whether, but for the weights of their classes, all rows had the same weight in training.
 
