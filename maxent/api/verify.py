@@ -104,6 +104,7 @@ def verify(
                 unverified.append(place)
             else:
                 differences.setdefault(place, told)
+        unverified += [f"versions.{name}" for name in now["versions"] if name not in found["versions"]]
         notes = list(_versions(found["versions"], now["versions"]))
     trouble = trouble or ("" if "policy" in missing else untold)
     told_of = [f"inputs: {each.role} {each.path}" for each in files if each.state not in ("same", "missing")]
