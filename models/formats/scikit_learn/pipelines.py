@@ -957,7 +957,7 @@ def release_of(
     of scikit-learn: makes a release over the columns ``features`` of its input, each a number.
     """
     steps, final = _flat(model)
-    said = {"classes": classes, "bins": bins, "values": values}
+    said: dict[str, Any] = {"classes": classes, "bins": bins, "values": values}
     said |= {} if sample_weight is None else {"sample_weight": sample_weight}
     asked = None if qi is None else tuple(qi)
     given = _model_columns(model, steps, final, table, target)
