@@ -25,7 +25,7 @@ from maxent.models.columns import check_size
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem, invalid, unchecked
 from maxent.models.hints import as_share, close_to
-from maxent.models.nodes import Nodes, links_of, state_scores, statements_of
+from maxent.models.nodes import Nodes, links_of, parts_of, state_scores, statements_of
 from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 if TYPE_CHECKING:
@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 SCORES = "scores"
 SHARES = "weighted shares of classes"
 LABELS = "labels that were decided otherwise than by the most frequent class"
+OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
 
 
 def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
@@ -57,7 +58,8 @@ def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
         if many:
             found.setdefault(kind, []).append((t, many))
         if release.labels == "decided" and labels.any():
-            found.setdefault(LABELS, []).append((t, int(labels.sum())))
+            parted = any(part is not None for part in parts_of(tree.nodes))
+            found.setdefault(OF_PARTS if parted else LABELS, []).append((t, int(labels.sum())))
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 

@@ -11,10 +11,10 @@ from typing import Any
 from maxent.api import options
 from maxent.api.calling import takes_limits
 from maxent.api.case import Tables, taken
-from maxent.api.compile import Knowledge
+from maxent.api.compile import Knowledge, noise_of
 from maxent.api.convert import converted, wanted_of
 from maxent.api.estimate import Progress, Solving
-from maxent.api.review import noise_of, review_subject
+from maxent.api.review import review_subject
 from maxent.api.review_input import Subject
 from maxent.disclosure.limits import Limits
 from maxent.models.arguments import shorten

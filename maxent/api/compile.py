@@ -18,7 +18,9 @@ from maxent.solvers.solve.driver import Outcome, Progress, solve_program
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
+    from maxent.constraints.kinds.context import Noise
     from maxent.constraints.program.program import Program
+    from maxent.models.release import Release
     from maxent.solvers.backend import Backend, Options
 
 
@@ -46,6 +48,11 @@ class Knowledge(options.Informed, options.Noisy, options.Confident, options.Roun
     def check(self) -> None:
         """Refuse what no release makes right, with an InvalidInput that names every parameter."""
         check_options(frozenset(self.kinds or ()), self.impurity, self.rounding, self.confidence, self.noise)
+
+
+def noise_of(release: Release) -> Noise:
+    """How a verdict reads counts unless the call says it: draws by their likelihood."""
+    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
 
 
 def compile_case(

@@ -13,7 +13,7 @@ from maxent.api import options
 from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
 from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
@@ -316,11 +316,18 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
 
 
 def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
-    """Makes the estimate that a verdict needs beside, where there is another one: of who knows the base rate."""
-    more = known.of_verdict(case)
+    """Makes the estimate that a verdict needs beside, where there is another one.
+
+    It is of who knows the base rate, and who reads draws by their likelihood, as reviews and checks do.
+    """
+    more, noise = known.of_verdict(case), known.noise
+    if case.joined is None and case.records is None and noise == "intervals":
+        noise = noise_of(case.release)
     if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
+        more = case
+    if more is case and noise == known.noise:
         return None
-    return Once(partial(_unwarned, more, known, how))
+    return Once(partial(_unwarned, more, replace(known, noise=noise), how))
 
 
 def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:

@@ -67,13 +67,13 @@ def _last(level: str) -> str:
     return last_level() if level == AUTO else level
 
 
-def proof_of(program: Program, level: str, clock: Clock) -> Proof:
-    """What is proved of a program, in the time that is left."""
+def proof_of(program: Program, level: str, clock: Clock, asked: BoolArray | None = None) -> Proof:
+    """What is proved of a program, in the time that is left; see `maxent.solvers.certainty.levels.prove`."""
     from maxent.results.proof import Proof
     from maxent.solvers.certainty.levels import prove
 
     begin = time.perf_counter()
-    proved = prove(program, _last(level), clock)
+    proved = prove(program, _last(level), clock, asked)
     return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
 
 
@@ -180,12 +180,16 @@ class Certainty:
         return self._perhaps[0]
 
     def _by_proof(self) -> Proof | None:
-        """What all levels prove in the time that there is; None where they say nothing."""
+        """What all levels prove of those whom the truth does not clear, in the time that there is.
+
+        None where they say nothing.
+        """
         if not self._proof:
             from maxent.solvers.workers import WorkerLost
 
             try:
-                found = proof_of(self.program, AUTO, Clock(self.seconds))
+                asked = np.asarray(np.logical_or.reduce(self._by_truth()))
+                found = proof_of(self.program, AUTO, Clock(self.seconds), asked)
                 self._proof.append(found if found.reliable else None)
             except WorkerLost:
                 self._proof.append(None)

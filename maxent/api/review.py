@@ -15,10 +15,10 @@ import numpy as np
 from maxent.api import options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
-from maxent.api.compile import Knowledge
+from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty
-from maxent.api.review_input import Subject, subject_of, subjects_of, with_column
+from maxent.api.review_input import Subject, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.limits import Limits, Verdict, limits_of
@@ -43,7 +43,6 @@ from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
-    from maxent.constraints.kinds.context import Noise
     from maxent.constraints.program.program import Program
     from maxent.models.tables.qi_table import QITable
     from maxent.results.estimate import Estimate
@@ -167,11 +166,6 @@ def _summed(said: Statements, places: Places, cut: IntArray, rows: IntArray, *, 
 
 
 # The work of a review: attacks and an estimate of what was read, in the time that there is.
-
-
-def noise_of(release: Release) -> Noise:
-    """How a review reads counts unless the call says it: draws by their likelihood."""
-    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
 
 
 def review_subject(
@@ -429,13 +423,17 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     if call.progress is not None:
         call.progress("reading the model", 0, 1)
     targets = () if call.target is None else named_targets("options", call.target)
+    X, y, weights, dropped = trained_rows(call.model, call.X, call.y, call.sample_weight, reading)
     if len(targets) > 1:
-        subjects = subjects_of(call.model, call.X, call.y, targets, wanted, reading, **numbers)
+        subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        subjects = (subject_of(call.model, call.X, call.y, wanted, reading, **numbers),)
+        weighted = weights is not None
+        subjects = (subject_of(call.model, X, y, wanted, reading, weighted=weighted, **numbers),)
+    if dropped:
+        subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
-    subjects = tuple(each.beside(**evidence).weighed(call.sample_weight, call.X, reading) for each in subjects)
+    subjects = tuple(each.beside(**evidence).weighed(weights, X, reading) for each in subjects)
     subject = subjects[0]
     known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}

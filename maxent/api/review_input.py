@@ -13,10 +13,11 @@ import numpy as np
 from maxent.api.case import Tables
 from maxent.api.convert import converted, converted_live, is_boosted_elsewhere, piped, wanted_of, with_numbers
 from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
 from maxent.models.formats.release_reader import DECIDED, UNNAMED, UNPROVEN, Converted
-from maxent.models.formats.scikit_learn.ensemble import weighed_alike
+from maxent.models.formats.scikit_learn.ensemble import grown_from, weighed_alike
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.outputs import (
     SHARED,
@@ -95,6 +96,45 @@ def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
     return pd.concat([kept.reset_index(drop=True), pd.Series(values, name=name)], axis=1)
 
 
+def read_weights(weights: Any, X: Any, reading: Reading | None) -> FloatArray:
+    """The weights that people had in training, or those in the column of ``X`` of that name; shape (n_rows,)."""
+    expected = "a weight of at least 0 for each row of X, or the column of X that has them"
+    given = weights
+    if isinstance(weights, str):
+        frame = frame_at(X, reading)
+        if weights not in frame.columns:
+            raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
+        given = frame[weights]
+    try:
+        found = np.asarray(given, np.float64)
+    except (TypeError, ValueError):
+        raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights)) from None
+    if found.ndim != 1 or not (np.isfinite(found) & (found >= 0)).all():
+        raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
+    return found
+
+
+def trained_rows(model: Any, X: Any, y: Any, weights: Any, reading: Reading | None) -> tuple[Any, Any, Any, int]:
+    """The rows that trees of scikit-learn were grown from, with ``y`` and weights, and how many weighed nothing.
+
+    Everything stays as it is where no row weighs nothing, and of models that count or draw such rows, too.
+    """
+    unchanged = X, y, weights, 0
+    if weights is None or isinstance(model, (str, PathLike, Release)) or is_boosted_elsewhere(model):
+        return unchanged
+    found = read_weights(weights, X, reading)
+    kept = found > 0
+    if kept.all() or not grown_from(searched(model), int(kept.sum())):
+        return unchanged
+    table = frame_at(X, reading)
+    if len(table) != len(kept) or (y is not None and len(y) != len(kept)):
+        return unchanged
+    if y is not None:
+        check_no_name(y)
+        y = y[kept] if hasattr(y, "iloc") else [each for each, here in zip(y, kept.tolist(), strict=True) if here]
+    return table[kept].reset_index(drop=True), y, found[kept], int((~kept).sum())
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Subject:
     """What is reviewed: a model as a release, and the tables of its people."""
@@ -118,24 +158,17 @@ class Subject:
         """
         if weights is None:
             return self
-        expected = "a weight of at least 0 for each row of X, or the column of X that has them"
-        given = weights
-        if isinstance(weights, str):
-            frame = frame_at(X, reading)
-            if weights not in frame.columns:
-                raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
-            given = frame[weights]
-        try:
-            found = np.asarray(given, np.float64)
-        except (TypeError, ValueError):
-            raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights)) from None
-        if found.ndim != 1 or not (np.isfinite(found) & (found >= 0)).all():
-            raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(weights))
+        found = read_weights(weights, X, reading)
         return replace(self, tables=replace(self.tables, weights=found, unweighed=False))
 
     def keeping(self, aside: str) -> Subject:
         """The same with what the model keeps beside its trees."""
         return replace(self, converted=replace(self.converted, aside=joined(aside, self.converted.aside)))
+
+    def without(self, rows: int) -> Subject:
+        """The same, which says that so many rows of the table are left out, as they weighed nothing."""
+        told = f"{rows:,} rows of the table that weigh 0: the model was not trained on them"
+        return replace(self, converted=replace(self.converted, lost=(*self.converted.lost, told)))
 
     def beside(self, **evidence: Any) -> Subject:
         """The same with control people, sensitive classes and a gain matrix: fields of `Tables`."""
@@ -143,7 +176,14 @@ class Subject:
 
 
 def subject_of(
-    model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Reading | None, **numeric: Sequence[float] | None
+    model: Any,
+    X: Any,
+    y: Any,
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    *,
+    weighted: bool = False,
+    **numeric: Sequence[float] | None,
 ) -> Subject:
     """Read what is to be reviewed.
 
@@ -155,6 +195,8 @@ def subject_of(
         ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
     reading : Reading, optional
         How files are read.
+    weighted : bool
+        Whether ``sample_weight`` is given.
     **numeric
         ``bins`` and ``values`` of `review`.
 
@@ -184,7 +226,7 @@ def subject_of(
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
-    return _of_model(model, X, y, wanted, reading, numeric).keeping(aside_in(given))
+    return _of_model(model, X, y, wanted, reading, numeric, weighted).keeping(aside_in(given))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -338,8 +380,9 @@ def _of_model(
     wanted: Mapping[str, Any],
     reading: Reading | None,
     numeric: Mapping[str, Sequence[float] | None],
+    weighted: bool,
 ) -> Subject:
-    """A model that is there, and the table that it was fitted on."""
+    """A model that is there, and the table that it was fitted on, ``weighted`` where its rows are said to have been."""
     table = frame_of(X)
     target = wanted["target"] or getattr(y, "name", None) or UNNAMED
     checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
@@ -358,6 +401,15 @@ def _of_model(
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers and (saved is None or UNPROVEN not in saved.aside):
         check_classes(release, table, list(labels))
+    if hasattr(final_of(model), "estimator_weights_") and weighed_alike(final_of(model), y):
+        # AdaBoost does not tell whether rows weighed alike: the classes do.
+        counted, _ = piped(model, table, **named, sample_weight=np.ones(len(table)))
+        try:
+            check_classes(counted, table, list(labels))
+            release = counted
+        except InvalidInput:
+            if not weighted:
+                raise
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 # By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by.
 TOLERANCE = 1e-5
 # Fields whose words are those of a version of maxent.
-SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|policy\.left_out")
+SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|verdict\.unread|policy\.left_out")
 # Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict")
 # A number in a sentence that was rounded.
@@ -101,6 +101,7 @@ def verify(
                 unverified.append(place)
             else:
                 differences.setdefault(place, told)
+        unverified += [f"versions.{name}" for name in now["versions"] if name not in found["versions"]]
         notes = list(_versions(found["versions"], now["versions"]))
     trouble = trouble or ("" if "policy" in missing else untold)
     told_of = [f"inputs: {each.role} {each.path}" for each in files if each.state not in ("same", "missing")]

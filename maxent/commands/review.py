@@ -77,7 +77,8 @@ def _run(
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
     check_outputs(outputs, [model, data, *opt.inputs(options)])
     limits = asked.limits()
-    from maxent.api.review import noise_of, review
+    from maxent.api.compile import noise_of
+    from maxent.api.review import review
     from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
     from maxent.results import review as results

@@ -808,7 +808,7 @@ def judge_informed(
 
     Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed.
     Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
-    the estimate of who knows more.
+    the estimate of who knows more. The larger of the two figures is named.
     """
     first = judge_rows(limits, rows, of)
     open_ = [
@@ -825,9 +825,17 @@ def judge_informed(
     judged = []
     for one, other in zip(first.releases, second.releases, strict=True):
         both = zip(one.checks, other.checks, strict=True)
-        checks = tuple(max(pair, key=_badness) if pair[0].status == "fail" else pair[1] for pair in both)
+        checks = tuple(max(pair, key=_badness) if pair[0].status == "fail" else _larger(*pair) for pair in both)
         judged.append(replace(other, checks=checks, status=worst([check.status for check in checks])))
     return Verdict(limits, tuple(judged))
+
+
+def _larger(less: LimitCheck, more: LimitCheck) -> LimitCheck:
+    """A check by the estimate of who knows more, with the figure of who knows less where that is larger."""
+    if less.limit == "min_k" or less.found is None or more.found is None or less.found <= more.found + TOLERANCE:
+        return more
+    most = max(less.found, more.possible or 0.0)
+    return replace(more, found=less.found, origin=less.origin, target=less.target, possible=most)
 
 
 def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Judged:

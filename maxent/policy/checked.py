@@ -9,6 +9,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, worst
+from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.policy.concluded import Concluded
@@ -117,6 +118,8 @@ class Checked(Shown):
         found += [f"  {row.line}" for row in self.rows]
         if self._no_marginal:
             found.append(f"  {UNINFORMED}")
+        if sensitive := self.asked.options.get("sensitive") or self.policy.sensitive:
+            found.append(f"  judged of these classes alone: {shorten_list(sensitive)}")
         if not self.reliable:
             found.append(self.review.trouble)
         found += self.review.unread_lines

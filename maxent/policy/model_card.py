@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+from maxent.disclosure.limits import CHECK_WORDS, UNINFORMED
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object
@@ -14,7 +15,9 @@ from maxent.policy.record import FORMAT
 
 VERDICTS = {"pass": "PASS", "fail": "FAIL", "cannot_tell": "CANNOT TELL"}
 # Keys of a record that a card is made of.
-NEEDED = ("created", "output", "versions", "policy", "checks", "overrides", "verdict", "decision")
+NEEDED = ("created", "output", "versions", "policy", "call", "checks", "overrides", "verdict", "decision")
+# What the reason follows in a sentence about a check.
+_UNTOLD = f"{CHECK_WORDS['cannot_tell']}, "
 _MARKS = re.compile(r"([\\`*_\[\]#~|])")
 
 
@@ -83,6 +86,12 @@ def _lines(record: Mapping[str, Any], level: int) -> Iterator[str]:
     yield f"- Sensitive attribute: {_text(output['target'])} ({_listed(output['classes'])})"
     public = [name for name, role in output["attributes"].items() if role == "public"]
     yield f"- An adversary is taken to know: {_listed(public) or 'nothing of these people'}"
+    options, content = record["call"]["options"], policy["content"]
+    if options.get("no_marginal") or content.get("adversary", {}).get("marginal") is False:
+        yield f"- Left out: {UNINFORMED}"
+    if sensitive := options.get("sensitive") or content.get("sensitive", {}).get("classes"):
+        yield f"- Judged are these classes alone: {_listed(sensitive)}"
+    yield from (f"- {_text(sentence)}" for sentence in verdict.get("unread", ()))
     if record.get("purpose"):
         yield f"- Purpose: {_text(record['purpose'])}"
     hashes = ", ".join(f"`{file['sha256']}`" for file in output["files"][:3])
@@ -94,7 +103,9 @@ def _lines(record: Mapping[str, Any], level: int) -> Iterator[str]:
     yield "| --- | --- | --- | --- | --- |"
     for row in record["checks"]:
         status = "switched off" if row["off"] else VERDICTS.get(row["status"], row["status"]).lower()
-        cells = (row["id"], row["title"], _figure(row["limit"]), _figure(row["found"]), status)
+        why = row["said"].partition(_UNTOLD)[2] or row["said"]
+        found = why if row["status"] == "cannot_tell" else _figure(row["found"])
+        cells = (row["id"], row["title"], _figure(row["limit"]), found, status)
         yield f"| {' | '.join(map(_text, cells))} |"
     if record["overrides"]:
         yield ""

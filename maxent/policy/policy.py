@@ -393,13 +393,31 @@ def _whole(
     depth: int,
 ) -> Policy:
     """What a document says, with what it extends."""
-    own = Policy(_document(document, source, lines), () if file is None else (file,), (), folder)
+    content = _document(document, source, lines)
     below = document.get("extends")
+    if below is None:
+        content = _named_apart(content)
+    own = Policy(content, () if file is None else (file,), (), folder)
     if below is None:
         return own
     if depth == DEEPEST:
         raise invalid(source, "file", "extends", f"at most {DEEPEST} policies that extend each other", "more")
     return _extended(_read(below, depth + 1, folder), own)
+
+
+def _named_apart(content: dict[str, Any]) -> dict[str, Any]:
+    """The content of a policy that extends none: where it has the name of one that is shipped, and is not that one."""
+
+    def plain(name: object) -> str:
+        return "".join(letter for letter in str(name).casefold() if letter.isalnum())
+
+    for given, text in presets().items():
+        shipped = _document(toml_document(text, given), given, line_numbers(text))
+        name = shipped["name"]
+        taken = {plain(given), plain(name), plain(f"{name}{shipped['version']}")}
+        if content != shipped and plain(content.get("name", "")) in taken:
+            return {**content, "name": f'own policy, named "{content["name"]}"'}
+    return content
 
 
 def _bytes(path: str, shipped: Mapping[str, str]) -> bytes:

@@ -385,6 +385,8 @@ def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
             "exit": checked.exit_status,
             "reliable": checked.reliable,
             "trouble": review.trouble,
+            **({"marginal": False} if review.row.get("no_marginal") else {}),
+            **({"unread": unread} if (unread := list(review.unread_lines)) else {}),
         },
         "decision": dict(UNDECIDED),
     }

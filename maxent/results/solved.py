@@ -105,8 +105,12 @@ class Solved(Inference):
 
     @property
     def most_entropy(self) -> float:
-        """The most that H(X|Q) can be, nats, by the bound of the solution: never more than that of uniform classes."""
-        return min(self.outcome.entropy_upper_bound, log(self.program.n_classes))
+        """The most that H(X|Q) can be, nats, by the bound of the solution: from 0 to that of uniform classes.
+
+        With a likelihood the bound is of both together, and says nothing of the entropy.
+        """
+        most = log(self.program.n_classes)
+        return most if self.program.likelihood is not None else min(max(self.outcome.entropy_upper_bound, 0.0), most)
 
     @property
     def unique(self) -> bool:

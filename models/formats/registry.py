@@ -24,6 +24,7 @@ from maxent.models.formats.maxent_json.read import READER as MAXENT_JSON
 from maxent.models.formats.maxent_json.read import named_release, validate_release
 from maxent.models.formats.release_reader import (
     DECIDED,
+    PARTED,
     Converted,
     Head,
     Records,
@@ -34,6 +35,7 @@ from maxent.models.formats.release_reader import (
 )
 from maxent.models.formats.scikit_learn.models import no_release
 from maxent.models.hints import close_to
+from maxent.models.nodes import parts_in_words
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.generalized_records import GeneralizedTable
@@ -260,7 +262,8 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
         found = chosen.convert(path, wanted, reader)
         validate_release(found.release, source)
         if found.release.labels == "decided":
-            found = replace(found, lost=(*found.lost, DECIDED))
+            parted = parts_in_words(found.release.trees)
+            found = replace(found, lost=(*found.lost, PARTED if parted else DECIDED))
         return replace(found, release=named_release(found.release, source, reader), format=chosen.name)
     release = chosen.read(path, reader)
     if not isinstance(release, Release):

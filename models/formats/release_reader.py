@@ -39,6 +39,7 @@ ABOVE = "values and gains above leaves, of which an L1 penalty hides small sums"
 
 # What is lost of a model whose labels need be no majorities; why that is so its reader says
 DECIDED = "that labels are most frequent classes of the records, which the model does not say of its labels"
+PARTED = "that labels are most frequent classes: they are those of the tool's leaves, of which leaves are parts"
 
 # Parameters of regressions: edges of intervals of the target, or every number that it can be
 NUMERIC = ("bins", "values")

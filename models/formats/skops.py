@@ -525,6 +525,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
             raise invalid(source, "document", "model", expected, type(final).__name__)
         _check_size(source, final, archive.size)
         release, aside, alike = _release(source, model, wanted, training), aside_in(model), unweighed(final)
+        if training is not None and training.classes and hasattr(final, "estimator_weights_"):
+            release = _counted(source, model, wanted, training) or release
     except InvalidInput:
         raise
     except _WRONG as error:
@@ -537,6 +539,19 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     known = isinstance(version, str) and re.fullmatch(r"[0-9][0-9a-z.]{0,20}", version)
     tool = f"scikit-learn {version}" if known else "scikit-learn"
     return Converted(release, tool, tuple(_lost(release)), aside=aside, alike=alike)
+
+
+def _counted(source: str, model: Any, wanted: Wanted, training: TrainingColumns) -> Release | None:
+    """AdaBoost as a release that counts the records of its first tree; None where these are others in the table.
+
+    The model does not tell whether its records weighed alike, so its shares alone are no counts.
+    """
+    release = _release(source, model, wanted, training, np.ones(1))
+    try:
+        check_leaves(source, release, training, _ADVICE)
+    except InvalidInput:
+        return None
+    return release
 
 
 def _final(model: Any) -> Any:
@@ -625,7 +640,9 @@ def _check_predictor(source: str, predictor: Any, width: int) -> None:
         raise invalid(source, "document", "nodes", f"finite values, and columns below {width}", "others")
 
 
-def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns | None) -> Release:
+def _release(
+    source: str, model: Any, wanted: Wanted, training: TrainingColumns | None, weights: FloatArray | None = None
+) -> Release:
     """The model as a release: about the columns that it was given, or those before the steps of its pipeline."""
     final, steps = _final(model), _steps(model)
     target = wanted.target or UNNAMED
@@ -637,7 +654,7 @@ def _release(source: str, model: Any, wanted: Wanted, training: TrainingColumns 
         texts = texts_of(steps, names)
         table = table_of(training, (*names, *more), texts)
         named: dict[str, Any] = {"target": target, "classes": wanted.classes, "qi": wanted.qi, **wanted.numeric()}
-        release = release_of(model, table, **named)
+        release = release_of(model, table, **named, sample_weight=weights)
         _check_named(source, release, {a.name for a in training.attributes if a.values is None} - {*texts}, steps)
         return release
     if steps:

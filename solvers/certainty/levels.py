@@ -86,13 +86,16 @@ class Proved:
     status: Status
 
 
-def prove(program: Program, last: str, clock: Clock) -> Proved:
-    """Bounds by all levels up to ``last``, each asked about what is open after those before it."""
+def prove(program: Program, last: str, clock: Clock, asked: BoolArray | None = None) -> Proved:
+    """Bounds by all levels up to ``last``, each asked about what is open after those before it.
+
+    ``asked`` of shape (n_quasi_identifiers,) are those that all levels but the first are asked about, by default all.
+    """
     bounds = unbounded(program)
     if program.contradictions:
         return Proved(bounds, "inconsistent")
     for number, level in enumerate(LEVELS):
-        questions = bounds.open
+        questions = bounds.open if asked is None or not number else bounds.open & asked[:, None]
         if not questions.any():
             break
         why = clock.stop() if number else None  # the first level always answers

@@ -360,12 +360,31 @@ def whole_program(program: Program) -> WholeProgram:
 
 
 def affordable(program: Program, rows: InternalRows) -> IntArray:
-    """Rows of the comparisons that are looked at: those of the smallest nodes, as far as they are cheap together."""
+    """Rows of the comparisons that are looked at, as far as they are cheap together.
+
+    First those of the smallest nodes; of a node those of the attribute that it tests, as near to its split as there
+    are: from these it follows most of single people.
+    """
     constraint = rows.constraint_of(np.arange(rows.n_rows))
     held = [program.cells.trees[c.tree] for c in program.internal]
     cells = np.array(
         [h.stop[c.place] - h.start[c.place] for h, c in zip(held, program.internal, strict=True)], np.int64
     )
     cost = cells[constraint] * program.n_classes
-    order = np.argsort(cost, kind="stable")
+    if cost.sum() <= AFFORDABLE:
+        return np.arange(rows.n_rows)
+    apart = [_apart(program, internal) for internal in program.internal]
+    other = np.array([internal.candidate != internal.chosen for internal in program.internal], bool)
+    order = np.lexsort((np.concatenate(apart), other[constraint], cost))
     return np.sort(order[np.cumsum(cost[order]) <= AFFORDABLE])
+
+
+def _apart(program: Program, internal: Internal) -> IntArray:
+    """By how many cells the first branch of each candidate is larger or smaller than that of the chosen split."""
+    held = program.cells.trees[internal.tree]
+    cells, first = held.at(internal.place), held.places.children[internal.place][0]
+    codes = np.sort(program.table.codes[program.cells.owner[cells], internal.column])
+    below = np.searchsorted(codes, internal.codes, side="right")
+    if internal.form != "cuts":
+        below = below - np.searchsorted(codes, internal.codes, side="left")
+    return np.asarray(np.abs(below - (held.stop[first] - held.start[first])), np.int64)

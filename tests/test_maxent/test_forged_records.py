@@ -218,6 +218,7 @@ def without_option(name: str) -> Forgery:
 OTHER = "0" * 64
 # Name of a forgery of more than one field -> what forges, and the first field that differs, or is not verified.
 FORGERIES: dict[str, tuple[Forgery, str]] = {
+    "without a version": (lambda record: record["versions"].pop("numpy"), "versions.numpy"),
     "loosened": (loosened, "criteria.thresholds.min_leaf"),
     "loosened a little": (loosened_a_little, "criteria.thresholds.max_posterior"),
     "without a check": (without_check, "criteria.thresholds.min_leaf"),
@@ -246,7 +247,7 @@ FORGERIES: dict[str, tuple[Forgery, str]] = {
 }
 
 # Forgeries of more than one field that nothing tells: the field is not verified.
-UNVERIFIED = ("said by another version", "without control")
+UNVERIFIED = ("said by another version", "without control", "without a version")
 
 # Place of a field -> a value that is forged, and the first field that differs: empty where it is that very one.
 EACH: dict[str, tuple[Any, str]] = {
@@ -300,7 +301,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "call/paths/truth": ("others.csv", "inputs: truth truth.csv"),
     "call/paths/policy": ("satre.toml", "CANNOT TELL"),
     "call/options/target": ("Gender", "CANNOT TELL"),
-    "call/options/no_marginal": (True, "not verified"),
+    "call/options/no_marginal": (True, "verdict.marginal"),
     "call/options/classes": (["a", "b"], "not verified"),
     "call/options/features": (["a"], "not verified"),
     "call/options/parameters": ({"a": "1"}, "CANNOT TELL"),
@@ -332,6 +333,8 @@ EACH: dict[str, tuple[Any, str]] = {
     "verdict/exit": (0, ""),
     "verdict/reliable": (False, ""),
     "verdict/trouble": ("none", ""),
+    "verdict/marginal": (False, ""),
+    "verdict/unread": (["nothing"], ""),
     "decision/decided_by": ("A. Checker", "not verified"),
     "decision/role": ("checker", "not verified"),
     "decision/decision": ("released", "not verified"),

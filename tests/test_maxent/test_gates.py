@@ -37,6 +37,29 @@ def checked(folder, policy="broken.toml"):
     return maxent.check(folder / "tree.json", folder / "qi.csv", folder / policy, truth=folder / "truth.csv")
 
 
+def test_a_card_says_who_the_adversary_is_and_what_cannot_be_told(folder):
+    call = {"truth": folder / "truth.csv", "max_posterior": 0.9, "max_lift": 0.5}
+    whole = maxent.check(folder / "tree.json", folder / "qi.csv", **call)
+    assert not any(words in maxent.model_card(whole.record()) for words in ("Left out", "these classes alone"))
+    alone = maxent.check(folder / "tree.json", folder / "qi.csv", **call, no_marginal=True, sensitive=[">50K"])
+    assert alone.lines[-2:] == [
+        "  the adversary is taken not to know the base rate",
+        "  judged of these classes alone: '>50K'",
+    ]
+    record = alone.record()
+    card = maxent.model_card(record)
+    assert "- Left out: the adversary is taken not to know the base rate\n" in card
+    assert "- Judged are these classes alone: &gt;50K\n" in card
+    row, other = record["checks"][:2]
+    row |= {"status": "cannot_tell", "found": 0, "said": "people 0, at most 0: cannot tell, as the proof did not end"}
+    other |= {"status": "cannot_tell", "found": None, "said": "people not known, as nothing was proved"}
+    record["verdict"]["unread"] = ["not read: scores (6 leaves)"]
+    card = maxent.model_card(record)
+    assert "| as the proof did not end | cannot tell |" in card
+    assert "| people not known, as nothing was proved | cannot tell |" in card
+    assert "- not read: scores (6 leaves)\n" in card
+
+
 def test_a_card_says_what_was_checked_and_found(folder, capsys):
     record = checked(folder).record(folder / "record.json")
     text = maxent.model_card(folder / "record.json")

@@ -8,11 +8,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 
 import maxent
-from maxent.disclosure.limits import Limits, in_words, judge
+from maxent.disclosure.limits import Limits, in_words, judge, judge_informed
 from maxent.results.text.estimate import worth
 
 ATTRIBUTES = [{"name": "a", "type": "categorical", "values": ["x", "y"]}]
@@ -241,3 +242,45 @@ def test_a_bound_of_the_entropy_is_never_more_than_the_maximum(files):
     assert loose.certificate == "gap"
     assert loose.summary["entropy_upper_bound"] == pytest.approx(log(2))
     assert "at most 0.6931 nats" in worth(loose)
+    early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
+    assert worth(early).endswith("; the optimum has at most 0.0000 nats")
+
+
+def test_a_bound_of_entropy_and_likelihood_is_told_as_none_of_the_entropy():
+    x = pd.DataFrame({"a": [0.0, 1.0, 2.0, 3.0] * 5})
+    model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(x, ["yes", "no", "yes", "yes"] * 5)
+    found = maxent.estimate(maxent.from_sklearn(model, target="ill"), x, noise="likelihood")
+    early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
+    assert "nats" not in worth(early)
+    assert early.most_entropy == log(2)
+
+
+FIGURES = ("max_posterior", "surest", "possible_posterior")
+
+
+def test_the_larger_figure_of_two_estimates_is_named():
+    row = {"release": "r", "status": "optimal", "individuals": 20, "base_rate": 0.55, "exposed": 0}
+    less, more = (row | dict.fromkeys(FIGURES, found) for found in (0.716, 0.707))
+    for first, second in ((less, more), (more, less)):
+        judged = judge_informed(Limits(max_posterior=0.75), [first], [lambda row, limits, known=second: known])
+        [check] = judged.releases[0].checks
+        assert (check.found, check.status) == (0.716, "pass")
+        judged = judge_informed(Limits(max_posterior=0.71), [first], [lambda row, limits, known=second: known])
+        assert judged.status == "fail"
+
+
+def test_an_estimate_judges_draws_as_a_check_does(tmp_path):
+    dice = np.random.default_rng(1)
+    x = pd.DataFrame(dice.integers(0, 3, (120, 2)), columns=["a", "b"]).astype(float)
+    y = np.where((x.sum(axis=1) > 2) ^ (dice.random(120) < 0.25), "yes", "no")
+    model = RandomForestClassifier(3, max_depth=2, random_state=0).fit(x, y)
+    maxent.from_sklearn(model, target="ill", X=x).save(tmp_path / "release.json")
+    truth = x.assign(ill=y)
+    limits = {"max_posterior": 0.95, "max_certain": 0}
+    found = maxent.estimate(tmp_path / "release.json", x, truth)
+    checked = maxent.check(tmp_path / "release.json", x, truth=truth, **limits)
+    estimated = {check.limit: (check.status, check.found) for check in found.verdict(**limits).releases[0].checks}
+    assert found.disclosure.max_posterior <= estimated["max_posterior"][1]
+    for row in checked.rows:
+        if row.check.key in estimated:
+            assert estimated[row.check.key] == (row.status, pytest.approx(row.finding.figure))

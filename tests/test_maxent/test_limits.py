@@ -3,7 +3,10 @@
 import json
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 from support.paths import ROOT
 from support.reported import written
@@ -290,3 +293,26 @@ def test_proofs_that_did_not_end_leave_a_limit_open():
     [check] = judged.checks
     assert (check.status, check.found, check.origin) == ("cannot_tell", 2, "proof")
     assert check.why == "as proofs that did not end may find up to 4"
+
+
+def test_who_is_next_to_a_split_is_proved_by_the_nearest_comparisons(monkeypatch):
+    from maxent.solvers.certainty import levels
+    from maxent.solvers.worlds import part
+
+    dice, n = np.random.default_rng(0), 60
+    x = pd.DataFrame(dice.permutation(2 * n).reshape(n, 2).astype(float), columns=["a", "b"])[["b", "a"]]
+    y = np.where((x["a"] > n) ^ (dice.random(n) < 0.1), "p", "q")
+    model = DecisionTreeClassifier(max_depth=1, min_samples_leaf=10, random_state=0).fit(x, y)
+    monkeypatch.setattr(part, "AFFORDABLE", 10 * n * 2)  # ten of about eighty
+    asked = []
+    whole = levels.LEVELS[-1].tighten
+
+    def counted(program, bounds, questions, clock):
+        asked.append(int(questions.any(axis=1).sum()))
+        return whole(program, bounds, questions, clock)
+
+    monkeypatch.setattr(levels, "LEVELS", (*levels.LEVELS[:-1], levels.LEVELS[-1]._replace(tighten=counted)))
+    found = maxent.estimate(maxent.from_sklearn(model, target="T", X=x), x, x.assign(T=y))
+    [check] = found.verdict(max_certain=0).releases[0].checks
+    assert (check.status, check.found, check.origin) == ("fail", 3, "proof")
+    assert asked == [3]  # whoever changes places in the truth is not asked about

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from maxent.models.errors import InvalidInput
-from maxent.policy.policy import read_policy
+from maxent.policy.policy import presets, read_policy
 
 POLICY = """
 extends = "base.toml"
@@ -83,6 +83,18 @@ def test_a_policy_that_extends_another_has_its_own_name() -> None:
     assert read_policy("satre").with_limits({"min_leaf": 10}).name == "SATRE"
     assert read_policy("satre").with_limits({"min_leaf": 9}).name == own(limits={"min_leaf": 9})
     assert read_policy(None).with_limits({"min_leaf": 9}).name == "limits of the call"
+
+
+@pytest.mark.parametrize("name", ["SATRE", "satre", " S A T R E", "SATRE 2.0.1", "UK LLC", "uk-llc"])
+def test_no_other_policy_has_the_name_of_one_that_is_shipped(name: str, tmp_path: Path) -> None:
+    (tmp_path / "a.toml").write_text(f'name = "{name}"\nversion = "2.0.1"\n[limits]\nmin_leaf = 3\n', encoding="utf-8")
+    policy = read_policy(tmp_path / "a.toml")
+    assert policy.name == f'own policy, named "{name}"'
+    assert read_policy(policy.content).sha256 == policy.sha256
+    (tmp_path / "b.toml").write_text('extends = "a.toml"\n[limits]\nmin_leaf = 4\n', encoding="utf-8")
+    assert f'extends own policy, named "{name}"' in read_policy(tmp_path / "b.toml").name
+    (tmp_path / "copy.toml").write_text(presets()["satre"], encoding="utf-8")
+    assert read_policy(tmp_path / "copy.toml").name == read_policy(read_policy("satre").content).name == "SATRE"
 
 
 def test_each_level_of_policies_says_what_it_changes(tmp_path: Path) -> None:

@@ -136,6 +136,20 @@ def test_draws_of_a_bootstrap_are_read_by_their_likelihood_unless_the_call_says_
     assert said.program.likelihood is None
 
 
+@pytest.mark.parametrize("weight", [1.0, 3.0, True])
+def test_rows_that_weigh_nothing_are_left_out(weight):
+    x, y = people()
+    x = x[["age"]]
+    weights = np.where(np.arange(len(y)) % 3 > 0, weight, 0)
+    model = DecisionTreeClassifier(max_depth=2, random_state=0).fit(x, y, sample_weight=weights)
+    found = maxent.review(model, x, y, qi=list(x.columns), sample_weight=weights)
+    kept = weights > 0
+    assert found.individuals == kept.sum()
+    assert found.converted.lost[-1].startswith(f"{(~kept).sum()} rows of the table that weigh 0")
+    plain = maxent.review(model, x[kept], np.asarray(y)[kept], qi=list(x.columns), sample_weight=weights[kept])
+    assert found.estimate.disclosure == plain.estimate.disclosure
+
+
 @pytest.mark.parametrize(
     "model",
     [

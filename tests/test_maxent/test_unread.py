@@ -1,8 +1,10 @@
 """What a model states and the compiler does not read is counted, and no limit is known to be kept beside it."""
 
+import json
 import warnings
 from dataclasses import replace
 from itertools import combinations
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -63,6 +65,19 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
     assert 1 <= unread["trees"] <= unread["leaves"]
     assert f"as more is stated than is read: scores ({unread['leaves']}" in "\n".join(verdict.lines())
     assert "; the true classes are not given" in "\n".join(verdict.lines())
+
+
+def test_a_record_states_what_is_not_read(tmp_path: Path) -> None:
+    reviewed(*NOT_READ["a monotonic tree"]).release.save(tmp_path / "release.json")
+    X.to_csv(tmp_path / "people.csv", index=False)
+    checked = maxent.check(tmp_path / "release.json", tmp_path / "people.csv", max_posterior=0.95)
+    found = checked.record(tmp_path / "record.json")
+    assert found["verdict"]["unread"][0].startswith("not read: scores")
+    assert "not read: scores" in maxent.model_card(found)
+    assert maxent.verify(tmp_path / "record.json").status == "pass"
+    del found["verdict"]["unread"]
+    (tmp_path / "record.json").write_text(json.dumps(found), encoding="utf-8")
+    assert maxent.verify(tmp_path / "record.json").first == "verdict.unread"
 
 
 @pytest.mark.parametrize("name", NOT_READ)

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from support.models import read_model
 
+import maxent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.release_reader import Converted
 from maxent.models.trees.predict import predict
@@ -90,6 +91,11 @@ def test_records_without_a_value_go_by_the_surrogate_then_with_the_majority(tmp_
     ]
     assert found.release.labels == "decided"
     assert any("surrogate splits part" in sentence for sentence in found.lost)
+    assert found.lost[-1] == (
+        "that labels are most frequent classes: they are those of the tool's leaves, of which leaves are parts"
+    )
+    unread = maxent.estimate(found.release, frame.drop(columns="Y")).summary["unread"]
+    assert [each["what"] for each in unread] == ["labels of the tool's leaves, of which leaves are parts"]
     assert predict(found.release, frame).tolist() == FRAME["Y"].tolist()
     frame.loc[1, "x"] = 3.0  # which the surrogate sends right
     with pytest.raises(InvalidInput, match="training table"):

@@ -18,6 +18,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
 
 import maxent
+from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
@@ -97,6 +98,32 @@ def test_boosted_models_predict_as_they_do(kind: str, classes: int) -> None:
     assert_predicts_as(model, release, x)
     assert_states_what_is_there(release, x, y)
     assert states(release) == stated
+
+
+def weighed_to_whole_numbers() -> tuple[pd.DataFrame, Labels, FloatArray]:
+    """People whose weighted shares in each leaf come to whole numbers, which are not how many people there are."""
+    a = [0.0, 1.0, 2.0, 1.0, 3.0, 1.0, 3.0, 0.0, 3.0, 2.0, 2.0, 0.0, 1.0, 2.0, 2.0]
+    y = ["y", "n", "y", "y", "y", "y", "n", "y", "n", "y", "y", "n", "n", "n", "n"]
+    weights = [2.0, 3.0, 1.0, 1.0, 3.0, 1.0, 3.0, 2.0, 1.0, 2.0, 2.0, 2.0, 3.0, 3.0, 1.0]
+    return pd.DataFrame({"a": a}), np.array(y), np.array(weights)
+
+
+def test_adaboost_counts_people_only_where_their_weights_are_known() -> None:
+    x, y, weights = weighed_to_whole_numbers()
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2, random_state=0), n_estimators=1, random_state=0)
+    model.fit(x, y, sample_weight=weights)
+    release = maxent.from_sklearn(model, target="T", X=x)
+    assert_states_what_is_there(release, x, y)
+    assert states(release) == {"n", "value"}
+    weighed = maxent.review(model, x, y, qi=["a"], time_limit=5, sample_weight=weights)
+    assert states(weighed.release) == {"n", "value"}
+    with pytest.raises(InvalidInput, match="row by row, and sample_weight= where it was given"):
+        maxent.review(model, x, y, qi=["a"], time_limit=5)
+    model.fit(x, y)
+    for same in ({}, {"sample_weight": np.ones(15)}):
+        found = maxent.review(model, x, y, qi=["a"], time_limit=5, **same).release
+        assert states(found) == {"counts", "n", "value"}
+        assert_states_what_is_there(found, x, y)
 
 
 def test_steps_of_all_records_state_the_rate() -> None:

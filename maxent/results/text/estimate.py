@@ -305,7 +305,7 @@ def _far(estimate: Solved) -> str:
     outcome = estimate.outcome
     if outcome.status not in ("time_limit", "interrupted"):
         return ""
-    finite = isfinite(outcome.entropy_upper_bound)
+    finite = isfinite(outcome.entropy_upper_bound) and estimate.program.likelihood is None
     known = f"; the optimum has at most {estimate.most_entropy:.4f} nats" if finite else ""
     return f"; {counted(outcome.iterations, 'step')}{known}"
 

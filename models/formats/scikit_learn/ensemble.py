@@ -127,6 +127,22 @@ def unweighed(model: Any) -> bool:
     return len(trees) == len(members) and plain
 
 
+def grown_from(model: Any, rows: int) -> bool:
+    """Whether every tree of a model was grown from so many rows, all that weighed something; no fraction counts others.
+
+    Trees leave out rows that weigh nothing; draws, and ``min_samples_leaf`` as a share of the rows, do not.
+    """
+    fitted = getattr(model, "estimators_", None)
+    members = [model] if fitted is None else np.asarray(fitted, object).ravel().tolist()
+    drawn = getattr(model, "bootstrap", False) or (getattr(model, "subsample", None) or 1.0) < 1
+    return not drawn and all(
+        hasattr(each, "tree_")
+        and int(each.tree_.n_node_samples[0]) == rows
+        and not isinstance(each.min_samples_leaf, float)
+        for each in members
+    )
+
+
 def weighed_alike(model: Any, y: Any) -> bool | None:
     """Whether, but for the weights of their classes, all rows had the same weight in training.
 
@@ -142,7 +158,8 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
         return True
     if hasattr(model, "estimator_weights_"):  # of boosting: the first tree is grown before any row weighs more
         rows = weighed(trees[0]) * len(y) / trees[0].weighted_n_node_samples[0]
-        return bool(np.abs(rows - np.rint(rows)).max() <= _ROUNDING)
+        counted = np.array_equal(np.rint(rows).sum(axis=1), trees[0].n_node_samples)
+        return counted and bool(np.abs(rows - np.rint(rows)).max() <= _ROUNDING)
     drawn = getattr(model, "_n_samples_bootstrap", None) or len(y)
     asked = getattr(model, "class_weight", None)
     kept = getattr(model, "_sample_weight", None)  # of forests since scikit-learn 1.9, those of classes included
@@ -185,7 +202,7 @@ class Member:
     features, classes : int64
         The columns of the input, and the classes of the values, that it was given, as indices into the model's.
     counts : int64, shape (n_nodes, n_classes), optional
-        Records of its classes, or draws.
+        Records of its classes, or draws; negative at nodes where they are not known.
     rows : int64, shape (n_nodes,), optional
         Records, or of draws how many different ones there are.
     values : float64, shape (n_nodes, n_classes), optional

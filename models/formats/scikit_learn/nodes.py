@@ -354,7 +354,9 @@ def nodes_of(
     sized = np.zeros(len(leaf), bool) if publish == "labels" else leaf | inner_counts
     said = stated(len(leaf))
     if counts is not None:
-        said = _counted(said, counts, sized, publish == "counts")
+        known = sized & (counts >= 0).all(axis=1)
+        said = _counted(said, counts, known, publish == "counts")
+        said = said if sizes is None or draws else replace(said, n=np.where(sized, sizes, NOTHING))
         said = replace(said, distinct=np.where(sized, sizes, NOTHING)) if draws and sizes is not None else said
     elif sizes is not None and not draws:
         said = replace(said, n=np.where(sized, sizes, NOTHING))

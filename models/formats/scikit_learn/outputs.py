@@ -99,7 +99,7 @@ def _one_output(model: Any, output: int) -> Any:
 
 # Classes of the rows that a model was fitted on: their names, and whether they are those that the model counts.
 
-_ALL = "(X and y as fit was given them, row by row)"
+_ALL = "(X and y as fit was given them, row by row, and sample_weight= where it was given)"
 _ENOUGH = 3  # trees that are looked at: classes in another order are others in nearly every leaf
 
 

@@ -947,6 +947,7 @@ def release_of(
     bins: Sequence[float] | None = None,
     values: Sequence[float] | None = None,
     read: Callable[..., Release] | None = None,
+    sample_weight: FloatArray | None = None,
 ) -> Release:
     """A fitted model, or a pipeline that ends in one, as a release whose splits are in columns of the table.
 
@@ -954,12 +955,12 @@ def release_of(
     ``fit`` was given, with its strings, categories, numbers and missing values. More columns may be there. ``target``:
     the name of the sensitive attribute. ``classes``: names of ``model.classes_``, in that order. ``qi``: the
     quasi-identifiers, columns of the table; all other attributes are private. By default all are public. ``bins``,
-    ``values``: of a regression, as of `maxent.from_sklearn`. ``read``: in place of `maxent.from_sklearn` where the last
-    step is no model of scikit-learn: makes a release over the columns ``features`` of its input, each a number, which
-    ``rows`` are of.
+    ``values``, ``sample_weight``: as of `maxent.from_sklearn`. ``read``: in place of it where the last step is no model
+    of scikit-learn: makes a release over the columns ``features`` of its input, each a number, which ``rows`` are of.
     """
     steps, final = _flat(model)
-    said = {"classes": classes, "bins": bins, "values": values}
+    said: dict[str, Any] = {"classes": classes, "bins": bins, "values": values}
+    said |= {} if sample_weight is None else {"sample_weight": sample_weight}
     asked = None if qi is None else tuple(qi)
     given = _model_columns(model, steps, final, table, target)
     header = [str(label) for label in table.columns]

@@ -348,11 +348,15 @@ def is_boosted(model: object) -> bool:
     return isinstance(model, ensemble.GradientBoostingClassifier) and hasattr(model, "estimators_")
 
 
-def boosted_of(source: str, model: Any, rows: int | None) -> Ensemble:
+def boosted_of(source: str, model: Any, rows: int | None, *, alike: bool) -> Ensemble:
     """The trees of a boosted model, see `maxent.models.formats.scikit_learn.ensemble.trees_of`."""
     if hasattr(model, "_predictors"):
         return _histograms(source, model, rows)
-    return _adaboost(source, model, rows) if hasattr(model, "estimator_weights_") else _gradients(source, model, rows)
+    return (
+        _adaboost(source, model, rows, alike)
+        if hasattr(model, "estimator_weights_")
+        else _gradients(source, model, rows)
+    )
 
 
 def _gradients(source: str, model: Any, rows: int | None) -> Ensemble:
@@ -531,8 +535,13 @@ def _text(value: object) -> str:
     )
 
 
-def _adaboost(source: str, model: Any, rows: int | None) -> Ensemble:
-    """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R)."""
+def _adaboost(source: str, model: Any, rows: int | None, alike: bool) -> Ensemble:
+    """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R).
+
+    Records may have had other weights than each other before the first tree, and shares that come to whole numbers do
+    not prove that they had not: the first tree counts records of several classes only where they are known to be
+    ``alike``. Who is among records of one class is certain whatever they weigh.
+    """
     n_classes = len(model.classes_)
     for tree in model.estimators_:
         check_model(source, tree)
@@ -540,15 +549,22 @@ def _adaboost(source: str, model: Any, rows: int | None) -> Ensemble:
     trees = [tree.tree_ for tree in model.estimators_]
     first = weighed(trees[0]) / max(float(trees[0].weighted_n_node_samples[0]), TINY)
     first *= float(trees[0].n_node_samples[0])
-    alike = bool(np.abs(first - np.rint(first)).max() <= _WHOLE) and not is_monotonic(model.estimators_[0])
+    whole = bool(np.abs(first - np.rint(first)).max() <= _WHOLE) and not is_monotonic(model.estimators_[0])
+    whole = whole and np.array_equal(np.rint(first).sum(axis=1), trees[0].n_node_samples)
     roots = {int(tree.n_node_samples[0]) for tree in trees}
-    sized = len(roots) == 1 and (alike or rows in roots)
+    sized = len(roots) == 1 and (whole or rows in roots)
     every = np.arange(model.n_features_in_)
     members = []
     for number, (tree, weight) in enumerate(zip(model.estimators_, weights / weights.sum(), strict=False)):
         n = np.asarray(tree.tree_.n_node_samples, np.int64) if sized else None
-        # The first tree is grown before any record has more weight than another.
-        counts = np.rint(first).astype(np.int64) if number == 0 and alike and sized else None
+        counts = None
+        if number == 0 and sized and alike and whole:
+            counts = np.rint(first).astype(np.int64)
+        elif number == 0 and sized and not is_monotonic(tree):
+            present = first > 0
+            counts = np.where(
+                present.sum(axis=1, keepdims=True) == 1, present * trees[0].n_node_samples[:, None], NOTHING
+            )
         splits, classes = exact_splits(tree.tree_), np.arange(n_classes)
         members.append(Member(splits, every, classes, counts, n, _votes(model, tree), float(weight), tree))
     return Ensemble(tuple(members), "score", None, Boosting("softmax"))
@@ -628,7 +644,8 @@ def from_sklearn(
     sample_weight : array-like of whole numbers, shape (n_rows,), optional
         What ``fit`` was given: row i stands for that many records, such as how often a bootstrap drew it
         (``np.bincount(forest.estimators_samples_[i], minlength=n_rows)``). The counts are then of the records so
-        repeated, and so has the adversary's table to be (its ``count`` column). Only of a single tree.
+        repeated, and so has the adversary's table to be (its ``count`` column). Only of a single tree; of AdaBoost the
+        same for each row, which says that all weighed alike at first.
     bins : sequence of numbers, optional
         Of a regression: the edges of intervals that become the classes of the target, as of `pandas.cut` with
         ``include_lowest``; the outer ones may be infinite.
@@ -652,7 +669,8 @@ def from_sklearn(
     from which the release predicts as the model does. With sizes beside them a share of 0 states that nobody there
     has the class, whatever the weights above 0; else they state nothing of the records. Sizes are stated where
     they are surely of all records (give ``X``), and counts where ``class_weight`` alone tells them. Leaves of boosted
-    models state scores, and sizes where trees were grown from all records; the first tree of AdaBoost counts them.
+    models state scores, and sizes where trees were grown from all records; the first tree of AdaBoost counts them where
+    all are of one class, and elsewhere where ``sample_weight`` says that all weighed alike at first.
     `Boosting.rate` is stated where values are steps that all records, alike, decided on.
 
     scikit-learn compares values of most models in single precision and considers no cut between values closer than
@@ -679,7 +697,7 @@ def from_sklearn(
     members = ensemble.members
     problems = list(_argument_problems(model, target, classes, features, private, publish))
     if sample_weight is not None and members[0].tree is not model:
-        problems.append(Problem("argument", "sample_weight", "nothing, for several trees", shorten(sample_weight)))
+        problems += _weighed_apart(model, sample_weight)
     if problems:
         raise InvalidInput(_SOURCE, problems)
     columns = [str(name) for name in (model.feature_names_in_ if features is None else features)]
@@ -725,12 +743,21 @@ def from_sklearn(
     )
 
 
+def _weighed_apart(model: Any, sample_weight: Any) -> Iterator[Problem]:
+    """What is wrong with weights beside several trees: only of AdaBoost it is of use that all are the same."""
+    boosted = hasattr(model, "estimator_weights_")
+    weights = np.asarray(sample_weight)
+    if not boosted or weights.ndim != 1 or not len(weights) or (weights != weights[0]).any():
+        expected = "the same for each row, or nothing" if boosted else "nothing, for several trees"
+        yield Problem("argument", "sample_weight", expected, shorten(sample_weight))
+
+
 def _ensemble(model: Any, rows: int | None, *, weighted: bool) -> Ensemble:
     """The trees of a model, whatever they hold."""
     if is_regression(model):
         return regression_of(_SOURCE, model)
     if is_boosted(model):
-        return boosted_of(_SOURCE, model, rows)
+        return boosted_of(_SOURCE, model, rows, alike=weighted)
     return trees_of(_SOURCE, model, rows, weighted=weighted)
 
 
