@@ -276,11 +276,12 @@ class Noticed:
     """Notes and advice of reading.
 
     ``told`` is each thing once; ``missing`` has, by source and column, the rows without a value that were read as a
-    value of their own.
+    value of their own. ``aside`` is what models' own files keep beside the releases that were read of them.
     """
 
     told: tuple[Note, ...] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    aside: tuple[str, ...] = ()
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -293,7 +294,7 @@ class Noticed:
         both = {source: dict(columns) for source, columns in self.missing.items()}
         for source, columns in other.missing.items():
             both.setdefault(source, {}).update(columns)
-        return Noticed(told, both)
+        return Noticed(told, both, tuple(dict.fromkeys((*self.aside, *other.aside))))
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -312,11 +313,13 @@ class Reader:
     reading: Reading = USUAL
     _told: dict[Note, None] = field(default_factory=dict)
     _missing: dict[str, dict[str, int]] = field(default_factory=dict)
+    _aside: dict[str, None] = field(default_factory=dict)
 
     @property
     def noticed(self) -> Noticed:
         """Notes so far."""
-        return Noticed(tuple(self._told), {source: dict(columns) for source, columns in self._missing.items()})
+        missing = {source: dict(columns) for source, columns in self._missing.items()}
+        return Noticed(tuple(self._told), missing, tuple(self._aside))
 
     def note(self, source: str, text: str, advice: str = "") -> None:
         """Remember a sentence about a source, and advice, once."""
@@ -324,7 +327,16 @@ class Reader:
 
     def reading_as(self, reading: Reading) -> Reader:
         """A reader that reads in another way, and remembers in the same place."""
-        return Reader(reading, self._told, self._missing)
+        return Reader(reading, self._told, self._missing, self._aside)
+
+    def of_one(self) -> Reader:
+        """A reader of one of several models: what its file keeps aside is of that one alone."""
+        return Reader(self.reading, self._told, self._missing)
+
+    def keep_aside(self, what: str) -> None:
+        """Remember what a model's own file keeps beside its release, if anything: it is judged as not read."""
+        if what:
+            self._aside[what] = None
 
     def count_missing(self, source: str, column: str, rows: int) -> None:
         """Remember how many rows of a column without a value were read as a value of their own."""

@@ -25,7 +25,7 @@ from maxent.models.arguments import shorten, shorten_list
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.input_files import located
 from maxent.models.formats.scikit_learn.models import is_model, no_release
-from maxent.models.reading import Reader, reader_of
+from maxent.models.reading import Noticed, Reader, reader_of
 from maxent.models.release import Release
 from maxent.models.trees.predict import Cases, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
@@ -169,6 +169,8 @@ def compare(call: options.Comparing) -> Comparison:
                     raise
                 interrupted = True
                 break
+            if bare.noticed.aside:
+                result = replace(result, noticed=result.noticed.joined(bare.noticed))
             bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
             more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
             rows.append(comparison_row(name, case.release, result, attacks, scores, call.top, **more))
@@ -218,12 +220,13 @@ def _load(
     records: dict[str, Records] = {}
     for name, published in zip(names, given, strict=True):
         try:
-            opened = open_published(published, reader)
+            own = reader.of_one()
+            opened = open_published(published, own)
         except InvalidInput as error:
             refused.append(error)
             continue
         if isinstance(opened, Release):
-            loaded[name] = Case(opened)
+            loaded[name] = Case(opened, noticed=Noticed(aside=own.noticed.aside))
         else:
             records[name] = opened
     known = next((case.release.target.name for case in loaded.values()), None) if target is None else target

@@ -676,7 +676,8 @@ def _beside(
 ) -> LimitCheck:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
     if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
-        words = ", ".join(f"{each['what']} ({leaves_in(each['leaves'], each['trees'])})" for each in unread)
+        where = [f" ({leaves_in(each['leaves'], each['trees'])})" if each["trees"] else "" for each in unread]
+        words = ", ".join(f"{each['what']}{of}" for each, of in zip(unread, where, strict=True))
         why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""
         return replace(check, status="cannot_tell", unread=f"as more is stated than is read: {words}{why}")
     most, printed, right = (

@@ -156,10 +156,11 @@ def unread_entries(program: Program, worst: WorstCase | None = None) -> list[dic
 
 def unread_numbers(result: Solved) -> dict[str, Any]:
     """The keys ``unread`` and ``worst_case`` of what is not read; nothing where everything is."""
-    if not result.program.unread:
+    kept = [{"what": what, "trees": 0, "leaves": 0, "judged": "not"} for what in result.noticed.aside]
+    if not result.program.unread and not kept:
         return {}
     bounded = {} if result.worst is None else {"worst_case": result.worst.numbers()}
-    return {"unread": unread_entries(result.program, result.worst), **bounded}
+    return {"unread": [*unread_entries(result.program, result.worst), *kept], **bounded}
 
 
 def unread_of(estimate: Solved | None) -> dict[str, Any]:
@@ -169,10 +170,11 @@ def unread_of(estimate: Solved | None) -> dict[str, Any]:
 
 def unread_lines(estimate: Solved | None) -> list[str]:
     """What is not read, and what follows if it gave everything away, for people to read."""
-    if estimate is None or not estimate.program.unread:
+    if estimate is None:
         return []
     worst = {"why": ""} if estimate.worst is None else estimate.worst.numbers()
-    return [each.in_words(worst) for each in estimate.program.unread]
+    kept = [f"not read: {what}: no limit is known to be kept" for what in estimate.noticed.aside]
+    return [*(each.in_words(worst) for each in estimate.program.unread), *kept]
 
 
 def estimate_numbers(result: Solved) -> dict[str, Any]:

@@ -297,6 +297,8 @@ def model_reader(
     """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
 
     def read(path: str | PathLike[str], reader: Reader) -> Release:
-        return convert(path, Wanted(), reader).release
+        found = convert(path, Wanted(), reader)
+        reader.keep_aside(found.aside)
+        return found.release
 
     return ReleaseReader(name, words, suffixes, read, recognise, convert, parameters)

@@ -352,13 +352,13 @@ def _assumed(view: ReportView, release: ReleaseView) -> Iterator[str]:
     unread: Any = release.row.get("unread", ())
     worst: Any = release.row.get("worst_case", {})
     for each in unread:
-        where = leaves_in(each["leaves"], each["trees"])
+        where = f" of {leaves_in(each['leaves'], each['trees'])}" if each["trees"] else ""
         if each["judged"] == "not":
             why = worst.get("why", "")
-            yield f"Not read, and so no limit is known to be kept: {each['what']} of {where}{'; ' * bool(why)}{why}."
+            yield f"Not read, and so no limit is known to be kept: {each['what']}{where}{'; ' * bool(why)}{why}."
         else:
             yield (
-                f"Not read: {each['what']} of {where}. Limits are judged as if they gave away how many people of each "
+                f"Not read: {each['what']}{where}. Limits are judged as if they gave away how many people of each "
                 f"class end in the same leaves of all trees: {_worst(worst)}."
             )
     if release.sensitive[0]:
