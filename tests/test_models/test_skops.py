@@ -282,3 +282,16 @@ def test_bombs_and_damage_are_refused(tmp_path: Path) -> None:
         archive.writestr("huge.npy", huge)
     with pytest.raises(InvalidInput, match=r"huge.npy: expected an array of NumPy"):
         read(path)
+
+
+def test_adaboost_counts_where_the_training_table_does(tmp_path: Path) -> None:
+    people = pd.DataFrame({"a": [0.0] * 4 + [1.0] * 4, "b": [0.0, 1.0] * 4})
+    labels = np.array(["p", "p", "q", "p", "q", "q", "p", "q"])
+    weights = np.array([1.0, 1.0, 2.0, 0.5, 1.0, 1.0, 1.0, 0.5])
+    stump = DecisionTreeClassifier(max_depth=1, random_state=0)
+    for given, counted in ((None, True), (weights, False)):
+        model = AdaBoostClassifier(stump, n_estimators=1, random_state=0).fit(people, labels, sample_weight=given)
+        path = saved(model, tmp_path / "model.skops")
+        leaves = read(path, train=people.assign(T=labels)).release.trees[0].leaves
+        assert [leaf.counts is not None for leaf in leaves] == [counted, counted]
+        assert [leaf.counts for leaf in read(path).release.trees[0].leaves] == [None, None]
