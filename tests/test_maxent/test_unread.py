@@ -387,3 +387,21 @@ def test_a_report_says_what_is_not_read(tmp_path: Any) -> None:
     text = page.read_text(encoding="utf-8")
     assert "everything that is published: ." not in text
     assert "Not read, and so no limit is known to be kept: scores of" in text
+
+
+def test_what_a_file_keeps_is_judged_in_estimates_and_comparisons_too(tmp_path: Path) -> None:
+    """Impurities of gradient boosting are in its own file, and not in the release that is made of it."""
+    import skops.io
+
+    people = pd.DataFrame({"a": [0.0, 0, 0, 1, 1, 1, 2, 2, 2, 2], "b": [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0)
+    path, release = tmp_path / "model.skops", tmp_path / "release.json"
+    skops.io.dump(model.fit(people, [0, 1, 0, 1, 0, 1, 1, 1, 0, 1]), path)
+    maxent.convert(path).save(release)
+    limits = {"max_certain": 10, "max_posterior": 1.0}
+    found = maxent.estimate(path, people).verdict(**limits)
+    assert (found.status, maxent.estimate(release, people).verdict(**limits).status) == ("cannot_tell", "pass")
+    assert "impurities" in "\n".join(found.lines())
+    compared = maxent.compare([release, path], people)
+    assert compared.verdict(**limits).status == "cannot_tell"
+    assert [len(row.get("unread", ())) for row in compared.rows] == [0, 1]
