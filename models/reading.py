@@ -271,6 +271,13 @@ def spelled(advice: str) -> str:
     return _spelled.get()(advice)
 
 
+@dataclass(frozen=True)
+class ReadingBeside(Reading):
+    """How tables are read beside a model that is there, with what the model keeps beside its release, in words."""
+
+    aside: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Noticed:
     """Notes and advice of reading.
@@ -319,7 +326,8 @@ class Reader:
     def noticed(self) -> Noticed:
         """Notes so far."""
         missing = {source: dict(columns) for source, columns in self._missing.items()}
-        return Noticed(tuple(self._told), missing, tuple(self._aside))
+        beside = self.reading.aside if isinstance(self.reading, ReadingBeside) and self.reading.aside else ""
+        return Noticed(tuple(self._told), missing, (*self._aside, *([beside] if beside else [])))
 
     def note(self, source: str, text: str, advice: str = "") -> None:
         """Remember a sentence about a source, and advice, once."""

@@ -14,7 +14,7 @@ from maxent.models.arguments import check_flags, check_functions, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.hints import close_to
-from maxent.models.reading import Reading
+from maxent.models.reading import Reading, ReadingBeside
 from maxent.models.release import Release
 
 P = ParamSpec("P")
@@ -206,7 +206,7 @@ def _is_model(value: Any) -> bool:
 
 def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
     """The release of a model; what it takes of the other arguments of the call is taken away from them."""
-    from maxent.api.convert import convert
+    from maxent.api.convert import with_kept
 
     names = ("target", "classes", "features", "parameters")
     taken: dict[str, Any] = {name: found.pop(name) for name in names if name in found}
@@ -214,9 +214,15 @@ def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
     if "train" not in asked and hasattr(found["release"], "steps"):
         frames = [found.get(name) for name in ("truth", "qi")]
         asked["train"] = next((each for each in frames if hasattr(each, "columns")), None)
-    return convert(
-        found["release"], **{name: _plain(each) for name, each in asked.items()}, reading=found.get("reading")
-    )
+    plain = {name: _plain(each) for name, each in asked.items()}
+    reading: Reading | None = found.get("reading")
+    release, kept = with_kept(found["release"], **plain, reading=reading)
+    if kept:
+        usual = Reading() if reading is None else reading
+        found["reading"] = ReadingBeside(
+            **{each.name: getattr(usual, each.name) for each in fields(Reading)}, aside=kept
+        )
+    return release
 
 
 def _each_converted(found: Mapping[str, Any], needed: Mapping[str, Any]) -> Any:

@@ -15,7 +15,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model
 from maxent.models.formats.release_reader import UNNAMED, UNPROVEN, Converted, Wanted
 from maxent.models.formats.scikit_learn.models import searched
-from maxent.models.formats.scikit_learn.pipelines import final_of, is_pipeline, release_of
+from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, is_pipeline, joined, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.reading import Reading, reader_of
 from maxent.models.tables.frame import Source, missing_columns
@@ -155,20 +155,40 @@ def convert(
     InvalidInput
         For what cannot be read soundly, with the reason and the way to a better export.
     """
+    named: dict[str, Any] = {"target": target, "classes": classes, "features": features, "qi": qi, "train": train}
+    return with_kept(model, **named, parameters=parameters, bins=bins, values=values, reading=reading)[0]
+
+
+def with_kept(
+    model: Any,
+    *,
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    qi: Sequence[str] | None = None,
+    train: Source | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    bins: Sequence[float] | None = None,
+    values: Sequence[float] | None = None,
+    reading: Reading | None = None,
+) -> tuple[Release, str]:
+    """What `convert` makes of a model, and what the model itself keeps beside it, in words."""
     numeric: dict[str, Any] = {"bins": bins, "values": values}
-    model = searched(model)
+    kept, model = aside_in(model) if not isinstance(model, (str, PathLike)) else "", searched(model)
     if isinstance(model, (str, PathLike)):
         wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
-        return converted(model, wanted, reading).release
+        found = converted(model, wanted, reading)
+        return found.release, found.aside
     if is_boosted_elsewhere(model):
         wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
-        return converted_live(model, wanted, reading).release
+        found = converted_live(model, wanted, reading)
+        return found.release, joined(kept, found.aside)
     wanted = wanted_of(target, classes, features, qi, train, parameters)
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
     if wanted.train is None and not is_pipeline(model):
-        return _without_table(model, wanted, numeric)
+        return _without_table(model, wanted, numeric), kept
     if wanted.train is None or isinstance(wanted.train, (str, PathLike)) or not hasattr(wanted.train, "columns"):
         expected = "the DataFrame that fit was given: with it the steps of a pipeline are undone"
         raise InvalidInput("options", [Problem(ARGUMENT, "train", expected, shorten(wanted.train))])
@@ -176,7 +196,8 @@ def convert(
         expected = "None: the columns of train= are those of the release"
         raise InvalidInput("options", [Problem(ARGUMENT, "features", expected, shorten(wanted.features))])
     named: dict[str, Any] = {"target": wanted.target or UNNAMED, "classes": wanted.classes, "qi": wanted.qi}
-    return piped(model, wanted.train, **named, **numeric)[0]
+    release, last = piped(model, wanted.train, **named, **numeric)
+    return release, kept if last is None else joined(kept, last.aside)
 
 
 def piped(model: Any, table: Any, **said: Any) -> tuple[Release, Converted | None]:

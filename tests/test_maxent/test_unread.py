@@ -405,3 +405,12 @@ def test_what_a_file_keeps_is_judged_in_estimates_and_comparisons_too(tmp_path: 
     compared = maxent.compare([release, path], people)
     assert compared.verdict(**limits).status == "cannot_tell"
     assert [len(row.get("unread", ())) for row in compared.rows] == [0, 1]
+
+
+def test_so_is_what_a_model_that_is_there_keeps() -> None:
+    people = pd.DataFrame({"a": [0.0, 0, 0, 1, 1, 1, 2, 2, 2, 2], "b": [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0).fit(people, [0, 1] * 5)
+    limits = {"max_certain": 10, "max_posterior": 1.0}
+    assert maxent.estimate(model, people).verdict(**limits).status == "cannot_tell"
+    release = maxent.from_sklearn(model, target="class")
+    assert maxent.estimate(release, people).verdict(**limits).status == "pass"
