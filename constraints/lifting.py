@@ -469,7 +469,7 @@ class _Lifter:
         self._by_code: dict[tuple[int, int], _Finished[ByCode]] = {}
 
     def rows(self, node: _Node, constraints: list[tuple[Internal, IntArray]]) -> Iterator[_LiftedRow]:
-        """The rows of the constraints about one node, with the offsets of those that are active."""
+        """The constraint rows of one node, and the offsets of the active rows."""
         people = self.view.people(node.groups)
         chosen = self._chosen(node)
         cut: dict[int, ByCode] = {}

@@ -557,7 +557,7 @@ def _implied(counts: TreeCounts) -> BoolArray:
 
 
 class _PatternRows:
-    """Collects rows, those that are the same but for their bounds as one."""
+    """Collects rows. Rows that differ only in their bounds become one row."""
 
     def __init__(self, n_patterns: int) -> None:
         self.n_patterns = n_patterns

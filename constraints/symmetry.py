@@ -228,7 +228,7 @@ def several(block: IntArray) -> Iterator[IntArray]:
         yield np.flatnonzero(block == number)
 
 
-# Bounds the split comparisons over all permutations of classes, to find those that a permutation may break.
+# Bounds the split comparisons over all permutations of classes. It finds the comparisons that a permutation can break.
 #
 # Pieces of the program permute their exchangeable classes, each on its own. The sum of ``phi`` over the branches of the
 # chosen split is convex and symmetric, so that it is least at the mean over all permutations. That of another split is
