@@ -691,7 +691,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     tool = f"Spark MLlib {found.about.text('sparkVersion', '')}".strip()
     whole = options.raw.get("bootstrap") is False and options.raw.get("subsamplingRate") == 1
     drawn = options.raw.get("bootstrap") is not False and kind(found.about) == "RandomForestClassificationModel"
-    aside = DRAWN if drawn or options.raw.get("subsamplingRate", 1) != 1 else ""
+    drawn |= options.raw.get("subsamplingRate", 1) != 1
+    aside = DRAWN if drawn and "seed" in options.raw else ""  # `maxent strip` takes it out
     read = Conversion(PmmlModel(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
     return replace(read, aside=aside)
 

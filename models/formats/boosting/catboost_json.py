@@ -194,7 +194,8 @@ def _draws(params: Values) -> bool:
     boosting, learner = params.raw.get("boosting_options"), params.raw.get("tree_learner_options")
     bootstrap = learner.get("bootstrap") if isinstance(learner, dict) else None
     drawn = not isinstance(bootstrap, dict) or (bootstrap.get("type") != "No" and bootstrap.get("subsample") != 1)
-    return drawn or not isinstance(boosting, dict) or boosting.get("boosting_type") != "Plain"
+    told = drawn or not isinstance(boosting, dict) or boosting.get("boosting_type") != "Plain"
+    return told and "random_seed" in params.raw  # `maxent strip` takes it out
 
 
 def _measured(about: Values) -> bool:

@@ -563,8 +563,9 @@ def converted(
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
-    # Rounding of gradients is drawn for each row, too.
-    drawn = [DRAWN] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
+    # Rounding of gradients is drawn for each row, too. `maxent strip` leaves parameters without seeds.
+    seeded = "bagging_seed" in parameters or "bagging_fraction" not in parameters
+    drawn = [DRAWN] * bool(seeded and (bag or _number(parameters, "use_quantized_grad", 0.0)))
     aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 
