@@ -116,7 +116,7 @@ def strip_file(model: str | PathLike[str], path: str | PathLike[str], reading: R
 
         write_atomically(path, write, public=True)
     removed = [f"{what} ({times} times)" if times > 1 else what for what, times in edit.removed.items()]
-    return Stripped(tuple(removed), edit.kept if any(DRAWN in what for what in aside) else ())
+    return Stripped(tuple(removed), edit.kept if name == "skops" or any(DRAWN in what for what in aside) else ())
 
 
 def _read(path: str | PathLike[str], name: str) -> tuple[Release | None, tuple[str, ...]]:
@@ -153,6 +153,11 @@ def _write_folder(model: Path, path: Path, edit: _Edit, before: Release | None, 
         shutil.rmtree(temporary, ignore_errors=True)
 
 
+def _tried(seed: object) -> str:
+    """What removing the seed of an ensemble does not help against: few numbers are tried in no time."""
+    return f"draws of random_state={seed}, as whoever tries small numbers finds them again: train without a seed"
+
+
 def _count(removed: dict[str, int], name: str) -> None:
     removed[name] = removed.get(name, 0) + 1
 
@@ -166,7 +171,7 @@ def _skops(path: str) -> _Edit:
     with zipfile.ZipFile(content) as archive:
         schema = json.loads(archive.read("schema.json"))
         nothing = {**_NOTHING, "__id__": 1 + max(_ids(schema), default=0)}
-        _empty(schema, nothing, removed)
+        kept = _empty(schema, nothing, removed)
         left, made = set(_files(schema)), io.BytesIO()
         with zipfile.ZipFile(made, "w") as new:
             for member in archive.infolist():
@@ -174,7 +179,7 @@ def _skops(path: str) -> _Edit:
                     new.writestr(member, json.dumps(schema, indent=2))
                 elif member.filename in left:
                     new.writestr(member, archive.read(member))
-    return _Edit({"": made.getvalue()}, removed)
+    return _Edit({"": made.getvalue()}, removed, kept)
 
 
 def _parts(value: Any) -> Iterator[tuple[Any, Any, Any]]:
@@ -188,14 +193,18 @@ def _parts(value: Any) -> Iterator[tuple[Any, Any, Any]]:
                 todo.append(found[key])
 
 
-def _empty(schema: Any, nothing: Mapping[str, Any], removed: dict[str, int]) -> None:
-    """Put nothing in the place of what tells of draws."""
+def _empty(schema: Any, nothing: Mapping[str, Any], removed: dict[str, int]) -> tuple[str, ...]:
+    """Put nothing in the place of what tells of draws; what that does not help against."""
+    kept: dict[str, None] = {}
     for found, key, value in _parts(schema):
         if not isinstance(value, dict) or "__loader__" not in value or value.get("content") == "null":
             continue
         if value["__loader__"] in _GENERATORS or (isinstance(key, str) and _TELLS.fullmatch(key)):
             _count(removed, str(key))
             found[key] = dict(nothing)
+            if key == "random_state" and {"bootstrap", "subsample"} & {*found} and value["__loader__"] == "JsonNode":
+                kept[_tried(value["content"])] = None
+    return tuple(kept)
 
 
 def _ids(schema: Any) -> Iterator[int]:
