@@ -62,3 +62,25 @@ def _forest(draws: Draws, seed: int) -> IntArray:
 
 # Generator -> how often each row was drawn from one seed, shape (n,).
 GENERATORS = {"scikit-learn-forest": _forest}
+
+
+# What models keep beside their trees that tells draws, where they are not followed; words of `Converted.aside`.
+
+# Draws of rows that follow from a seed
+DRAWN = "draws of rows, which follow from a seed that is stated, or the usual one (`maxent convert` writes none)"
+# Draws of scikit-learn whose seeds are kept, but not followed
+SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
+STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
+# A line for each training row: of which trees answered it, whose draws left it out
+ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
+_TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS})
+
+
+def tells_draws(draws: Draws | None, aside: str) -> str:
+    """What tells who was drawn for each tree, in words; empty where nothing does.
+
+    ``draws``: `maxent.models.release.Content.draws`, which are followed. ``aside``: what a model keeps beside its
+    release, such as `Converted.aside`, of which some may tell draws that are not followed.
+    """
+    followed = [] if draws is None else [f"{'seeds' if draws.seeds else 'counts'} of the draws of each tree"]
+    return "; ".join([*followed, *(each for each in aside.split("; ") if each in _TOLD)])

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.draws import ANSWERS, SEEDS, STATE
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.models import check_model
 from maxent.models.release import Boosting, Predicts
@@ -330,11 +331,8 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
 
 
-_SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
-_STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
 _ERRORS = "impurities of nodes, which no leaf value tells (ONNX, PMML and `maxent convert` write none)"
 _DEVIANCES = "impurities of nodes, which are no variances (ONNX, PMML and `maxent convert` write none)"
-_ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
 
 
 def aside_of(model: object) -> str:
@@ -360,16 +358,16 @@ def aside_of(model: object) -> str:
     asked = getattr(model, "max_samples", None)
     drawn = getattr(model, "bootstrap", False) or not (asked is None or (isinstance(asked, float) and asked == 1))
     if drawn and (seeded or getattr(model, "_seeds", None) is not None):
-        found.append(_SEEDS)
+        found.append(SEEDS)
     if getattr(model, "oob_decision_function_", None) is not None:
-        found.append(_ANSWERS)
+        found.append(ANSWERS)
     gradient = bool(trees) and hasattr(model, "n_iter_no_change") and hasattr(model, "subsample")
     if gradient and (getattr(model, "subsample", 1.0) < 1 or getattr(model, "n_iter_no_change", None) is not None):
-        found.append(_STATE)
+        found.append(STATE)
     if gradient and len(getattr(model, "estimators_", ())) > 1:
         found.append(_ERRORS)
     if getattr(model, "do_early_stopping_", False):  # of histogram boosting
-        found.append(_STATE)
+        found.append(STATE)
     if any(getattr(each, "criterion", "") == "poisson" for each in (model, *trees)):
         found.append(_DEVIANCES)
     return "; ".join(found)
