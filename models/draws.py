@@ -103,7 +103,10 @@ DRAWN = "draws of rows, which follow from a seed that is stated, or the usual on
 SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
 STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
 # A line for each training row: of which trees answered it, whose draws left it out
-ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
+ANSWERS = (
+    "answers to single rows by the trees that were grown without them (oob_decision_function_, oob_prediction_, "
+    "oob_score_)"
+)
 _TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS})
 
 
