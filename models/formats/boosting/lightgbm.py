@@ -15,7 +15,7 @@ from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
-from maxent.models.formats.release_reader import ABOVE, Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, UNPROVEN, Converted, Wanted
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -565,7 +565,7 @@ def converted(
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
     # Rounding of gradients is drawn for each row, too.
-    drawn = [DRAWN] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
+    drawn = [DRAWN if parameters else UNPROVEN] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
     aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 
