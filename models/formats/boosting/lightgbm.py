@@ -11,11 +11,12 @@ from operator import mul
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.draws import DRAWN
 from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
-from maxent.models.formats.release_reader import ABOVE, DRAWN, Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, UNPROVEN, Converted, Wanted
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -600,8 +601,8 @@ def converted(
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
     # Rounding of gradients is drawn for each row, too. `maxent strip` leaves parameters without seeds.
-    seeded = "bagging_seed" in parameters or "bagging_fraction" not in parameters
-    drawn = [DRAWN] * bool(seeded and (bag or _number(parameters, "use_quantized_grad", 0.0)))
+    told = DRAWN if "bagging_seed" in parameters else UNPROVEN
+    drawn = [told] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
     aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 
