@@ -453,7 +453,7 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
             region = len(base.regions) + len(parts)
             parts.append(cells)
             sides = least[told].astype(np.float64), most[told].astype(np.float64)
-            linear.append(Linear("rows", origin, region, each[told], *sides, says, weights))
+            linear.append(Linear("resampled", origin, region, each[told], *sides, says, weights))
 
     sure = low.any(axis=1) | ((high > 0).sum(axis=1) == 1)
     found = np.where(sure, high.argmax(axis=1), -1)
