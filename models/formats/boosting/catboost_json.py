@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from os import PathLike
 
+from maxent.models.draws import DRAWN
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
@@ -16,7 +17,7 @@ from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
-from maxent.models.formats.release_reader import DRAWN, Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree

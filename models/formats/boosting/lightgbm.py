@@ -10,11 +10,12 @@ from math import exp, inf, isfinite, isnan
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.draws import DRAWN
 from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
-from maxent.models.formats.release_reader import ABOVE, DRAWN, Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, Converted, Wanted
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
