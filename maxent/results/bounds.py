@@ -66,6 +66,12 @@ class Worlds(Shown):
         return int(self.counts[np.nan_to_num(self.difference) > FRAGILE].sum())
 
     @property
+    def constraints(self) -> dict[str, int]:
+        """Number of constraints of each kind; of rows in training order all equations of draws."""
+        found, equations = super().constraints, self.program.row_equations
+        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
+
+    @property
     def summary(self) -> dict[str, Any]:
         """Plain numbers for JSON; what is not known is None."""
         weighed, number = self.weighed, self.weighed.log_number
@@ -151,6 +157,8 @@ class ProvedBounds(Shown, Proof):
             "ties": self.program.ties,
             "unread": self._unread,
         }
+        if self.program.row_equations is not None:
+            summary["row_equations"] = dict(self.program.row_equations)
         if self.worlds is not None:
             summary["worlds"] = self.worlds.summary
         if self.witness is not None or self.unwitnessed is not None:
@@ -201,7 +209,8 @@ class ProvedBounds(Shown, Proof):
         """One row per distinct quasi-identifier and class, in the order in which they were read.
 
         Columns: the public attributes, ``count``, ``class``, ``low`` and ``high`` (P(class | quasi-identifier)), and
-        ``proved_by``, the level that proved them. With `worlds` also ``worlds`` and ``estimate``: the probabilities
+        ``proved_by``, the level that proved them; of rows in
+        training order also ``row``, from 1. With `worlds` also ``worlds`` and ``estimate``: the probabilities
         with each world equally likely, nothing where that is not known, and as estimated. Names that an attribute has
         already get the prefix ``maxent_``.
         """
@@ -218,6 +227,9 @@ class ProvedBounds(Shown, Proof):
             names[self.proved_by[order].ravel()],
         ]
         names_of_ours = ["count", "class", "low", "high", "proved_by"]
+        if program.row_equations is not None:
+            ours.append(np.repeat(np.arange(1, len(order) + 1), n_classes))
+            names_of_ours.append("row")
         if self.worlds is not None:
             known = np.where(self.worlds.known[:, None], self.worlds.weighed.posterior, np.nan)
             ours += [known[order].ravel(), self.worlds.estimate[order].ravel()]

@@ -209,6 +209,7 @@ def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
+    check_unused("people who are not taken in parts", rows=call.rows or None)
     where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
 
     def settings() -> tuple[Knowledge, Solving]:
