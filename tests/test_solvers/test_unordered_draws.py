@@ -15,7 +15,6 @@ from maxent.constraints.program.cells import build_cells
 from maxent.models.draws import Draws
 from maxent.models.tables.qi_table import read_qi
 from maxent.solvers.control import Clock
-from maxent.solvers.worlds import draws as module
 from maxent.solvers.worlds.draws import settle_unordered
 from maxent.solvers.worlds.settle import here
 
@@ -82,8 +81,11 @@ def test_bounds_are_those_of_all_placements_and_labellings(seed):
     program = program_of(release, frame)
     low, high = every_world(program)
     found = settle_unordered(program, Clock(), run=here)
-    assert found.ended and not found.contradicted and not found.late.any()
+    assert found.ended
+    assert not found.contradicted
+    assert not found.late.any()
     np.testing.assert_array_equal(found.low, low)
     np.testing.assert_array_equal(found.high, high)
     truth = truth_of(program, frame, y)
-    assert (low <= truth).all() and (truth <= high).all()
+    assert (low <= truth).all()
+    assert (truth <= high).all()
