@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from maxent.models.arguments import shorten
 from maxent.models.display import Display, Shown
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
@@ -28,9 +29,7 @@ if TYPE_CHECKING:
 
 UNNAMED = "class"  # the name of a target that neither the file nor the caller names
 
-# What is kept of a model whose trees were grown from rows that were drawn: who that was follows from its file
-DRAWN = "draws of rows, which follow from a seed that is stated, or the usual one (`maxent convert` writes none)"
-# The same of one whose file does not show that there were no draws
+# What is kept of a model whose file does not show that there were no draws
 UNPROVEN = "draws or weights of rows, as no sums prove that each tree was grown from all people alike"
 # What tells of some people how many the trees are right about
 EVALUATED = "scores of an evaluation (best_score, evals_result)"
@@ -141,6 +140,11 @@ class Converted(Shown):
         lost = [f"lost: {sentence}" for sentence in self.lost]
         lines = [f"{name}: {value}" for name, value in rows]
         return Display(f"A model of {self.tool} as a release", [*lines, *lost], ("", ""), rows, lost)
+
+    @property
+    def tells_draws(self) -> str:
+        """What of the model tells who was drawn for each tree, followed or not, in words; empty where nothing does."""
+        return tells_draws(self.release.draws, self.aside)
 
     @property
     def states(self) -> States:

@@ -19,12 +19,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from maxent.models.draws import DRAWN
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.files.output import check_outputs, write_atomically
 from maxent.models.formats.registry import reader_for
-from maxent.models.formats.release_reader import DRAWN
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 
