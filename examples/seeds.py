@@ -1,8 +1,8 @@
 """Fill in docs/seeds.md, what the seeds in a forest's own file give away: python examples/seeds.py [PAGE] [FIGURE].
 
-Default forests of scikit-learn over four data sets and a made-up one, each fitted several times, and how certainty grows with trees,
-depth and leaves. Adult and the contraceptive data are read from the folder in the environment variable MAXENT_DATA;
-without it their rows are left out. `--quick` leaves Adult out. Some minutes of one core, and with Adult some more.
+Default forests of scikit-learn over four data sets and a made-up one, each fitted several times, and how certainty
+grows with trees, depth and leaves. Adult and the contraceptive data are read from the folder in the environment
+variable MAXENT_DATA; without it their rows are left out. `--quick` leaves Adult out. Some minutes of one core.
 """
 
 from __future__ import annotations
