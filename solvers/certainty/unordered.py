@@ -27,7 +27,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.bootstrap import UNKNOWN, draws_of, finest
+from maxent.constraints.kinds.bootstrap import DRAWN_MOMENTS, RESAMPLED, UNKNOWN, counted, draws_of, finest
+from maxent.solvers.certainty.bounds import unbounded, whole_numbers
+from maxent.solvers.certainty.closed import tighten
 from maxent.solvers.control import Clock
 from maxent.solvers.workers import WorkerLost, one_thread
 from maxent.solvers.worlds.part import (
@@ -110,6 +112,8 @@ def unfit(program: Program) -> str | None:
         return f"draws are told of {draws.trees} trees, and there are {len(release.trees)}"
     if release.blurred or release.sampling_rate < 1:
         return "counts are suppressed, rounded or of a sample"
+    if not any(counted(tree, release) for tree in release.trees):
+        return "no node states counts of classes"
     return None
 
 
@@ -348,14 +352,10 @@ class Unordered:
     lost: bool = False
 
 
-def settle_unordered(
-    program: Program,
-    clock: Clock,
-    low: IntArray | None = None,
-    high: IntArray | None = None,
-    run: Run = elsewhere,
-) -> Unordered:
+def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Unordered:
     """Prove what draws tell of everybody's class, for somebody who does not know the order of the rows.
+
+    Everything else that the program states is joined, but what follows from draws only with some confidence.
 
     Parameters
     ----------
@@ -363,8 +363,6 @@ def settle_unordered(
         Of a release with draws.
     clock : Clock
         When to stop: what is proved by then holds. Without a limit after a minute.
-    low, high : shape (n_quasi_identifiers, n_classes), individuals, optional
-        Proved before.
     run : callable
         How CP-SAT is run.
 
@@ -373,16 +371,17 @@ def settle_unordered(
     MissingExtra
         Where OR-Tools is not installed, and is needed.
     """
-    return _Settling(program, clock, low, high).settled(run)
+    of_draws = {RESAMPLED.name, DRAWN_MOMENTS.name}
+    linear = tuple(each for each in program.linear if each.kind not in of_draws)
+    return _Settling(replace(program, linear=linear, scaling=None, likelihood=None), clock).settled(run)
 
 
 class _Settling:
-    def __init__(self, program: Program, clock: Clock, low: IntArray | None, high: IntArray | None) -> None:
+    def __init__(self, program: Program, clock: Clock) -> None:
         self.program, self.patience = program, Patience.of(clock)
-        counts = program.table.counts[:, None]
-        shape = len(program.table), program.n_classes
-        self.low = np.zeros(shape, np.int64) if low is None else np.maximum(low, 0)
-        self.high = np.repeat(counts, shape[1], axis=1) if high is None else np.minimum(high, counts)
+        start = unbounded(program)
+        closed = tighten(program, start, start.open, clock)
+        self.low, self.high = whole_numbers(closed.low, closed.high)
         self.late: BoolArray = self.low < self.high
         self.seated, self.lost = 0, False
 
@@ -438,13 +437,15 @@ class _Settling:
         surest = np.minimum(expected, of.weight[:, None] - expected) / of.weight[:, None]
         low, high = self._of_pools(of)
         for o, x in np.argwhere(low < high)[np.argsort(surest[low < high], kind="stable")].tolist():
+            if not possible or self.patience.ended():
+                break
             mine = np.zeros(of.row.shape[1])
             mine.reshape(-1, of.n_classes)[of.owner == o, x] = 1.0
             for sign in (1.0, -1.0) if of.n_classes > 2 else (1.0,):
                 now, pulled = y, 1.0
                 for pull in PULLS:
                     low, high = self._of_pools(of)
-                    if not possible or low[o, x] == high[o, x] or self.patience.ended():
+                    if low[o, x] == high[o, x] or not possible or self.patience.ended():
                         break
                     before = (math.inf, math.inf)
                     now, pulled = dual.descend(now * (pull / pulled), FEW, look, sign * pull * mine), pull
