@@ -461,7 +461,8 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     for memory in (None, "1GB"):
         compared = maxent.compare([tmp_path / "tree.skops", path], qi, memory=memory)
         assert compared.verdict(**limits).status == "cannot_tell"
-    assert maxent.bounds(tmp_path / "tree.skops", X).summary["unread"] == []
+    kept = [each["what"] for each in maxent.bounds(tmp_path / "tree.skops", X).summary["unread"]]
+    assert kept == ["choices of splits"]  # columns that are not tested may have had missing values
     assert "unread" not in maxent.audit(tmp_path / "tree.skops", X)
     for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
         assert main([*command, str(path), str(qi)]) == 0
