@@ -82,6 +82,8 @@ def proof_of(program: Program, level: str, clock: Clock, asked: BoolArray | None
 LONGEST = 30.0
 # Seconds for letting people of the truth change places, at most.
 TRYING = 10.0
+# The same where splits have to be chosen again, which every estimate of such a release with the truth asks.
+CHOOSING = 3.0
 
 
 @dataclass(eq=False)
@@ -201,7 +203,7 @@ def views_of(program: Program) -> list[IntArray]:
     return [np.arange(program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
 
 
-def most_certain(program: Program, truth: IntArray | None, seconds: float = TRYING) -> tuple[int, ...]:
+def most_certain(program: Program, truth: IntArray | None, seconds: float = CHOOSING) -> tuple[int, ...]:
     """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown.
 
     People of the truth change places so that the splits of tools are chosen again.

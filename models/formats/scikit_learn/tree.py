@@ -163,10 +163,11 @@ def _of_some(model: Any, impurity: Impurity | None, encoding: Encoding | None, w
     return Induction("cart", impurity) if clear else Induction("cart")
 
 
-def _of_first(model: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Induction:
-    """The induction of the first tree of boosting: residuals of two values have the variance of their classes."""
-    of = {**_IMPURITIES, "friedman_mse": "gini", "squared_error": "gini"}
-    return _of_some(model, of.get(model.criterion), _encoding(coding), whole)
+def _of_first(model: Any, coding: Sequence[Feature], given: BoolArray | None) -> Induction:
+    """The induction of the only tree of AdaBoost, before which rows weigh alike; ``given``: which cells are missing."""
+    plain = model.class_weight is None and not is_monotonic(model)
+    whole = None if given is None else np.asarray(~given.any(axis=0), bool)
+    return _of_some(model, _IMPURITIES.get(model.criterion) if plain else None, _encoding(coding), whole)
 
 
 def _is_bare(model: Any) -> bool:
@@ -759,13 +760,8 @@ def from_sklearn(
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
-        if (
-            member.tree is not None
-            and len(members) == 1
-            and hasattr(model, "estimators_")
-            and ensemble.predicts == "score"
-        ):
-            induction = _of_first(member.tree, coding, None if given is None else ~given.any(axis=0))
+        if hasattr(model, "estimator_weights_") and len(members) == 1 and member.tree is not None:
+            induction = _of_first(member.tree, coding, given)
         if not draws and not _in_whole(induction, member.tree):
             induction = replace(induction, among=tuple(by_attribute))
         if numeric is not None:
