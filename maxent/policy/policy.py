@@ -393,10 +393,8 @@ def _whole(
     depth: int,
 ) -> Policy:
     """What a document says, with what it extends."""
-    content = _document(document, source, lines)
+    content = _named_apart(_document(document, source, lines))
     below = document.get("extends")
-    if below is None:
-        content = _named_apart(content)
     own = Policy(content, () if file is None else (file,), (), folder)
     if below is None:
         return own
@@ -406,7 +404,7 @@ def _whole(
 
 
 def _named_apart(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a policy that extends none: where it has the name of one that is shipped, and is not that one."""
+    """The content of a policy: told apart where it has the name of one that is shipped, and is not that one."""
 
     def plain(name: object) -> str:
         return "".join(letter for letter in str(name).casefold() if letter.isalnum())

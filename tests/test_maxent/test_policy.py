@@ -70,7 +70,8 @@ def test_a_policy_that_extends_another_has_its_own_name() -> None:
         "own policy, extends SATRE 2.0.1; 4 limits relaxed: min_leaf 2 (was 10), max_pure 3 (was 0), "
         'max_certain 1 (was 0), exports "allowed" (was "by decision")'
     )
-    assert own("SATRE", off={"MX104": "none"}) == "SATRE, extends SATRE 2.0.1; 1 limit relaxed: MX104 off"
+    told = 'own policy, named "SATRE", extends SATRE 2.0.1; 1 limit relaxed: MX104 off'
+    assert own("SATRE", off={"MX104": "none"}) == told
     assert own(limits={"min_leaf": 20, "min_cell": 3}) == (
         "own policy, extends SATRE 2.0.1; 1 limit tightened: min_leaf 20 (was 10); 1 limit added: min_cell 3"
     )
