@@ -3,6 +3,7 @@
 import copy
 import json
 from dataclasses import replace
+from functools import partial
 
 import jsonschema
 import numpy as np
@@ -257,7 +258,11 @@ def test_convert_says_that_it_keeps_draws_and_others_drop_them(tmp_path, capsys)
         assert not any(str(seed) in text for seed in kept.draws.seeds), form
 
 
-@pytest.mark.parametrize("make", [RandomForestClassifier, BaggingClassifier, RandomForestRegressor])
+PARTS = partial(BaggingClassifier, bootstrap=False, max_samples=30)
+
+
+@pytest.mark.filterwarnings("ignore:When fitting")  # of draws without replacement by weights
+@pytest.mark.parametrize("make", [RandomForestClassifier, BaggingClassifier, PARTS, RandomForestRegressor])
 def test_rows_drawn_by_weights_are_not_taken_for_draws_of_all_alike_when_weights_are_gone(make, tmp_path):
     X, y = people(5)
     model = make(n_estimators=3, random_state=np.random.RandomState(1))

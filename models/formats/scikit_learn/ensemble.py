@@ -342,12 +342,13 @@ def were_weighed(model: Any) -> bool:
     """
     if not hasattr(model, "bootstrap"):
         return False
-    since = (1, 8) if hasattr(model, "bootstrap_features") else (1, 9)
+    bag = hasattr(model, "bootstrap_features")
+    since = (1, 8) if bag else (1, 9)
     stored = vars(model).get("_sklearn_version") or import_module("sklearn").__version__
     kept = tuple(map(int, re.findall("[0-9]{1,4}", str(stored))[:2])) >= since
     if "_sample_weight" in vars(model):
         return vars(model)["_sample_weight"] is not None
-    return kept and bool(model.bootstrap)
+    return kept and (bag or bool(model.bootstrap))
 
 
 def told_draws(model: Any) -> Draws | None:
