@@ -66,12 +66,6 @@ class Worlds(Shown):
         return int(self.counts[np.nan_to_num(self.difference) > FRAGILE].sum())
 
     @property
-    def constraints(self) -> dict[str, int]:
-        """Number of constraints of each kind; of rows in training order all equations of draws."""
-        found, equations = super().constraints, self.program.row_equations
-        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
-
-    @property
     def summary(self) -> dict[str, Any]:
         """Plain numbers for JSON; what is not known is None."""
         weighed, number = self.weighed, self.weighed.log_number
@@ -139,6 +133,12 @@ class ProvedBounds(Shown, Proof):
     worlds: Worlds | None = None
     witness: Witness | None = None
     unwitnessed: str | None = None
+
+    @property
+    def constraints(self) -> dict[str, int]:
+        """Number of constraints of each kind; of rows in training order all equations of draws."""
+        found, equations = super().constraints, self.program.row_equations
+        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
 
     @property
     def summary(self) -> dict[str, Any]:
