@@ -32,6 +32,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     told_draws,
     trees_of,
     weighed,
+    were_weighed,
 )
 from maxent.models.formats.scikit_learn.models import check_model, searched
 from maxent.models.formats.scikit_learn.nodes import bare, boosting_of, nodes_of, stated
@@ -284,7 +285,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
     drawn = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest else 0
     draws = drawn if forest and (model.bootstrap or 0 < drawn < given) else None
-    weighed = getattr(model, "_sample_weight", None) is not None
+    weighed = were_weighed(model)
     members = []
     for tree, features in trees:
         if tree.criterion not in MEANS:
