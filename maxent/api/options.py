@@ -930,6 +930,11 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     sensitive: str | Sequence[str] | None = same(
         SensitiveOption, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
     )
+    sample_weight: str | None = same(
+        Reviewing,
+        "sample_weight",
+        doc="The column of ``truth`` that has the weights that people had in training, if any, as for `maxent.review`.",
+    )
     time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
     title: str = parameter("", "Of the record: a title.", group="call")

@@ -64,8 +64,9 @@ def without_private_splits(release: Release) -> Release:
     """
     classes = release.target.classes
     arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
+    public = tuple(attribute.name for attribute in release.public)
     trees = tuple(
-        Tree(_kept(nodes, release), Induction(tree.induction.algorithm), tree.weight)
+        Tree(_kept(nodes, release), Induction(tree.induction.algorithm, among=public), tree.weight)
         for tree, nodes in zip(release.trees, arrays, strict=True)
     )
     predicts = None if release.predicts == "score" else release.predicts
@@ -431,8 +432,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        weighted = weights is not None
-        subjects = (subject_of(call.model, X, y, wanted, reading, weighted=weighted, **numbers),)
+        subjects = (subject_of(call.model, X, y, wanted, reading, **numbers),)
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.models.display import Display, Shown
 from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
-from maxent.results.solved import unread_entries
 from maxent.results.text.bounds import bounds_display
 from maxent.solvers.certainty.levels import level_names
 
@@ -155,6 +155,7 @@ class ProvedBounds(Shown, Proof):
             "certain_proved": self.certain_proved,
             **self.as_dict(),
             "ties": self.program.ties,
+            "unread": self._unread,
         }
         if self.program.row_equations is not None:
             summary["row_equations"] = dict(self.program.row_equations)
@@ -172,6 +173,10 @@ class ProvedBounds(Shown, Proof):
             ]
         return summary
 
+    @property
+    def _unread(self) -> list[dict[str, Any]]:
+        return [each.as_dict("not") for each in unread_in(self.noticed, self.program)]
+
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, as far as proofs alone can tell: ``max_certain``; of others it cannot be told.
 
@@ -179,7 +184,7 @@ class ProvedBounds(Shown, Proof):
         """
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
-        row["unread"] = unread_entries(self.program)
+        row["unread"] = self._unread
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
         [judged] = judge_rows(limits_of(limits), [row]).releases
         return Verdict(limits_of(limits), (replace(judged, no_marginal=False),))
