@@ -72,7 +72,7 @@ def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSyst
 
 
 # Seconds that linear programs about rows may take before an estimate.
-ROWS = 20.0
+ROWS = 10.0
 
 
 def compile_case(
