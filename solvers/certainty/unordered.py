@@ -100,7 +100,7 @@ class Seating:
     @property
     def size(self) -> int:
         """Kinds of seats times labels."""
-        return len(self.times) * self.row.shape[1]
+        return len(self.times) * int(self.row.shape[1])
 
 
 def unfit(program: Program) -> str | None:
@@ -283,7 +283,7 @@ class Dual:
         own = cost.argmin(axis=1)
         leave = np.partition(cost, 1, axis=1)[:, 1] if cost.shape[1] > 1 else np.full(len(cost), np.inf)
         high = _within(cost, of.times, slack)
-        low = np.zeros(len(high), np.int64)
+        low: IntArray = np.zeros(len(high), np.int64)
         for label in np.unique(own[leave > 0]).tolist():
             mine = (own == label) & (leave > 0)
             low[label] = int(of.times[mine].sum()) - _within(leave[mine, None], of.times[mine], slack)[0]
@@ -522,7 +522,7 @@ def joined(whole: WholeProgram, of: Seating) -> WholePart:
 
     def spread(these: IntArray) -> IntArray:
         mine = np.concatenate([where[g] for g in these.tolist()])
-        return (np.arange(kinds)[:, None] * groups + mine).ravel()
+        return np.asarray((np.arange(kinds)[:, None] * groups + mine).ravel(), np.int64)
 
     comparisons: list[SplitComparison] = []
     for number, piece in enumerate(whole.pieces):
