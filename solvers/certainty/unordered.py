@@ -395,10 +395,8 @@ def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Un
 
 class _Settling:
     def __init__(self, program: Program, clock: Clock) -> None:
-        self.program, self.patience = program, Patience.of(clock)
-        start = unbounded(program)
-        closed = tighten(program, start, start.open, clock)
-        self.low, self.high = whole_numbers(closed.low, closed.high)
+        self.program, self.clock, self.patience = program, clock, Patience.of(clock)
+        self.low, self.high = whole_numbers(unbounded(program).low, unbounded(program).high)
         self.late: BoolArray = self.low < self.high
         self.seated, self.lost = 0, False
 
@@ -418,6 +416,9 @@ class _Settling:
                 f"and class; up to {REACH:,} are looked at)"
             )
         whole, found = made
+        start = unbounded(self.program)
+        closed = tighten(self.program, start, start.open, self.clock)
+        self.low, self.high = whole_numbers(closed.low, closed.high)
         over = f"{over}, {len(found.owner):,} groups of people"
         with one_thread():
             possible = self._by_scores(Dual(found))
