@@ -73,7 +73,9 @@ SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `
 STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
 # A line for each training row: of which trees answered it, whose draws left it out
 ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
-_TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS})
+# What is followed: what a release states of draws
+_FOLLOWED = {kind: f"{kind} of the draws of each tree" for kind in ("seeds", "counts")}
+_TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS, *_FOLLOWED.values()})
 
 
 def tells_draws(draws: Draws | None, aside: str) -> str:
@@ -82,5 +84,5 @@ def tells_draws(draws: Draws | None, aside: str) -> str:
     ``draws``: `maxent.models.release.Content.draws`, which are followed. ``aside``: what a model keeps beside its
     release, such as `Converted.aside`, of which some may tell draws that are not followed.
     """
-    followed = [] if draws is None else [f"{'seeds' if draws.seeds else 'counts'} of the draws of each tree"]
-    return "; ".join([*followed, *(each for each in aside.split("; ") if each in _TOLD)])
+    followed = [] if draws is None else [_FOLLOWED["seeds" if draws.seeds else "counts"]]
+    return "; ".join(dict.fromkeys([*followed, *(each for each in aside.split("; ") if each in _TOLD)]))

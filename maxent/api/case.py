@@ -17,6 +17,7 @@ import numpy as np
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.program.cells import Cells, build_cells
 from maxent.models.arguments import shorten
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Problem, check_unused, invalid, unchecked
 from maxent.models.files.input_files import Address, located
 from maxent.models.formats.maxent_json.read import READER
@@ -396,7 +397,10 @@ def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
     ]
     if problems:
         raise InvalidInput("releases", problems)
-    return join_releases([cast("Release", each) for each in opened], names)
+    releases = [cast("Release", each) for each in opened]
+    for each in releases:
+        reader.keep_aside(tells_draws(each.draws, ""))
+    return join_releases(releases, names)
 
 
 def _names(published: Sequence[Release | Records]) -> list[str]:

@@ -14,7 +14,7 @@ from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
-from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
+from maxent.api.proving import Certainty, Drawing, check_level, proof_of, proving_seconds
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.leakage import channel_of, leakage, min_capacity
@@ -288,9 +288,11 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
-                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
+                certainty=Certainty(program, case.truth, case.sensitive, proving_seconds(clock.left())),
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
+                rows_unknown=known.rows_unknown or "",
+                drawing=Drawing(case, proving_seconds(clock.left())),
                 informed=_informed(case, known, how),
                 **found,
             )
@@ -334,12 +336,6 @@ def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
     """An estimate that a status tells the worth of."""
     with unwarned():
         return estimate_case(case, known, how)
-
-
-def _seconds(clock: Clock) -> float:
-    """What a call leaves for proofs."""
-    left = clock.left()
-    return LONGEST if left is None else min(LONGEST, left)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:

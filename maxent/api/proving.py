@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api import options
-from maxent.disclosure.limits import Limits, judge_rows
+from maxent.disclosure.limits import UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import out_of_range
@@ -18,6 +18,7 @@ from maxent.models.tables.classes import part_codes
 from maxent.solvers.control import Clock, in_time
 
 if TYPE_CHECKING:
+    from maxent.api.case import Case
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
@@ -83,6 +84,11 @@ LONGEST = 30.0
 TRYING = 10.0
 
 
+def proving_seconds(left: float | None) -> float:
+    """What a call that has so many seconds left leaves for proofs."""
+    return LONGEST if left is None else min(LONGEST, left)
+
+
 @dataclass(eq=False)
 class Certainty:
     """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
@@ -115,7 +121,8 @@ class Certainty:
         if most is None or "certain_proved" in row:
             return row
         found = self._told(row)
-        if judge_rows(Limits(max_certain=most), [row]).status == "fail" or all(n <= most for n in self._judged(found)):
+        [judged] = judge_rows(Limits(max_certain=most), [row]).releases
+        if worst([c.status for c in judged.checks]) == "fail" or all(n <= most for n in self._judged(found)):
             return found
         return self._told(row, self._by_proof())
 
@@ -218,3 +225,35 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
     asked = proof.complete & ~bounds.unasked.any(axis=1)
     mixed = (low > 0).sum(axis=1) > 1
     return certain, certain | ~(asked | mixed)
+
+
+@dataclass(eq=False)
+class Drawing:
+    """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
+
+    Attributes
+    ----------
+    case : Case
+    seconds : float
+        What proofs may take.
+    """
+
+    case: Case
+    seconds: float = LONGEST
+    _found: list[tuple[Reached, Reached]] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self) -> tuple[Reached, Reached]:
+        """With the rows in training order, and with the table without the order."""
+        if not self._found:
+            self._found.append((self._rows(), self._unordered()))
+        return self._found[0]
+
+    def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """The numbers of a verdict with what is proved without the order of rows, where that ended."""
+        return row
+
+    def _rows(self) -> Reached:
+        return UNTRIED
+
+    def _unordered(self) -> Reached:
+        return UNTRIED

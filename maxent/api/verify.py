@@ -234,6 +234,7 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, prog
     if own:
         read_policy({key: value for key, value in policy.content.items() if key != "extends"})  # which has the errors
     names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "limits")
+    names += ("published_as",)
     loose = ("facts", "marginal") if own or isinstance(options.get("policy"), Mapping) else ()  # of no file's folder
     said = {
         **{name: options.get(name) for name in names},
