@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.models.errors import invalid
+
 if TYPE_CHECKING:
     from maxent.models.arrays import IntArray
 
@@ -32,6 +34,9 @@ class Draws:
         One for each tree; empty where ``counts`` state the draws.
     counts : tuple of tuples of int
         For each tree how often each row was drawn; empty where ``seeds`` tell it.
+    features : tuple of (int, int, bool), optional
+        Columns there are, how many of them each tree was given, and whether one could be drawn more than once, where
+        columns were drawn before rows; None where each tree was given all.
     """
 
     n: int
@@ -41,6 +46,7 @@ class Draws:
     version: str = ""
     seeds: tuple[int, ...] = ()
     counts: tuple[tuple[int, ...], ...] = ()
+    features: tuple[int, int, bool] | None = None
 
     @property
     def trees(self) -> int:
@@ -49,19 +55,44 @@ class Draws:
 
     def matrix(self) -> IntArray:
         """How often each row was drawn for each tree, shape (trees, n)."""
+        if self.trees * self.n > MOST_DRAWS:
+            expected = f"at most {MOST_DRAWS:,} draws of rows by tree"
+            raise invalid("memory", "draws", "n", expected, f"{self.trees:,} trees times {self.n:,} rows")
         if self.counts:
             return np.asarray(self.counts, np.int64)
-        return np.stack([GENERATORS[self.generator](self, seed) for seed in self.seeds])
+        draw = GENERATORS[self.generator]
+        return np.stack([np.bincount(draw(self, seed), minlength=self.n) for seed in self.seeds])
+
+
+MOST_ROWS, MOST_SEED = 2**31 - 1, 2**32 - 1  # the largest population of a generator, and the largest seed
+MOST_DRAWS = 2**28  # numbers of `Draws.matrix`, each of 8 bytes
 
 
 def _forest(draws: Draws, seed: int) -> IntArray:
-    # sklearn.ensemble._forest._generate_sample_indices, since 0.22.
-    picked = np.random.RandomState(seed).randint(0, draws.n, draws.drawn, dtype=np.int32)
-    return np.bincount(picked, minlength=draws.n)
+    # sklearn.ensemble._forest._generate_sample_indices
+    return _picked(np.random.RandomState(seed), draws.replace, draws.n, draws.drawn)
 
 
-# Generator -> how often each row was drawn from one seed, shape (n,).
-GENERATORS = {"scikit-learn-forest": _forest}
+def _bagging(draws: Draws, seed: int) -> IntArray:
+    # sklearn.ensemble._bagging._generate_bagging_indices
+    state = np.random.RandomState(seed)
+    if draws.features is not None:
+        of, given, again = draws.features
+        _picked(state, again, of, given)
+    return _picked(state, draws.replace, draws.n, draws.drawn)
+
+
+def _picked(state: np.random.RandomState, replace: bool, n: int, drawn: int) -> IntArray:
+    """Numbers below ``n``, as scikit-learn draws them."""
+    if replace:
+        return state.randint(0, n, drawn, dtype=np.int64)
+    from sklearn.utils.random import sample_without_replacement
+
+    return np.asarray(sample_without_replacement(n, drawn, random_state=state), np.int64)
+
+
+# Generator -> the rows that were drawn from one seed, shape (drawn,).
+GENERATORS = {"scikit-learn-forest": _forest, "scikit-learn-bagging": _bagging}
 
 
 # What models keep beside their trees that tells draws, where they are not followed; words of `Converted.aside`.
@@ -72,7 +103,10 @@ DRAWN = "draws of rows, which follow from a seed that is stated, or the usual on
 SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
 STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
 # A line for each training row: of which trees answered it, whose draws left it out
-ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
+ANSWERS = (
+    "answers to single rows by the trees that were grown without them (oob_decision_function_, oob_prediction_, "
+    "oob_score_)"
+)
 # What is followed: what a release states of draws
 _FOLLOWED = {kind: f"{kind} of the draws of each tree" for kind in ("seeds", "counts")}
 _TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS, *_FOLLOWED.values()})

@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
-    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -241,7 +240,10 @@ KEPT: dict[str, tuple[Any, str]] = {
     ),
     "a part for validation": (lambda: boosted(n_iter_no_change=3, random_state=0), "state of random numbers"),
     "early stopping of histograms": (lambda: histograms(early_stopping=True), "state of random numbers"),
-    "a bag of one row": (lambda: BaggingClassifier(STUMP, 2, max_samples=1, bootstrap=False), "seeds"),
+    "a forest that weighs classes": (
+        lambda: RandomForestClassifier(2, max_depth=1, class_weight="balanced_subsample"),
+        "seeds",
+    ),
     "answers": (lambda: RandomForestClassifier(9, max_depth=1, oob_score=True), "oob_decision_function_"),
     "best columns": (lambda: select(SelectKBest(f_classif, k=1)), "SelectKBest learned from the classes (scores_"),
     "columns of a model": (lambda: select(SelectFromModel(STUMP)), "SelectFromModel learned from the classes"),

@@ -216,7 +216,6 @@ WEIGHTED = {
     "balanced draws": (RandomForestClassifier(3, class_weight="balanced_subsample"), {}, {"value"}),
     "weighted forest": (RandomForestClassifier(3), {"sample_weight": BY_ROW}, {"value"}),
     "weighted whole": (ExtraTreesClassifier(3), {"sample_weight": BY_ROW}, {"value"}),
-    "bag of parts": (BaggingClassifier(TREE, 3, bootstrap=False, max_samples=0.5), {}, {"value"}),
     "bag of balanced": (BaggingClassifier(DecisionTreeClassifier(class_weight="balanced"), 3), {}, {"value"}),
     "balanced trees of all": (
         BaggingClassifier(DecisionTreeClassifier(max_depth=3, class_weight="balanced"), 3, bootstrap=False),

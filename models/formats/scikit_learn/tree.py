@@ -29,6 +29,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     shares_of,
     sizes_of,
     splits_of,
+    told_draws,
     trees_of,
     weighed,
 )
@@ -250,7 +251,8 @@ def regression_of(source: str, model: Any) -> Ensemble:
     # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
     forest = trees[0][0] is not model
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
-    draws = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest and model.bootstrap else None
+    drawn = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest else 0
+    draws = drawn if forest and (model.bootstrap or 0 < drawn < given) else None
     weighed = getattr(model, "_sample_weight", None) is not None
     members = []
     for tree, features in trees:
@@ -262,14 +264,14 @@ def regression_of(source: str, model: Any) -> Ensemble:
             raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
         grown = tree.tree_
         rows, records = (np.asarray(n, np.float64) for n in (grown.n_node_samples, grown.weighted_n_node_samples))
-        whole = np.array_equal(records, np.rint(records)) if draws is not None else np.array_equal(rows, records)
+        whole = np.array_equal(records, np.rint(records) if forest and model.bootstrap else rows)
         if weighed or not whole or records[0] != (given if draws is None else draws):
             raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
         splits = splits_of(grown)
         splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
         known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
         members.append(Member(splits, known, np.empty(0, np.int64), rows=rows.astype(np.int64), tree=tree))
-    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws)
+    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws, told=told_draws(model))
 
 
 def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
@@ -740,6 +742,7 @@ def from_sklearn(
         resampled=ensemble.draws,
         predicts=ensemble.predicts,
         boosting=boosting_of(ensemble, names),
+        draws=ensemble.told if publish == "counts" else None,
     )
 
 
