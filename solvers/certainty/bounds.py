@@ -35,6 +35,8 @@ class Bounds:
         Pairs about which a level could not be asked, as time or its solver ended: their bounds hold, and may be loose.
     ended : bool
         Whether the solver of a level ended before it had answered.
+    notes : tuple of str
+        What levels say of what they used.
     """
 
     low: FloatArray
@@ -43,6 +45,7 @@ class Bounds:
     high_by: LevelNumbers
     unasked: BoolArray
     ended: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def open(self) -> BoolArray:

@@ -184,6 +184,10 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         Where OR-Tools is not installed.
     """
     need_cp_sat()
+    if program.release.draws is not None:
+        bounds, questions = _unordered(program, bounds, questions, clock)
+        if bounds.contradicted or not questions.any():
+            return bounds
     patience = Patience.of(clock)
     guess = partial(likely, program, clock)
     found = whole_bounds(program, bounds.low, bounds.high, questions, patience, guess=guess)
@@ -192,3 +196,18 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
     return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)
+
+
+def _unordered(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> tuple[Bounds, BoolArray]:
+    """What draws tell of people whose order is not known, and what they leave open."""
+    from maxent.solvers.worlds.draws import settle_unordered
+
+    found = settle_unordered(program, clock, *whole_numbers(bounds.low, bounds.high))
+    bounds = replace(bounds, notes=(*bounds.notes, found.sentence), ended=bounds.ended or found.lost)
+    if found.contradicted:
+        return replace(bounds, high=np.where(questions, -1.0, bounds.high)), questions
+    low = np.where(questions, found.low, -np.inf).astype(np.float64)
+    high = np.where(questions, found.high, np.inf).astype(np.float64)
+    bounds = bounds.narrowed(low, high)
+    late = found.late & questions
+    return replace(bounds, unasked=bounds.unasked | late), late & bounds.open

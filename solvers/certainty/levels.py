@@ -106,7 +106,7 @@ def prove(
         else:
             bounds = level.tighten(program, bounds, questions, clock).stamped(bounds, number)
         if bounds.contradicted:
-            return Proved(unbounded(program), "inconsistent")
+            return Proved(replace(unbounded(program), notes=bounds.notes), "inconsistent")
         if level.name == last:
             break
     if not bounds.unasked.any():
