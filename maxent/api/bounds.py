@@ -66,7 +66,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
         proved = prove(program, how.last, clock)
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
-    more |= {"drawing": Drawing(case, proving_seconds(clock.left()))}
+    more |= {"drawing": Drawing(case, proving_seconds(clock.left()), program)}
     result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed, **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -102,6 +102,8 @@ class Case:
         How long reading took.
     informed : bool
         Whether the adversary knows, of the truth, how many people have each class.
+    in_order : callable, optional
+        Reads the adversary's table again, each row of its own, in its order.
     """
 
     release: Release
@@ -120,6 +122,7 @@ class Case:
     noticed: Noticed = NOTHING
     seconds: float = 0.0
     informed: bool = False
+    in_order: Callable[[], QITable] | None = None
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -285,7 +288,8 @@ class Tables:
                 return replace(known, release=release)
         reader = reader_of(self.reading)
         table = read_qi(qi, release, count=self.count, reader=reader)
-        self._read.append(self.with_companions(Case(release, table), reader))
+        again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
+        self._read.append(self.with_companions(Case(release, table, in_order=again), reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:

@@ -54,6 +54,7 @@ def measured(
     top: int,
     error: float,
     no_marginal: bool = False,
+    bounding: Program | None = None,
 ) -> dict[str, Any]:
     """The disclosure and the evidence of an answer, by their names in `maxent.results.solved.Solved`.
 
@@ -71,9 +72,11 @@ def measured(
         By how much probabilities may be off.
     no_marginal : bool
         Whether the adversary does not know the base rate.
+    bounding : Program, optional
+        The program with the intervals that say what published draws allow, where this one has their likelihood.
     """
     counts, truth = program.table.counts, case.truth
-    shared = shares(program, masses, posterior, error)
+    shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
     baseline = baseline_of(
         program.n_classes,
         program.table.individuals,
@@ -269,6 +272,7 @@ def estimate_case(
                 top=how.top,
                 error=error,
                 no_marginal=known.no_marginal,
+                bounding=None if program.likelihood is None else _with_intervals(case, known, clock),
             )
             disclosure = found.pop("disclosure")
             if mean is not None:
@@ -292,13 +296,18 @@ def estimate_case(
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 rows_unknown=known.rows_unknown or "",
-                drawing=Drawing(case, proving_seconds(clock.left())),
+                drawing=Drawing(case, proving_seconds(clock.left()), program, bool(known.rows_unknown)),
                 informed=_informed(case, known, how),
                 **found,
             )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _with_intervals(case: Case, known: Knowledge, clock: Clock) -> Program | None:
+    """The program with intervals in the place of the likelihood of draws, where there is time for it."""
+    return in_time(clock, lambda: compile_case(case, replace(known, noise="intervals")))
 
 
 def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from maxent.api import options
 from maxent.disclosure.limits import UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import out_of_range
 from maxent.models.tables.classes import part_codes
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
+    from maxent.solvers.worlds.draws import Unordered
 
 # All levels that can be asked here.
 AUTO = "auto"
@@ -227,6 +229,11 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
     return certain, certain | ~(asked | mixed)
 
 
+# Seconds that proofs without the order of rows may take where the verdict does not rest on them.
+NAMING = 3.0
+NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
+
+
 @dataclass(eq=False)
 class Drawing:
     """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
@@ -236,24 +243,92 @@ class Drawing:
     case : Case
     seconds : float
         What proofs may take.
+    program : Program, optional
+        Of the case, where it is compiled.
+    unknown : bool
+        Whether nobody is taken to know the order of rows, so that verdicts rest on what is proved without it.
     """
 
     case: Case
     seconds: float = LONGEST
+    program: Program | None = None
+    unknown: bool = False
     _found: list[tuple[Reached, Reached]] = field(default_factory=list, init=False, repr=False)
+    _settled: list[Unordered | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self) -> tuple[Reached, Reached]:
         """With the rows in training order, and with the table without the order."""
         if not self._found:
-            self._found.append((self._rows(), self._unordered()))
+            followed = self.case.release.draws is not None
+            rows, unordered = (self._rows(), self._unordered()) if followed else (NOT_FOLLOWED, NOT_FOLLOWED)
+            self._found.append((rows, unordered))
         return self._found[0]
 
     def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-        """The numbers of a verdict with what is proved without the order of rows, where that ended."""
-        return row
+        """The numbers of a verdict with what is proved without the order of rows.
+
+        Where that ended, and nothing else tells of draws, it stands in the place of other numbers of certain people.
+        """
+        draws = self.case.release.draws
+        if draws is None or most_proved(limits) is None or "targets" in row or (found := self._settle()) is None:
+            return row
+        alone = row.get("draws") == tells_draws(draws, "") and not found.contradicted
+        counts = self.case.people.counts
+
+        def numbers(codes: Sequence[int], before: Mapping[str, Any]) -> dict[str, Any]:
+            certain = found.low[:, list(codes)] >= counts[:, None]
+            least = int(counts[certain.any(axis=1)].sum())
+            if found.ended and alone:
+                return {"certain_proved": least, "certain_at_most": least, "settled": True}
+            return {"proved_least": max(least, before.get("proved_least") or 0)}
+
+        more = {**row, **numbers(range(found.low.shape[1]), row)}
+        if "sensitive" in row:
+            more["sensitive"] = {**row["sensitive"], **numbers(self.case.sensitive, row["sensitive"])}
+        return more
 
     def _rows(self) -> Reached:
-        return UNTRIED
+        """How far somebody comes who knows the rows of the table in training order."""
+        if self.case.in_order is None:
+            return UNTRIED
+        from maxent.constraints.rows import row_system
+        from maxent.solvers.rows import prove
+
+        clock, case = Clock(self.seconds), self.case
+        try:
+            table = case.in_order()
+            given = {"marginal": case.of_each_class}
+            system = row_system([case.release], table, **given)
+            found = in_time(clock, lambda: prove(system, "linear", clock, programs=False))
+        except InvalidInput as error:
+            [first, *_] = error.problems
+            return Reached(why=f"not tried: {first.field}: expected {first.expected}, found {first.found}")
+        if found is None:
+            return Reached(why=f"not ended in {self.seconds:.0f} s")
+        if not found.consistent:
+            return Reached(why="not tried, as the order of the table does not fit the counts")
+        determined = found.determined if found.rank is not None else None
+        return Reached(len(table), determined, int(found.proved.sum()))
 
     def _unordered(self) -> Reached:
-        return UNTRIED
+        """How far somebody comes who has the table, and does not know the order of its rows."""
+        found, people = self._settle(), self.case.people.individuals
+        if found is None:
+            return Reached(why="not ended")
+        if found.contradicted:
+            return Reached(why="not tried, as the draws do not fit the counts of this table")
+        unused = found.sentence.startswith("draws") and "not used" in found.sentence
+        if unused:
+            return Reached(why=f"not tried: {found.sentence}")
+        return Reached(people, None, found.certain, "" if found.ended else "and not ended in the time that there was")
+
+    def _settle(self) -> Unordered | None:
+        """What draws tell without the order of rows, in the time that there is; None where nothing was found."""
+        if not self._settled:
+            from maxent.api.compile import Knowledge, compile_case
+            from maxent.solvers.worlds.draws import settle_unordered
+
+            seconds = self.seconds if self.unknown else min(self.seconds, NAMING)
+            program = self.program or compile_case(self.case, Knowledge())
+            self._settled.append(settle_unordered(program, Clock(seconds)))
+        return self._settled[0]

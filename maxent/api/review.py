@@ -232,7 +232,11 @@ def review_subject(
     if weaker and estimate is not None:
         warn_unreliable(WITHOUT_PRIVATE)
     ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
-    drawing = estimate.drawing if estimate is not None and not weaker else Drawing(case, proving_seconds(ended))
+    drawing = (
+        estimate.drawing
+        if estimate is not None and not weaker
+        else Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
+    )
     return replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None, drawing=drawing)
 
 

@@ -650,6 +650,7 @@ def judge(
     individuals: int | None = None,
     no_marginal: bool = False,
     draws: NoDraws | None = None,
+    settled: bool | None = None,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -701,6 +702,8 @@ def judge(
         rate tells, and where it is not known no limit on what is inferred is passed.
     draws : NoDraws, optional
         What tells who was drawn; nothing by default.
+    settled : bool, optional
+        Whether what is proved of certain people rests on draws, too, in whatever order the rows are.
     decisive : bool
         Whether the release counts for the verdict.
     """
@@ -748,10 +751,11 @@ def judge(
         base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
         bound = _by_frequency(largest, largest, individuals or inf, proved=False)
         checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
-    if unread:
-        checks = [
-            c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
-        ]
+    without_draws = [each for each in unread if each["what"] != drawn.told]
+    for i, c in enumerate(checks):
+        left = without_draws if c.limit == "max_certain" and settled else unread
+        if left and c.limit != "min_k" and c.status == "pass":
+            checks[i] = _beside(c, left, worst_case, base_rate)
     status = _overall(checks, drawn)
     return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal, draws=drawn)
 
@@ -897,7 +901,7 @@ _TRUTH: Origin = "truth"
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
     *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
-    *("proved_least", "proved_most", "worst_case"),
+    *("proved_least", "proved_most", "worst_case", "settled"),
 )
 
 
