@@ -17,16 +17,16 @@ from scipy import sparse
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.bootstrap import UNKNOWN, draws_of
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.constraints.program.cells import Cells, CellSums
+from maxent.constraints.program.cells import CellSums, build_cells
 from maxent.constraints.program.program import Contradiction, Linear, Program, Regions
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
 from maxent.models.nodes import Nodes, links_of
+from maxent.models.release import Node, Release, Tree
 from maxent.models.trees.places import interval_of, number_places
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
-    from maxent.models.release import Node, Release, Tree
     from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
 
@@ -424,14 +424,13 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
     """A program of rows, each a quasi-identifier, with what is known of each, shapes (n_rows, n_classes), 0 or 1.
 
     With a ``base``, the program of everything else over the same rows, the statements are added to it; without, it has
-    no trees.
+    one tree, of a single leaf.
     """
     table, n_classes = system.table, system.n_classes
     if base is None:
-        n = len(table)
-        cells = Cells(np.arange(n), np.zeros((n, 0), np.int32), ())
+        release = Release(system.releases[0].target, table.attributes, (Tree((Node("all rows"),)),))
+        cells = build_cells(release, table)
         sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
-        release = replace(system.releases[0], trees=(), resampled=None)
         regions = Regions(np.zeros(1, np.int64), np.empty(0, np.int64), ())
         base = Program(release, table, cells, sums, regions, (), (), contradictions=system.contradictions)
     order = np.argsort(base.cells.owner, kind="stable")
@@ -454,7 +453,7 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
             region = len(base.regions) + len(parts)
             parts.append(cells)
             sides = least[told].astype(np.float64), most[told].astype(np.float64)
-            linear.append(Linear("rows", origin, region, each[told], *sides, says, weights))
+            linear.append(Linear("resampled", origin, region, each[told], *sides, says, weights))
 
     sure = low.any(axis=1) | ((high > 0).sum(axis=1) == 1)
     found = np.where(sure, high.argmax(axis=1), -1)

@@ -15,6 +15,8 @@ import numpy as np
 from maxent.models.errors import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from maxent.models.arrays import IntArray
 
 
@@ -120,3 +122,10 @@ def tells_draws(draws: Draws | None, aside: str) -> str:
     """
     followed = [] if draws is None else [_FOLLOWED["seeds" if draws.seeds else "counts"]]
     return "; ".join(dict.fromkeys([*followed, *(each for each in aside.split("; ") if each in _TOLD)]))
+
+
+def kept_apart(draws: Draws | None, aside: Iterable[str]) -> list[str]:
+    """What tells who was drawn, and what else models keep beside a release, in words: nothing of either is read."""
+    told = tells_draws(draws, "; ".join(aside))
+    words = dict.fromkeys(each for text in aside for each in text.split("; ") if each not in told.split("; "))
+    return [text for text in (told, "; ".join(words)) if text]

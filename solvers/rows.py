@@ -97,6 +97,14 @@ class RowProof:
             "proved": int(self.proved.sum()),
         }
 
+    def in_words(self) -> str:
+        """The same for people to read."""
+        rank = "" if self.rank is None else f" of rank {self.rank:,}"
+        return (
+            f"rows in training order: {self.equations:,} equations of draws{rank} tell the classes of "
+            f"{self.determined:,} by themselves; {int(self.proved.sum()):,} of {len(self.proved):,} are proved"
+        )
+
 
 class _Misfit(Exception):
     """No classes of the rows satisfy everything; with the number of a statement, if one shows it."""

@@ -7,8 +7,9 @@ How many records of a class there are, m of the W in a node, is in an interval. 
 is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
 Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
 those of Clopper and Pearson (1934) for whole m. Where all draws of a tree are of different records, as without
-replacement, they are hypergeometric: each is a record of its class, and so many there are at least. The error probability is divided
-among all groups that a node could hold, since the tree was grown on these draws, and chose its nodes by them.
+replacement, they are hypergeometric: each is a record of its class, and so many there are at least. The error
+probability is divided among all groups that a node could hold, since the tree was grown on these draws, and chose its
+nodes by them.
 
 A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
 comparisons of splits prove nothing.

@@ -15,6 +15,7 @@ from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, proof_of, proving_seconds
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.leakage import channel_of, leakage, min_capacity
@@ -171,7 +172,8 @@ def compile_release(call: options.ProblemOptions) -> Program:
     """
     case = case_of(call)
     program = compile_case(case, options.of(Knowledge, call))
-    return replace(program, notes=(*case.noticed.notes, *program.notes))
+    notes = (*case.noticed.notes, *program.notes)
+    return replace(program, notes=notes, unread=unread_in(case.noticed, program))
 
 
 @takes(options.Estimating)

@@ -440,8 +440,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        weighted = weights is not None
-        subjects = (subject_of(call.model, X, y, wanted, reading, weighted=weighted, **numbers),)
+        subjects = (subject_of(call.model, X, y, wanted, reading, **numbers),)
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}

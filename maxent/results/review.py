@@ -11,9 +11,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import DRAWS_KEYS, Limits, NoDraws, Verdict, judge_informed, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown
+from maxent.models.draws import kept_apart
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
@@ -22,10 +24,8 @@ from maxent.results.solved import (
     described,
     draws_told,
     estimate_numbers,
-    kept_aside,
     sensitive_rows,
     target_rows,
-    unread_entries,
     unread_lines,
     unread_of,
 )
@@ -189,8 +189,9 @@ class Review(Shown):
             found["status"] = "time_limit"
         if self._kept:
             size = {"trees": len(self.release.trees), "leaves": sum(len(tree.leaves) for tree in self.release.trees)}
-            of_estimate = [] if self.estimate is None else unread_entries(self.estimate.program, self.estimate.worst)
-            found["unread"] = [*of_estimate, *({"what": what, **size, "judged": "not"} for what in self._kept)]
+            judged = "not" if self.estimate is None or self.estimate.worst is None or self.estimate.worst.why else ""
+            read = [each.as_dict(judged or "worst_case") for each in self._compiled]
+            found["unread"] = [*read, *({"what": each.what, **size, "judged": "not"} for each in self._kept)]
         return {
             "release": self.name,
             "defense": described(self.release),
@@ -206,9 +207,17 @@ class Review(Shown):
         return draws_told(self.release, [self.converted.aside], self.rows_unknown)
 
     @property
-    def _kept(self) -> list[str]:
-        """What the model keeps beside its trees, and tells of draws."""
-        return kept_aside(self._draws_told, [self.converted.aside])
+    def _compiled(self) -> tuple[Unread, ...]:
+        """What leaves state and the estimate does not use."""
+        return () if self.estimate is None else self.estimate.program.unread
+
+    @property
+    def _kept(self) -> list[Unread]:
+        """What the model keeps beside its trees, and tells of draws, unless the rows are in training order."""
+        ordered = self.estimate is not None and self.estimate.program.row_equations is not None
+        return [
+            Unread(what, 0, 0) for what in kept_apart(None if ordered else self.release.draws, [self.converted.aside])
+        ]
 
     @property
     def unread(self) -> dict[str, Any]:
@@ -218,7 +227,7 @@ class Review(Shown):
     @property
     def unread_lines(self) -> list[str]:
         """The same, for people to read."""
-        return unread_lines(self.estimate, self._kept)
+        return unread_lines(self.estimate, [*self._compiled, *self._kept])
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.constraints.program.program import Contradiction, Program
+from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import DRAWS_KEYS
@@ -118,11 +118,6 @@ class Solved(Inference):
         return draws_told(self.program.release, self.noticed.aside, self.rows_unknown)
 
     @property
-    def kept_aside(self) -> list[str]:
-        """What models keep beside the release, and what it states of draws, which the estimate does not use."""
-        return kept_aside(self.draws_told, self.noticed.aside)
-
-    @property
     def certificate(self) -> str:
         """The proof: ``global`` (the optimum), ``gap`` (near it), ``local`` (nothing), or ``none`` (not solved).
 
@@ -189,26 +184,12 @@ def draws_told(release: Release, aside: Iterable[str], unknown: str = "") -> dic
     return {key: words for key, words in zip(DRAWS_KEYS, found, strict=True) if words}
 
 
-def kept_aside(told: Mapping[str, str], aside: Iterable[str]) -> list[str]:
-    """What tells draws, and what else models keep beside the release: nothing of either is read."""
-    known = told.get("draws", "")
-    words = dict.fromkeys(each for text in aside for each in text.split("; ") if each and each not in known.split("; "))
-    return [text for text in (known, "; ".join(words)) if text]
-
-
-def unread_entries(program: Program, worst: WorstCase | None = None) -> list[dict[str, Any]]:
-    """The key ``unread``: what the release states that is in no constraint, and whether a worst case bounds it."""
-    judged = "not" if worst is None or worst.why else "worst_case"
-    return [each.as_dict(judged) for each in program.unread]
-
-
 def unread_numbers(result: Solved) -> dict[str, Any]:
     """The keys ``unread`` and ``worst_case`` of what is not read; nothing where everything is."""
-    kept = [{"what": what, "trees": 0, "leaves": 0, "judged": "not"} for what in result.kept_aside]
-    if not result.program.unread and not kept:
-        return {}
-    bounded = {} if result.worst is None else {"worst_case": result.worst.numbers()}
-    return {"unread": [*unread_entries(result.program, result.worst), *kept], **bounded}
+    unread, worst = unread_in(result.noticed, result.program), result.worst
+    judged = "not" if worst is None or worst.why else "worst_case"
+    bounded = {} if worst is None else {"worst_case": worst.numbers()}
+    return {"unread": [each.as_dict(judged) for each in unread], **bounded} if unread else {}
 
 
 def unread_of(estimate: Solved | None) -> dict[str, Any]:
@@ -216,13 +197,10 @@ def unread_of(estimate: Solved | None) -> dict[str, Any]:
     return {"unread": []} | ({} if estimate is None else unread_numbers(estimate))
 
 
-def unread_lines(estimate: Solved | None, kept: Iterable[str]) -> list[str]:
-    """What is not read, and what follows if it gave everything away, for people to read; ``kept`` as `kept_aside`."""
-    told = [f"not read: {what}: no limit is known to be kept" for what in kept]
-    if estimate is None:
-        return told
-    worst = {"why": ""} if estimate.worst is None else estimate.worst.numbers()
-    return [*(each.in_words(worst) for each in estimate.program.unread), *told]
+def unread_lines(estimate: Solved | None, unread: Iterable[Unread]) -> list[str]:
+    """What is not read, and what follows if it gave everything away, for people to read."""
+    worst = {"why": ""} if estimate is None or estimate.worst is None else estimate.worst.numbers()
+    return [each.in_words(worst) for each in unread]
 
 
 def estimate_numbers(result: Solved) -> dict[str, Any]:

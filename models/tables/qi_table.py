@@ -72,6 +72,8 @@ class QITable:
         The name of the file, the pattern for several files, or ``qi`` for a DataFrame.
     unit : str
         What ``lines`` are: ``line`` or ``row``, or where all whom several trees do not tell apart are one, ``cell``.
+    ordered : bool
+        Whether these are single rows in their order, of which several may be equal.
     """
 
     attributes: tuple[Attribute, ...]
@@ -81,6 +83,7 @@ class QITable:
     lines: IntArray
     source: str
     unit: Literal["line", "row", "cell"] = "line"
+    ordered: bool = False
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -173,7 +176,7 @@ def read_qi(
         each = np.repeat(np.arange(len(records)), records.counts)
         ones = np.ones(len(each), np.int64)
         found = records.attributes, records.codes[each], records.levels, ones, records.lines[each]
-        return QITable(*found, records.source, records.unit)
+        return QITable(*found, records.source, records.unit, ordered=True)
     keys = row_keys(records.codes, [len(level) for level in records.levels])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return QITable(

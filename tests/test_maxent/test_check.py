@@ -627,3 +627,29 @@ def test_a_report_has_each_check_by_its_name_before_its_number(tmp_path: Path, c
     assert main([*call[:-1], str(tmp_path / "check.pdf")]) == 2
     assert "--report: expected" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
+
+
+def test_weights_of_people_are_a_column_of_the_truth(tmp_path: Path, capsys: Any) -> None:
+    import skops.io
+
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200)}).astype(float)
+    labels, weights = pd.Series(np.where(rng.random(200) < 0.3, "yes", "no")), 1.0 + (people["a"] == 1)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(people, labels, sample_weight=weights)
+    model, table, truth = (str(tmp_path / name) for name in ("model.skops", "table.csv", "truth.csv"))
+    skops.io.dump(tree, model)
+    people.to_csv(table, index=False)
+    people.assign(y=labels, w=weights).to_csv(truth, index=False)
+    record = str(tmp_path / "record.json")
+    call = ["check", model, table, "--truth", truth, "--target", "y", "--max-certain", "0", "--max-posterior", "0.97"]
+    assert main(call) == 4
+    assert main([*call, "--sample-weight", "w", "--record", record]) == 0
+    assert json.loads(Path(record).read_text(encoding="utf-8"))["call"]["options"]["sample_weight"] == "w"
+    assert maxent.verify(record).status == "pass"
+    given: dict[str, Any] = {"target": "y", "max_certain": 0}
+    assert maxent.check(model, table, truth=truth, sample_weight="w", **given).status == "pass"
+    for wrong in ({"sample_weight": "w"}, {"sample_weight": weights, "truth": truth}):
+        with pytest.raises(maxent.InvalidInput, match="the name of a column of truth="):
+            maxent.check(model, table, **wrong, **given)
+    with pytest.raises(maxent.InvalidInput, match="sample_weight"):
+        maxent.check(model, table, truth=truth, sample_weight="other", **given)

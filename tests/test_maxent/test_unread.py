@@ -30,6 +30,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import maxent
+from maxent.__main__ import main
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 
 RNG = np.random.default_rng(0)
@@ -428,3 +429,37 @@ def test_so_is_what_a_model_that_is_there_keeps() -> None:
     assert maxent.estimate(model, people).verdict(**limits).status == "cannot_tell"
     release = maxent.from_sklearn(model, target="class")
     assert maxent.estimate(release, people).verdict(**limits).status == "pass"
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", ["a second round", "answers"])  # people are linked, and taken in parts
+def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
+    tmp_path: Path, capfd: Any, name: str
+) -> None:
+    import skops.io
+
+    path, qi = tmp_path / "model.skops", tmp_path / "qi.csv"
+    make, said = KEPT[name]
+    model = make().fit(X, Y)
+    skops.io.dump(model, path)
+    skops.io.dump(STUMP.fit(X, Y), tmp_path / "tree.skops")
+    X.to_csv(qi, index=False)
+    limits: dict[str, Any] = {"max_certain": 300, "max_posterior": 1.0}
+    each = [(getattr(maxent, name), getattr(maxent, f"{name}_in_parts")) for name in ("bounds", "audit", "estimate")]
+    for call, parts in each:
+        for found in (call(path, X), call(model, X), parts(path, qi), parts(model, qi)):
+            told = found if isinstance(found, dict) else found.summary
+            kept = told["unread"][-1]
+            assert said in kept["what"]
+            assert kept["judged"] == "not"
+            verdict = found.verdict(**limits)
+            assert verdict.status == "cannot_tell"
+            assert "pass" not in [check.status for check in verdict.releases[0].checks]
+    for memory in (None, "1GB"):
+        compared = maxent.compare([tmp_path / "tree.skops", path], qi, memory=memory)
+        assert compared.verdict(**limits).status == "cannot_tell"
+    assert maxent.bounds(tmp_path / "tree.skops", X).summary["unread"] == []
+    assert "unread" not in maxent.audit(tmp_path / "tree.skops", X)
+    for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
+        assert main([*command, str(path), str(qi)]) == 0
+        assert "not read: " in capfd.readouterr().out

@@ -6,6 +6,8 @@ from dataclasses import replace
 import jsonschema
 import numpy as np
 import pytest
+import sklearn
+import skops.io
 from pandas import DataFrame
 from sklearn.ensemble import (
     BaggingClassifier,
@@ -21,16 +23,24 @@ from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 from support.search import cases
 
+from maxent import defend, export
+from maxent.__main__ import main
+from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.draws import ANSWERS, DRAWN, MOST_DRAWS, Draws, tells_draws
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import LARGE, parse_release, release_schema, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.formats.registry import load_release
+from maxent.models.formats.registry import convert_model, load_release
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.formats.scikit_learn.ensemble import told_draws
 from maxent.models.formats.scikit_learn.nodes import depth_first
 from maxent.models.formats.scikit_learn.pipelines import aside_in
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.formats.writers.registry import WRITERS
+from maxent.models.reading import Reader
+from maxent.models.successive.releases import join_releases
 from maxent.models.trees.predict import predict_proba
+from maxent.models.trees.restate import restate
 
 SPLIT = {"id": "N", "attribute": "Age", "branches": [{"le": 3, "child": "A"}, {"gt": 3, "child": "B"}]}
 LEAVES = [{"id": "A", "counts": {"low": 3, "high": 1}}, {"id": "B", "counts": {"low": 0, "high": 2}}]
@@ -209,3 +219,38 @@ def test_draws_that_are_not_followed_are_named():
         model.fit(X, y)
         assert told_draws(model) is None
         assert not tells_draws(None, aside_in(model))
+
+
+@pytest.mark.parametrize("kind", ["forest", "bag of few columns", "bag without replacement", "regression forest"])
+def test_files_of_skops_tell_the_draws_of_the_model(kind, tmp_path):
+    make, said = KINDS[kind]
+    X, y = people(5)
+    model = make(n_estimators=3, random_state=1, **said).fit(X, y)
+    skops.io.dump(model, tmp_path / "model.skops")
+    numeric = {} if hasattr(model, "classes_") else {"parameters": {"values": "0,1,2"}}
+    found = convert_model(tmp_path / "model.skops", Wanted(features=("a", "b", "c"), **numeric), Reader())
+    drawn = [np.bincount(each, minlength=len(y)) for each in model.estimators_samples_]
+    assert np.array_equal(found.release.draws.matrix(), drawn)
+    assert found.tells_draws == "seeds of the draws of each tree"
+    assert found.release.draws.version == sklearn.__version__
+
+
+def test_convert_says_that_it_keeps_draws_and_others_drop_them(tmp_path, capsys):
+    X, y = people(5)
+    skops.io.dump(RandomForestClassifier(3, max_depth=2, random_state=1).fit(X, y), tmp_path / "model.skops")
+    model, tree = str(tmp_path / "model.skops"), str(tmp_path / "tree.json")
+    assert main(["convert", model, "--features", "a,b,c", "-o", tree]) == 0
+    assert "kept seeds of the draws of each tree" in capsys.readouterr().err
+    kept = load_release(tree)
+    assert kept.draws.trees == 3
+    for changed in (prune_leaf(kept, 5), prune_parent(kept, 5), restate(kept, "counts")):
+        assert changed.draws is None
+    table = DataFrame(X, columns=list("abc")).assign(**{kept.target.name: y.astype(str)})
+    started = defend(table, "prune-leaf", target=kept.target.name, qi=list("abc"), model=kept, k=3)
+    assert started.release.draws is None
+    joined = join_releases([kept, replace(kept, draws=None)], ["a", "b"])
+    assert joined.release.draws is None
+    assert [part.draws for part in joined.parts] == [kept.draws, None]
+    for form in WRITERS:
+        text = export(kept, to=form)
+        assert not any(str(seed) in text for seed in kept.draws.seeds), form
