@@ -35,6 +35,9 @@ UNIT = 1 << 30
 # Seconds that linear programs and CP-SAT may take where the call states no limit.
 SECONDS = 60.0
 CLOSED, LINEAR = 0, 1
+LEVEL = "linear"
+# People by which a proved bound may miss a whole number.
+WHOLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +116,10 @@ class _Misfit(Exception):
         super().__init__("no classes of the rows satisfy everything")
         self.statement = statement
 
+    def of(self, system: RowSystem) -> tuple[Contradiction, ...]:
+        """What is wrong with the system, as far as one statement shows it."""
+        return () if self.statement is None else (system.misfit(self.statement),)
+
 
 def prove(
     system: RowSystem, level: str, clock: Clock | None = None, base: Program | None = None, *, programs: bool = True
@@ -148,17 +155,29 @@ def prove(
             state.combine(clock)
             bounds = state.bounds(bounds, LINEAR)
     except _Misfit as found:
-        wrong = () if found.statement is None else (system.misfit(found.statement),)
-        return RowProof(system.equations, rank, determined, nothing, "inconsistent", wrong)
-    if level == "closed" or not programs or not bounds.open.any():
-        return RowProof(system.equations, rank, determined, bounds, "proved")
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    status = "proved"
     limited = Clock(SECONDS) if clock.limit is None and not clock.runs else clock
-    program = row_program(system, *(np.asarray(side, np.int64) for side in (bounds.low, bounds.high)), base)
-    proved = prove_program(program, level, limited, start=bounds)
-    if proved.status == "inconsistent":
-        return RowProof(system.equations, rank, determined, nothing, "inconsistent", program.contradictions)
-    whole = replace(proved.bounds, low=np.ceil(proved.bounds.low - 1e-6), high=np.floor(proved.bounds.high + 1e-6))
-    return RowProof(system.equations, rank, determined, whole, proved.status)
+    try:
+        for last in dict.fromkeys((LEVEL, level)) if level != "closed" and programs else ():
+            before = -1
+            # What is whole tells more about others, until nothing changes; whole people are asked once.
+            while bounds.open.any() and before != (before := int(state.allowed.sum())):
+                program = row_program(system, state.sure, state.allowed.astype(np.int64), base)
+                proved = prove_program(program, last, limited, start=bounds)
+                status = proved.status
+                if status == "inconsistent":
+                    return RowProof(system.equations, rank, determined, nothing, status, program.contradictions)
+                low, high = np.ceil(proved.bounds.low - WHOLE), np.floor(proved.bounds.high + WHOLE)
+                bounds = replace(proved.bounds, low=low, high=high)
+                state.allowed &= (high > 0) & ((low > 0) | ~(low > 0).any(axis=1, keepdims=True))
+                state.propagate()
+                bounds = state.bounds(bounds, LINEAR)
+                if last != LEVEL or limited.stop() is not None:
+                    break
+    except _Misfit as found:
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    return RowProof(system.equations, rank, determined, bounds, status)
 
 
 @dataclass(eq=False)
@@ -187,14 +206,18 @@ class _State:
         return np.asarray(self.allowed.sum(axis=1) > 1)
 
     @property
+    def sure(self) -> IntArray:
+        """1 for the only class that a row may have, shape (n_rows, n_classes)."""
+        return np.asarray(self.allowed & ~self.open[:, None], np.int64)
+
+    @property
     def asked(self) -> range:
         """The classes that statements are read of: of two, one says what the other does."""
         return range(1, 2) if self.system.n_classes == 2 else range(self.system.n_classes)
 
     def bounds(self, before: Bounds, level: int) -> Bounds:
         """The bounds, with the number of the level that proved what is new."""
-        sure = self.allowed & ~self.open[:, None]
-        return before.narrowed(sure.astype(np.float64), self.allowed.astype(np.float64)).stamped(before, level)
+        return before.narrowed(self.sure.astype(np.float64), self.allowed.astype(np.float64)).stamped(before, level)
 
     def spans(self, x: int) -> tuple[IntArray, IntArray]:
         """Fewest and most of a class that the rows of each statement can have, shapes (n_statements,)."""

@@ -154,6 +154,7 @@ def _without_draws(case: Case, program: Program) -> Program:
         program,
         linear=tuple(said for said in program.linear if said.origin.node is None or not told[said.origin.tree or 0]),
         internal=tuple(said for said in program.internal if not told[said.tree]),
+        notes=() if all(told) else program.notes,
         likelihood=None,
     )
 

@@ -289,14 +289,14 @@ class Drawing:
 
     def _rows(self) -> Reached:
         """How far somebody comes who knows the rows of the table in training order."""
-        if self.case.in_order is None:
+        if self.case.in_order is None and not self.case.rows:
             return UNTRIED
         from maxent.constraints.rows import row_system
         from maxent.solvers.rows import prove
 
         clock, case = Clock(self.seconds), self.case
         try:
-            table = case.in_order()
+            table = case.people if case.rows or case.in_order is None else case.in_order()
             given = {"marginal": case.of_each_class}
             system = row_system([case.release], table, **given)
             found = in_time(clock, lambda: prove(system, "linear", clock, programs=False))
@@ -314,7 +314,7 @@ class Drawing:
         """How far somebody comes who has the table, and does not know the order of its rows."""
         found, people = self._settle(), self.case.people.individuals
         if found is None:
-            return Reached(why="not ended")
+            return UNTRIED
         if found.contradicted:
             return Reached(why="not tried, as the draws do not fit the counts of this table")
         unused = found.sentence.startswith("draws") and "not used" in found.sentence
@@ -324,6 +324,8 @@ class Drawing:
 
     def _settle(self) -> Unordered | None:
         """What draws tell without the order of rows, in the time that there is; None where nothing was found."""
+        if not self._settled and self.case.rows:  # taken to be known
+            self._settled.append(None)
         if not self._settled:
             from maxent.api.compile import Knowledge, compile_case
             from maxent.solvers.worlds.draws import settle_unordered

@@ -67,12 +67,6 @@ class Worlds(Shown):
         return int(self.counts[np.nan_to_num(self.difference) > FRAGILE].sum())
 
     @property
-    def constraints(self) -> dict[str, int]:
-        """Number of constraints of each kind; of rows in training order all equations of draws."""
-        found, equations = super().constraints, self.program.row_equations
-        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
-
-    @property
     def summary(self) -> dict[str, Any]:
         """Plain numbers for JSON; what is not known is None."""
         weighed, number = self.weighed, self.weighed.log_number
@@ -143,6 +137,12 @@ class ProvedBounds(Shown, Proof):
     witness: Witness | None = None
     unwitnessed: str | None = None
     drawing: Drawing | None = None
+
+    @property
+    def constraints(self) -> dict[str, int]:
+        """Number of constraints of each kind; of rows in training order all equations of draws."""
+        found, equations = super().constraints, self.program.row_equations
+        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
 
     @property
     def summary(self) -> dict[str, Any]:
