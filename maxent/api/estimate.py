@@ -294,7 +294,7 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
-                certainty=Certainty(program, case.truth, case.sensitive, proving_seconds(clock.left())),
+                certainty=Certainty(_without_draws(program), case.truth, case.sensitive, proving_seconds(clock.left())),
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 rows_unknown=known.rows_unknown or "",
@@ -305,6 +305,12 @@ def estimate_case(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _without_draws(program: Program) -> Program:
+    """The program of somebody who does not compute draws: what these prove in unknown order is found apart, in time."""
+    ordered = program.row_equations is not None or program.release.draws is None
+    return program if ordered else replace(program, release=replace(program.release, draws=None))
 
 
 def _with_intervals(case: Case, known: Knowledge, clock: Clock) -> Program | None:

@@ -267,12 +267,13 @@ class Drawing:
     def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved without the order of rows.
 
-        Where that ended, and nothing else tells of draws, it stands in the place of other numbers of certain people.
+        Where nobody knows the order, that ended, and nothing else tells of draws, it stands in the place of other
+        numbers of certain people.
         """
         draws = self.case.release.draws
         if draws is None or most_proved(limits) is None or "targets" in row or (found := self._settle()) is None:
             return row
-        alone = row.get("draws") == tells_draws(draws, "") and not found.contradicted
+        alone = self.unknown and row.get("draws") == tells_draws(draws, "") and not found.contradicted
         counts = self.case.people.counts
 
         def numbers(codes: Sequence[int], before: Mapping[str, Any]) -> dict[str, Any]:

@@ -98,7 +98,7 @@ class Solved(Inference):
         if self.certainty is None or not self.reliable:
             return row
         found = self.certainty(row, limits)
-        return self.drawing.unordered(found, limits) if self.drawing is not None and self.rows_unknown else found
+        return found if self.drawing is None else self.drawing.unordered(found, limits)
 
     def judged_row(
         self, row: Mapping[str, Any], limits: Limits, attacks: Mapping[str, Any] | None = None
