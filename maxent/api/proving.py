@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api import options
-from maxent.disclosure.limits import UNTRIED, Limits, Reached, judge_rows, worst
+from maxent.disclosure.limits import UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -230,7 +230,7 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
 
 
 # Seconds that proofs without the order of rows may take where the verdict does not rest on them.
-NAMING = 3.0
+NAMING = 2.0
 NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
 
 
@@ -305,7 +305,7 @@ class Drawing:
             [first, *_] = error.problems
             return Reached(why=f"not tried: {first.field}: expected {first.expected}, found {first.found}")
         if found is None:
-            return Reached(why=f"not ended in {self.seconds:.0f} s")
+            return Reached(why=UNENDED)
         if not found.consistent:
             return Reached(why="not tried, as the order of the table does not fit the counts")
         determined = found.determined if found.rank is not None else None
@@ -321,7 +321,7 @@ class Drawing:
         unused = found.sentence.startswith("draws") and "not used" in found.sentence
         if unused:
             return Reached(why=f"not tried: {found.sentence}")
-        return Reached(people, None, found.certain, "" if found.ended else "and not ended in the time that there was")
+        return Reached(people, None, found.certain, "" if found.ended else UNENDED)
 
     def _settle(self) -> Unordered | None:
         """What draws tell without the order of rows, in the time that there is; None where nothing was found."""

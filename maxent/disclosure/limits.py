@@ -278,6 +278,8 @@ class Reached:
         return {"people": self.people, "determined": self.determined, "proved": self.proved, "why": self.why}
 
 
+# Why no more is known of one who was not tried to the end.
+UNENDED = "not ended in the time that there was"
 # An adversary who has not been tried, as no table in training order is known.
 UNTRIED = Reached(why="not tried")
 
@@ -338,6 +340,13 @@ class NoDraws:
 
 # Who knows the table and not which row of the training data is whose, and what to publish in place of draws.
 UNORDERED = "the order of the rows is taken to be unknown"
+
+
+def unordered(reason: str) -> str:
+    """Whom a verdict is about where nobody knows the order of rows."""
+    return f"the adversary knows the table, and {UNORDERED}: {reason}"
+
+
 WAY_OUT = "published without them, as by `maxent strip`, it tells none"
 
 
@@ -427,7 +436,10 @@ class Verdict(Shown):
     def reached(self, by: Sequence[Callable[[], tuple[Reached, Reached]] | None]) -> Verdict:
         """The verdict with how far adversaries come who compute draws: ``by`` has a call for every release."""
         both = zip(self.releases, by, strict=True)
-        found = tuple(judged.reaching(*call()) if call and judged.draws.told else judged for judged, call in both)
+        found = tuple(
+            judged.reaching(*call()) if call and judged.checks and judged.draws.told else judged
+            for judged, call in both
+        )
         return replace(self, releases=found)
 
     @property
@@ -484,7 +496,7 @@ class Verdict(Shown):
             found += [f"  {name}: {judged.draws.words}" for name in judged.drawn]
             if judged.mend is not None:
                 found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
-        found += [f"  the adversary knows the table, and {UNORDERED}: {self.rows_unknown}"] * bool(self.rows_unknown)
+        found += [f"  {unordered(self.rows_unknown)}"] * bool(self.rows_unknown)
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from maxent.disclosure.limits import CHECK_WORDS, UNINFORMED
+from maxent.disclosure.limits import CHECK_WORDS, NO_DRAWS_ID, UNINFORMED
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object
@@ -109,7 +109,11 @@ def _lines(record: Mapping[str, Any], level: int) -> Iterator[str]:
         yield f"| {' | '.join(map(_text, cells))} |"
     if record["overrides"]:
         yield ""
-        yield from (f"- {_text(each['id'])} was switched off: {_text(each['reason'])}" for each in record["overrides"])
+        how = {NO_DRAWS_ID: "was taken back"}
+        yield from (
+            f"- {_text(each['id'])} {how.get(each['id'], 'was switched off')}: {_text(each['reason'])}"
+            for each in record["overrides"]
+        )
     yield ""
     decision = record["decision"]
     if decision.get("decision"):
