@@ -276,7 +276,7 @@ def implied_marginal(release: Release) -> FloatArray:
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling, suppression and rounding of the published counts."""
     what = "count" if context.release.target.numbers is None else "mean"
-    if context.noise == "likelihood":
+    if context.noise == "likelihood" and context.release.resampled is not None:
         yield (
             f"counts are of {context.release.resampled:,} draws with replacement for each tree: what they prove is "
             "compiled, and their likelihood, as if leaves had not been chosen by what was drawn, is maximised with the "
