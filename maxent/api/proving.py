@@ -298,9 +298,11 @@ class Drawing:
         clock, case = Clock(self.seconds), self.case
         try:
             table = case.people if case.rows or case.in_order is None else case.in_order()
-            given = {"marginal": case.of_each_class}
-            system = row_system([case.release], table, **given)
-            found = in_time(clock, lambda: prove(system, "linear", clock, programs=False))
+            base = case.of_each_class
+            found = in_time(
+                clock,
+                lambda: prove(row_system([case.release], table, marginal=base), "linear", clock, programs=False),
+            )
         except InvalidInput as error:
             [first, *_] = error.problems
             return Reached(why=f"not tried: {first.field}: expected {first.expected}, found {first.found}")

@@ -234,10 +234,10 @@ def review_subject(
     if weaker and estimate is not None:
         warn_unreliable(WITHOUT_PRIVATE)
     ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
-    drawing = Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
-    if estimate is not None and not weaker and not rows:
-        drawing = estimate.drawing or drawing
-    return replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None, drawing=drawing)
+    drawing = None if estimate is None or weaker or rows else estimate.drawing
+    found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
+    own = Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
+    return replace(found, drawing=drawing or own)
 
 
 def _breaks_limits(found: Review) -> bool:

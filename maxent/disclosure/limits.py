@@ -923,6 +923,12 @@ SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "
 DRAWS_KEYS = ("draws", "draws_unproved", "rows_unknown")
 
 
+def draws_of(row: Mapping[str, Any]) -> NoDraws:
+    """What a row says of draws."""
+    told, unproved, unknown = (str(row.get(key, "")) for key in DRAWS_KEYS)
+    return NoDraws(told, unproved, unknown)
+
+
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
     """The verdict on the rows of a comparison; the first of several releases is not decisive.
 
@@ -1000,7 +1006,7 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         base_most=row.get("base_most"),
         individuals=row.get("individuals"),
         no_marginal=bool(row.get("no_marginal")),
-        draws=NoDraws(*(str(row.get(key, "")) for key in DRAWS_KEYS)),
+        draws=draws_of(row),
         **{key: row.get(key) for key in ROW_KEYS},
         decisive=decisive,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.program.program import Unread
-from maxent.disclosure.limits import DRAWS_KEYS, Limits, NoDraws, Verdict, judge_informed, limits_of
+from maxent.disclosure.limits import Limits, NoDraws, Verdict, draws_of, judge_informed, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown
 from maxent.models.draws import kept_apart
@@ -170,7 +170,7 @@ class Review(Shown):
     @property
     def draws(self) -> NoDraws:
         """Whether it follows from what is published who was drawn for each tree, and how far somebody comes by that."""
-        found = NoDraws(*(str(self.row.get(key, "")) for key in DRAWS_KEYS))
+        found = draws_of(self.row)
         if self.drawing is None or not found.told:
             return found
         rows, unordered = self.drawing()
