@@ -350,6 +350,11 @@ def unordered(reason: str) -> str:
 WAY_OUT = "published without them, as by `maxent strip`, it tells none"
 
 
+def published_words(format: str) -> str:
+    """What a verdict is about where another format is published than that of the model."""
+    return f"judged as published in the format {format}, without what that has no place for"
+
+
 @dataclass(frozen=True, slots=True)
 class Judged:
     """The verdict on one release; ``decisive`` unless it is only what the others are compared with.

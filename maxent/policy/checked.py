@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, unordered, worst
+from maxent.disclosure.limits import (
+    ADVERSARY,
+    STATUS_WORDS,
+    UNINFORMED,
+    WORDS,
+    Status,
+    Verdict,
+    published_words,
+    unordered,
+    worst,
+)
 from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
@@ -124,6 +134,8 @@ class Checked(Shown):
             found.append(f"  {unordered(reason)}")
         if sensitive := self.asked.options.get("sensitive") or self.policy.sensitive:
             found.append(f"  judged of these classes alone: {shorten_list(sensitive)}")
+        if published := self.asked.options.get("published_as"):
+            found.append(f"  {published_words(published)}")
         if not self.reliable:
             found.append(self.review.trouble)
         found += self.review.unread_lines

@@ -79,6 +79,7 @@ def test_a_forest_of_large_leaves_fails_by_its_draws_alone_and_passes_without_th
     assert judged.mend is None  # a subtree would keep the limits no better
     for published in ("onnx", "pmml"):
         passed = reviewed(large, published_as=published, **LIMITS)
+        assert f"judged as published in the format {published}" in str(passed)
         assert passed.verdict().status == "pass", "\n".join(passed.verdict().lines())
         assert told(passed.verdict().as_dict())["status"] == "pass"
     assert reviewed(replace(found.release, draws=None), **LIMITS).verdict().status == "pass"
@@ -182,6 +183,7 @@ def test_what_is_published_may_be_another_format(folder: Path, capsys: Any) -> N
     assert main([*call, "--published-as", "onnx", "--record", str(record)]) == 0
     assert json.loads(record.read_text(encoding="utf-8"))["call"]["options"]["published_as"] == "onnx"
     assert maxent.verify(record).status == "pass"
+    assert "judged as published in the format onnx" in maxent.model_card(record)
     assert main([*call, "--published-as", "maxent/1"]) == 3  # which has a place for draws
     assert main([*call, "--published-as", "skops"]) == 3
     capsys.readouterr()

@@ -453,11 +453,11 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
             assert said in kept["what"]
             assert kept["judged"] == "not"
             verdict = found.verdict(**limits)
-            assert verdict.status == "cannot_tell"
+            assert verdict.status == ("fail" if name == "answers" else "cannot_tell")
             assert "pass" not in [check.status for check in verdict.releases[0].checks]
     for memory in (None, "1GB"):
         compared = maxent.compare([tmp_path / "tree.skops", path], qi, memory=memory)
-        assert compared.verdict(**limits).status == "cannot_tell"
+        assert compared.verdict(**limits).status == ("fail" if name == "answers" else "cannot_tell")
     assert maxent.bounds(tmp_path / "tree.skops", X).summary["unread"] == []
     assert "unread" not in maxent.audit(tmp_path / "tree.skops", X)
     for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
