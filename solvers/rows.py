@@ -18,6 +18,7 @@ from scipy import sparse
 
 from maxent.constraints.rows import row_program
 from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.levels import Status
 from maxent.solvers.certainty.levels import prove as prove_program
 from maxent.solvers.control import Clock
 
@@ -55,6 +56,7 @@ class RowProof:
     bounds : Bounds
         Fewest and most people of each class in each row, 0 or 1, with the level that proved it.
     status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
+        As of any bounds; inconsistent where the draws do not fit the counts.
     contradictions : tuple of Contradiction
         What cannot be where no classes of the rows satisfy everything.
     """
@@ -63,7 +65,7 @@ class RowProof:
     rank: int | None
     determined: int
     bounds: Bounds
-    status: str
+    status: Status
     contradictions: tuple[Contradiction, ...] = ()
 
     @property
@@ -156,7 +158,7 @@ def prove(
             bounds = state.bounds(bounds, LINEAR)
     except _Misfit as found:
         return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
-    status = "proved"
+    status: Status = "proved"
     limited = Clock(SECONDS) if clock.limit is None and not clock.runs else clock
     try:
         for last in dict.fromkeys((LEVEL, level)) if level != "closed" and programs else ():
@@ -297,7 +299,7 @@ class _State:
                 _verify(piece, rest[:, 1:], solution)
             elif follows.any():
                 solution, each = _combined(piece, rest[:, 1:], follows)
-                follows = each.all(axis=1)
+                follows = np.asarray(each.all(axis=1))
             determined += int(follows.sum())
             for x, values in enumerate(solution.T, 1):
                 self.settle(members[follows & (values == 1)], x, has=True)
@@ -446,7 +448,7 @@ def _eliminated(matrix: sparse.csr_matrix, rest: IntArray) -> _Eliminated:
         value = (sides[i] - later[some] @ found[at + 1 :][some]) % PRIME
         found[at] = value * pow(int(upper[i, at]), -1, PRIME) % PRIME
     values = found[:, : rest.shape[1]]
-    return _Eliminated(rank, values, ~found[:, -moves:].any(axis=1), wrong)
+    return _Eliminated(rank, values, np.asarray(~found[:, -moves:].any(axis=1)), wrong)
 
 
 def _eliminate_block(work: FloatArray, pivots: list[int], begin: int, end: int) -> None:

@@ -145,9 +145,13 @@ class Scaling:
     possible: npt.NDArray[np.bool_]
 
 
+# What no leaf states, and everybody sees of a tree that a tool grew
+CHOICES = "choices of splits"
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
+    """A statement of trees that the compiler does not read, and the number of these and of their leaves.
 
     ``of`` has the number of each such tree, from 0, and how many leaves of it. What a model's own file keeps beside its
     trees is of none, and no worst case bounds it.
@@ -163,7 +167,9 @@ class Unread:
         if not self.trees:
             return f"not read: {self.what}: no limit is known to be kept"
         why = worst.get("why")
-        if why is None:
+        if why is None and self.what == CHOICES:
+            judged = "judged as if they gave away the classes of all who are alike in the columns of the model"
+        elif why is None:
             judged = "judged as if they gave away the classes of all who are in the same leaves"
         else:
             judged = "no limit is known to be kept" + (f", as {why}" if why else "")

@@ -14,7 +14,7 @@ from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
-from maxent.api.proving import Certainty, Drawing, check_level, proof_of, proving_seconds
+from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
@@ -331,7 +331,11 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
         return None
 
     parts = (case.release,) if case.joined is None else case.joined.parts
-    return worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
+    found = worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
+    if found.why or (case.weighed is not None and len(case.weighed.weight)):
+        return found
+    telling = program.release.target.of or found.numbers()["certain"]
+    return replace(found, most=most_certain(program, case.truth)) if telling else found
 
 
 def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:

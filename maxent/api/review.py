@@ -64,8 +64,9 @@ def without_private_splits(release: Release) -> Release:
     """
     classes = release.target.classes
     arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
+    public = tuple(attribute.name for attribute in release.public)
     trees = tuple(
-        Tree(_kept(nodes, release), Induction(tree.induction.algorithm), tree.weight)
+        Tree(_kept(nodes, release), Induction(tree.induction.algorithm, among=public), tree.weight)
         for tree, nodes in zip(release.trees, arrays, strict=True)
     )
     predicts = None if release.predicts == "score" else release.predicts

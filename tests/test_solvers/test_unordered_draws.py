@@ -14,8 +14,8 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.program.cells import build_cells
 from maxent.models.draws import Draws
 from maxent.models.tables.qi_table import read_qi
+from maxent.solvers.certainty.unordered import settle_unordered
 from maxent.solvers.control import Clock
-from maxent.solvers.worlds.draws import settle_unordered
 from maxent.solvers.worlds.settle import here
 
 
