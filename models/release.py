@@ -177,7 +177,8 @@ class Induction:
     `Attribute.values`, or each stands against the rest with ``encoding="onehot"``), ``mixed`` (categorical attributes
     as in ``unused``, numeric ones as in ``thresholds``), or ``none``.
     ``min_samples_leaf`` and ``k`` (k-anonymous induction) are records; splits that leave fewer in a branch
-    did not compete. ``compared`` are the attributes whose splits are known to have competed; None: all.
+    did not compete. ``compared`` are the attributes whose splits are known to have competed; None: all. ``among`` are
+    those that a tool grew the tree from by rules that are not all stated here; None: nothing is said of further rules.
     """
 
     algorithm: str | None = None
@@ -187,6 +188,7 @@ class Induction:
     k: int = 1
     encoding: Encoding = "ordinal"
     compared: tuple[str, ...] | None = None
+    among: tuple[str, ...] | None = None
 
     @property
     def exact(self) -> bool:

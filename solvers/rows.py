@@ -18,8 +18,10 @@ from scipy import sparse
 
 from maxent.constraints.rows import row_program
 from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.levels import Status
 from maxent.solvers.certainty.levels import prove as prove_program
 from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Contradiction, Program
@@ -35,6 +37,9 @@ UNIT = 1 << 30
 # Seconds that linear programs and CP-SAT may take where the call states no limit.
 SECONDS = 60.0
 CLOSED, LINEAR = 0, 1
+LEVEL = "linear"
+# People by which a proved bound may miss a whole number.
+WHOLE = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -52,6 +57,7 @@ class RowProof:
     bounds : Bounds
         Fewest and most people of each class in each row, 0 or 1, with the level that proved it.
     status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
+        As of any bounds; inconsistent where the draws do not fit the counts.
     contradictions : tuple of Contradiction
         What cannot be where no classes of the rows satisfy everything.
     """
@@ -60,7 +66,7 @@ class RowProof:
     rank: int | None
     determined: int
     bounds: Bounds
-    status: str
+    status: Status
     contradictions: tuple[Contradiction, ...] = ()
 
     @property
@@ -106,12 +112,27 @@ class RowProof:
         )
 
 
+class _Limited(Clock):
+    """A clock without a limit, which stops after `SECONDS`."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(SECONDS)
+        self._clock = clock
+
+    def stop(self) -> Stop | None:
+        return self._clock.stop() or super().stop()
+
+
 class _Misfit(Exception):
     """No classes of the rows satisfy everything; with the number of a statement, if one shows it."""
 
     def __init__(self, statement: int | None = None) -> None:
         super().__init__("no classes of the rows satisfy everything")
         self.statement = statement
+
+    def of(self, system: RowSystem) -> tuple[Contradiction, ...]:
+        """What is wrong with the system, as far as one statement shows it."""
+        return () if self.statement is None else (system.misfit(self.statement),)
 
 
 def prove(
@@ -148,17 +169,29 @@ def prove(
             state.combine(clock)
             bounds = state.bounds(bounds, LINEAR)
     except _Misfit as found:
-        wrong = () if found.statement is None else (system.misfit(found.statement),)
-        return RowProof(system.equations, rank, determined, nothing, "inconsistent", wrong)
-    if level == "closed" or not programs or not bounds.open.any():
-        return RowProof(system.equations, rank, determined, bounds, "proved")
-    limited = Clock(SECONDS) if clock.limit is None and not clock.runs else clock
-    program = row_program(system, *(np.asarray(side, np.int64) for side in (bounds.low, bounds.high)), base)
-    proved = prove_program(program, level, limited, start=bounds)
-    if proved.status == "inconsistent":
-        return RowProof(system.equations, rank, determined, nothing, "inconsistent", program.contradictions)
-    whole = replace(proved.bounds, low=np.ceil(proved.bounds.low - 1e-6), high=np.floor(proved.bounds.high + 1e-6))
-    return RowProof(system.equations, rank, determined, whole, proved.status)
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    status: Status = "proved"
+    limited = _Limited(clock) if clock.limit is None else clock
+    try:
+        for last in dict.fromkeys((LEVEL, level)) if level != "closed" and programs else ():
+            before = -1
+            # What is whole tells more about others, until nothing changes; whole people are asked once.
+            while bounds.open.any() and before != (before := int(state.allowed.sum())):
+                program = row_program(system, state.sure, state.allowed.astype(np.int64), base)
+                proved = prove_program(program, last, limited, start=bounds)
+                status = proved.status
+                if status == "inconsistent":
+                    return RowProof(system.equations, rank, determined, nothing, status, program.contradictions)
+                low, high = np.ceil(proved.bounds.low - WHOLE), np.floor(proved.bounds.high + WHOLE)
+                bounds = replace(proved.bounds, low=low, high=high)
+                state.allowed &= (high > 0) & ((low > 0) | ~(low > 0).any(axis=1, keepdims=True))
+                state.propagate()
+                bounds = state.bounds(bounds, LINEAR)
+                if last != LEVEL or limited.stop() is not None:
+                    break
+    except _Misfit as found:
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    return RowProof(system.equations, rank, determined, bounds, status)
 
 
 @dataclass(eq=False)
@@ -187,14 +220,18 @@ class _State:
         return np.asarray(self.allowed.sum(axis=1) > 1)
 
     @property
+    def sure(self) -> IntArray:
+        """1 for the only class that a row may have, shape (n_rows, n_classes)."""
+        return np.asarray(self.allowed & ~self.open[:, None], np.int64)
+
+    @property
     def asked(self) -> range:
         """The classes that statements are read of: of two, one says what the other does."""
         return range(1, 2) if self.system.n_classes == 2 else range(self.system.n_classes)
 
     def bounds(self, before: Bounds, level: int) -> Bounds:
         """The bounds, with the number of the level that proved what is new."""
-        sure = self.allowed & ~self.open[:, None]
-        return before.narrowed(sure.astype(np.float64), self.allowed.astype(np.float64)).stamped(before, level)
+        return before.narrowed(self.sure.astype(np.float64), self.allowed.astype(np.float64)).stamped(before, level)
 
     def spans(self, x: int) -> tuple[IntArray, IntArray]:
         """Fewest and most of a class that the rows of each statement can have, shapes (n_statements,)."""
@@ -274,7 +311,7 @@ class _State:
                 _verify(piece, rest[:, 1:], solution)
             elif follows.any():
                 solution, each = _combined(piece, rest[:, 1:], follows)
-                follows = each.all(axis=1)
+                follows = np.asarray(each.all(axis=1))
             determined += int(follows.sum())
             for x, values in enumerate(solution.T, 1):
                 self.settle(members[follows & (values == 1)], x, has=True)
@@ -423,7 +460,7 @@ def _eliminated(matrix: sparse.csr_matrix, rest: IntArray) -> _Eliminated:
         value = (sides[i] - later[some] @ found[at + 1 :][some]) % PRIME
         found[at] = value * pow(int(upper[i, at]), -1, PRIME) % PRIME
     values = found[:, : rest.shape[1]]
-    return _Eliminated(rank, values, ~found[:, -moves:].any(axis=1), wrong)
+    return _Eliminated(rank, values, np.asarray(~found[:, -moves:].any(axis=1)), wrong)
 
 
 def _eliminate_block(work: FloatArray, pivots: list[int], begin: int, end: int) -> None:

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.display import leaves_in
+from maxent.models.draws import kept_apart
 from maxent.models.parameters import Ties as Ties
 
 if TYPE_CHECKING:
@@ -144,9 +145,13 @@ class Scaling:
     possible: npt.NDArray[np.bool_]
 
 
+# What no leaf states, and everybody sees of a tree that a tool grew
+CHOICES = "choices of splits"
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
+    """A statement of trees that the compiler does not read, and the number of these and of their leaves.
 
     ``of`` has the number of each such tree, from 0, and how many leaves of it. What a model's own file keeps beside its
     trees is of none, and no worst case bounds it.
@@ -162,7 +167,9 @@ class Unread:
         if not self.trees:
             return f"not read: {self.what}: no limit is known to be kept"
         why = worst.get("why")
-        if why is None:
+        if why is None and self.what == CHOICES:
+            judged = "judged as if they gave away the classes of all who are alike in the columns of the model"
+        elif why is None:
             judged = "judged as if they gave away the classes of all who are in the same leaves"
         else:
             judged = "no limit is known to be kept" + (f", as {why}" if why else "")
@@ -175,8 +182,13 @@ class Unread:
 
 
 def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread, ...]:
-    """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them."""
-    return (*(() if program is None else program.unread), *(Unread(what, 0, 0) for what in noticed.aside))
+    """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them.
+
+    So are draws, unless the rows are in training order.
+    """
+    draws = None if program is None or program.row_equations is not None else program.release.draws
+    kept = (Unread(what, 0, 0) for what in kept_apart(draws, noticed.aside))
+    return (*(() if program is None else program.unread), *kept)
 
 
 @dataclass(frozen=True, eq=False)

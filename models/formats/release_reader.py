@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from maxent.models.arguments import shorten
@@ -15,6 +15,7 @@ from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.hints import close_to
 from maxent.models.nodes import each, links_of
+from maxent.models.release import Induction
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -300,9 +301,23 @@ def model_reader(
 ) -> ReleaseReader:
     """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
 
+    def converted(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+        found = convert(path, wanted, reader)
+        return found if found.tool == "maxent" else replace(found, release=grown_by_tool(found.release))
+
     def read(path: str | PathLike[str], reader: Reader) -> Release:
-        found = convert(path, Wanted(), reader)
+        found = converted(path, Wanted(), reader)
         reader.keep_aside(found.aside)
         return found.release
 
-    return ReleaseReader(name, words, suffixes, read, recognise, convert, parameters)
+    return ReleaseReader(name, words, suffixes, read, recognise, converted, parameters)
+
+
+def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:
+    """A release of a tool whose trees say so, where nothing is stated of their growth; ``among``: all attributes."""
+    names = tuple(attribute.name for attribute in release.attributes) if among is None else tuple(among)
+    if release.sampled or not names:
+        return release
+    tool = Induction(among=names)
+    trees = (replace(tree, induction=tool) if tree.induction == Induction() else tree for tree in release.trees)
+    return replace(release, trees=tuple(trees))

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
 # bound was rounded outward by end there.
@@ -79,6 +79,11 @@ def whole(values: FloatArray) -> FloatArray:
         close = np.abs(values - near) <= WHOLE
     result: FloatArray = np.where(close, near, values) + 0.0  # which makes 0 of -0
     return result
+
+
+def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
+    """Proved bounds, rounded to whole numbers inward."""
+    return np.ceil(low - WHOLE).astype(np.int64), np.floor(high + WHOLE).astype(np.int64)
 
 
 def unbounded(program: Program) -> Bounds:

@@ -971,7 +971,7 @@ def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
     """Knowledge of the algorithm; the defaults for what could not be read."""
     if "induction" not in tree.raw:
         return Induction()
-    known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+    known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared", "among")
     place = (tree.where, "induction")
     fields = fields_of(tree.problems, f"{prefix}induction", tree.raw["induction"], known, key=place)
     if fields is None:
@@ -987,15 +987,18 @@ def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
         min_samples_leaf=fields.whole("min_samples_leaf", 1, 1) or 1,
         k=fields.whole("k", 1, 1) or 1,
         encoding=encoding,
-        compared=_compared(fields, names) if "compared" in fields.raw else None,
+        compared=_named(fields, "compared", names),
+        among=_named(fields, "among", names),
     )
 
 
-def _compared(fields: Fields, names: Names) -> tuple[str, ...] | None:
-    """The attributes whose splits competed."""
+def _named(fields: Fields, key: str, names: Names) -> tuple[str, ...] | None:
+    """The attributes that a key lists, None without it."""
+    if key not in fields.raw:
+        return None
     if names.all_attributes:
-        return fields.names_among("compared", "attributes", names.attributes, names.attributes)
-    return fields.names("compared", "attributes")
+        return fields.names_among(key, "attributes", names.attributes, names.attributes)
+    return fields.names(key, "attributes")
 
 
 def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Node:

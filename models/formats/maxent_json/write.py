@@ -164,7 +164,7 @@ def _tree_head(tree: Tree) -> dict[str, object]:
     default = Induction()
     induction = {
         key: _listed(_plain(getattr(tree.induction, key)))
-        for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+        for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared", "among")
         if getattr(tree.induction, key) != getattr(default, key)
     }
     weight = None if tree.weight == 1 else _plain(tree.weight)

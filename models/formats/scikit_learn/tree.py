@@ -32,6 +32,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     told_draws,
     trees_of,
     weighed,
+    were_weighed,
 )
 from maxent.models.formats.scikit_learn.models import check_model, searched
 from maxent.models.formats.scikit_learn.nodes import bare, boosting_of, nodes_of, stated
@@ -148,13 +149,44 @@ def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: 
         or model.max_features_ < model.n_features_in_
         or (fit.whole is None and len(missing_seen(model.tree_)) > 0)
     ):
-        return Induction("cart")
+        return _of_some(model, impurity, encoding, fit.whole)
     compared = tuple(_compared(model.tree_, coding, fit.whole))
     if not compared:
-        return Induction("cart")
+        return _of_some(model, impurity, encoding, fit.whole)
     every = len(compared) == len({feature.attribute for feature in coding})
     least = fewest_records(model, fit)
     return Induction("cart", impurity, "thresholds", least, encoding=encoding, compared=None if every else compared)
+
+
+def _of_some(model: Any, impurity: Impurity | None, encoding: Encoding | None, whole: BoolArray | None) -> Induction:
+    """The induction of a tree of which it is not known which splits competed; with an impurity if that alone chose."""
+    clear = encoding == "ordinal" and whole is not None and bool(whole.all()) and _is_bare(model)
+    return Induction("cart", impurity) if clear else Induction("cart")
+
+
+def _of_first(model: Any, coding: Sequence[Feature], given: BoolArray | None) -> Induction:
+    """The induction of the only tree of AdaBoost, before which rows weigh alike; ``given``: which cells are missing."""
+    plain = model.class_weight is None and not is_monotonic(model)
+    whole = None if given is None else np.asarray(~given.any(axis=0), bool)
+    return _of_some(model, _IMPURITIES.get(model.criterion) if plain else None, _encoding(coding), whole)
+
+
+def _is_bare(model: Any) -> bool:
+    """Whether no split had to be worth more than others, or anything: or each leaf was one for another reason."""
+    if model.max_leaf_nodes is None and not model.ccp_alpha and not model.min_impurity_decrease:
+        return True
+    tree, depth = model.tree_, np.zeros(len(model.tree_.children_left), np.int64)
+    for node in np.flatnonzero(tree.children_left >= 0).tolist():  # children have larger numbers
+        depth[[tree.children_left[node], tree.children_right[node]]] = depth[node] + 1
+    fewest = [model.min_samples_split, *[2 * model.min_samples_leaf] * isinstance(model.min_samples_leaf, Integral)]
+    ended = (tree.impurity <= 0) | (depth >= (np.inf if model.max_depth is None else model.max_depth))
+    ended |= tree.n_node_samples < max((each for each in fewest if isinstance(each, Integral)), default=0)
+    return bool(ended[tree.children_left < 0].all())
+
+
+def _in_whole(induction: Induction, model: Any) -> bool:
+    """Whether all that a tree was grown by is stated: all splits competed, and the best of them was made."""
+    return induction.candidates != "none" and induction.compared is None and _is_bare(model)
 
 
 def _encoding(coding: Sequence[Feature]) -> Encoding | None:
@@ -253,7 +285,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
     drawn = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest else 0
     draws = drawn if forest and (model.bootstrap or 0 < drawn < given) else None
-    weighed = getattr(model, "_sample_weight", None) is not None
+    weighed = were_weighed(model)
     members = []
     for tree, features in trees:
         if tree.criterion not in MEANS:
@@ -729,8 +761,13 @@ def from_sklearn(
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
+        if hasattr(model, "estimator_weights_") and len(members) == 1 and member.tree is not None:
+            induction = _of_first(member.tree, coding, given)
+        if not draws and not _in_whole(induction, member.tree):
+            induction = replace(induction, among=tuple(by_attribute))
         if numeric is not None:
-            trees.append(Tree(numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)))
+            means = numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)
+            trees.append(Tree(means, induction))
             continue
         nodes = nodes_of(member, own, attributes, names, publish, inner_counts=inner_counts, draws=draws)
         of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]

@@ -19,14 +19,18 @@ minus infinity where none is). This is the dual of a linear program; what it lea
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.bootstrap import UNKNOWN, draws_of, finest
+from maxent.constraints.kinds.bootstrap import DRAWN_MOMENTS, RESAMPLED, UNKNOWN, counted, draws_of, finest
+from maxent.models.draws import MOST_DRAWS
+from maxent.solvers.certainty.bounds import unbounded, whole_numbers
+from maxent.solvers.certainty.closed import tighten
 from maxent.solvers.control import Clock
 from maxent.solvers.workers import WorkerLost, one_thread
 from maxent.solvers.worlds.part import (
@@ -53,6 +57,8 @@ REACH, ASKED = 10_000_000, 50_000
 ENOUGH = 0.4
 # Steps of a descent, those of a question, and how strongly a question pulls, one after the other.
 STEPS, FEW, PULLS = 3000, 150, (1.0, 8.0, 64.0)
+# Steps after which is looked at what is proved; a descent goes on while the sum falls by a hundredth meanwhile.
+LOOK, SLOW = 25, 0.99
 # Whole numbers in doubles are exact below this.
 EXACT = 2.0**52
 
@@ -95,7 +101,7 @@ class Seating:
     @property
     def size(self) -> int:
         """Kinds of seats times labels."""
-        return len(self.times) * self.row.shape[1]
+        return len(self.times) * int(self.row.shape[1])
 
 
 def unfit(program: Program) -> str | None:
@@ -105,13 +111,21 @@ def unfit(program: Program) -> str | None:
         return "the file tells no draws"
     if draws.trees != len(release.trees):
         return f"draws are told of {draws.trees} trees, and there are {len(release.trees)}"
-    if release.blurred or release.sampling_rate < 1:
-        return "counts are suppressed, rounded or of a sample"
+    if draws.trees * draws.n > MOST_DRAWS:
+        return f"{draws.trees:,} trees with {draws.n:,} rows are more than {MOST_DRAWS:,} draws"
+    if release.blurred:
+        return "counts are suppressed or rounded"
+    if not any(counted(tree, release) for tree in release.trees):
+        return "no node states counts of classes"
     return None
 
 
-def seating(program: Program, whole: WholeProgram) -> Seating | str:
-    """The rows of a program with draws; a sentence where they contradict each other or the table."""
+def seating(program: Program) -> tuple[WholeProgram, Seating] | str | int:
+    """A program with draws over whole people, and the rows of its draws.
+
+    A sentence where they contradict each other or the table; how many pairs of a seat and a label there are at least,
+    where that is more than `REACH`.
+    """
     draws = program.release.draws
     assert draws is not None
     if draws.n != program.table.individuals:
@@ -123,23 +137,25 @@ def seating(program: Program, whole: WholeProgram) -> Seating | str:
     of: list[IntArray] = []  # for each feature, of each cell and class its row, -1 for none
     total: list[int] = []
     for t, (tree, held) in enumerate(trees):
-        for records, (by_class, right) in enumerate(_stated(tree, held, classes)):
-            if records and kinds[t].max(initial=0) <= 1:
-                continue  # without replacement, all draws are different records
-            coef = (kinds[t] > 0).astype(np.int64) if records else kinds[t]
-            told, known = sum(right), int(coef @ times)
-            if (by_class >= 0).all() and told != known:
-                what = "different rows" if records else "draws"
-                return f"tree {t + 1} counts {told:,} {what}, and its draws have {known:,}"
+        for what, (by_class, right) in zip(("draws", "different rows"), _stated(tree, held, classes), strict=True):
+            coef = kinds[t] if what == "draws" else (kinds[t] > 0).astype(np.int64)
+            stated, known = sum(right), int(coef @ times)
+            if (by_class >= 0).all() and stated != known:
+                return f"tree {t + 1} states {stated:,} {what}, and its draws have {known:,}"
             of.append(np.where(by_class >= 0, by_class + len(total), -1))
             drawn.append(coef)
             total += right
-    groups, owner, weight, like = _pooled(program, whole, np.array(of).reshape(len(of), len(program.cells), -1))
+    rows_of = np.array(of).reshape(len(of), len(program.cells), -1)
+    least = len(times) * len(np.unique(rows_of[:, :, 0], axis=1).T) * k
+    if least > REACH:
+        return least
+    whole = whole_program(program)
+    groups, owner, weight, like = _pooled(program, whole, rows_of)
     cell = np.unique(groups, return_index=True)[1]
     row = np.array([each[cell].ravel() for each in of], np.int64).reshape(len(of), -1)
     row = np.vstack([row, len(total) + np.repeat(owner, k)])
     row[row < 0] = len(total) + len(weight)
-    return Seating(
+    return whole, Seating(
         np.vstack([*drawn, np.ones(len(times), np.int64)]).astype(np.float64),
         times,
         row,
@@ -200,17 +216,32 @@ class Found:
     possible: bool
 
 
+def _apart(of: Seating) -> tuple[FloatArray, FloatArray]:
+    """Coefficients and right sides with twice the different records minus the draws in place of the different records.
+
+    The same is stated, and descents are shorter: of a bootstrap, that and the draws are not correlated.
+    """
+    drawn, right = of.drawn.copy(), of.total.astype(np.float64)
+    for f in range(1, len(drawn) - 1, 2):
+        pairs = np.unique(of.row[f - 1 : f + 1], axis=1)
+        if len(pairs[0]) == len(np.unique(pairs[0])) and pairs.max() < len(right):  # each row of draws is in one
+            drawn[f] = 2 * drawn[f] - drawn[f - 1]
+            here = np.unique(pairs[1])
+            right[here] = 2 * right[here] - np.bincount(pairs[1], of.total[pairs[0]], len(right))[here]
+    return drawn, right
+
+
 class Dual:
     """Numbers for the rows of a seating, and what they prove."""
 
     def __init__(self, seating: Seating) -> None:
         self.of = seating
-        self.right = seating.total.astype(np.float64)
+        self.drawn, self.right = _apart(seating)
         self.first = np.searchsorted(seating.owner, np.arange(len(seating.weight)))
 
     def scores(self, y: FloatArray) -> FloatArray:
         """The score of each kind of seat with each label, shape (n_kinds, n_labels)."""
-        return np.asarray(self.of.drawn.T @ np.append(y, 0.0)[self.of.row])
+        return np.asarray(self.drawn.T @ np.append(y, 0.0)[self.of.row])
 
     def smooth(self, y: FloatArray, pull: FloatArray | float = 0.0) -> tuple[float, FloatArray, FloatArray]:
         """Sum of the logarithms over what the rows state, its slope, and shares of labels; ``pull`` adds to scores."""
@@ -221,35 +252,45 @@ class Dual:
         share /= sums
         share *= self.of.times[:, None]
         value = float(self.of.times @ (np.log(sums) + top).ravel() - self.right @ y)
-        slope = np.bincount(self.of.row.ravel(), (self.of.drawn @ share).ravel(), len(y) + 1)[:-1]
+        slope = np.bincount(self.of.row.ravel(), (self.drawn @ share).ravel(), len(y) + 1)[:-1]
         return value, slope - self.right, share
 
-    def descend(self, start: FloatArray, patience: Patience, steps: int, pull: FloatArray | float = 0.0) -> FloatArray:
-        """Numbers for which the sum is least, as far as steps and patience go; early where it tells enough."""
+    def descend(
+        self,
+        start: FloatArray,
+        steps: int,
+        look: Callable[[FloatArray, float], bool],
+        ended: Callable[[], bool],
+        pull: FloatArray | float = 0.0,
+    ) -> FloatArray:
+        """Numbers for which the sum is least, as far as steps go; earlier when a ``look`` at them and the sum says so.
+
+        Looks are few, the first after `LOOK` steps, but for a sum below `ENOUGH`, and when time has ``ended``.
+        """
         from scipy.optimize import minimize
 
-        best = start
+        best, seen = start, 0
+        scale = np.maximum(self.of.total, 1) ** -0.75  # about evens out how the sum bends; found by trying
 
-        def at(y: FloatArray) -> tuple[float, FloatArray]:
-            nonlocal best
-            value, slope, _ = self.smooth(y, pull)
-            best = y.copy()
-            if patience.ended() or (isinstance(pull, float) and value < ENOUGH):
+        def at(scaled: FloatArray) -> tuple[float, FloatArray]:
+            nonlocal best, seen
+            best, seen = scale * scaled, seen + 1
+            value, slope, _ = self.smooth(best, pull)
+            if (value < ENOUGH or not seen % LOOK or ended()) and look(best, value):
                 raise StopIteration
-            return value, slope
+            return value, scale * slope
 
-        try:
+        with suppress(StopIteration):
             options = {"maxiter": steps, "maxfun": 2 * steps, "maxcor": 30, "ftol": 1e-10, "gtol": 1e-9}
-            best = minimize(at, start, jac=True, method="L-BFGS-B", options=options).x
-        except StopIteration:
-            pass
+            minimize(at, start / scale, jac=True, method="L-BFGS-B", options=options)
+            look(best, self.smooth(best, pull)[0])
         return best
 
     def proved(self, y: FloatArray) -> Found:
         """What numbers prove after they are rounded to whole ones, by exact arithmetic."""
         of, k = self.of, self.of.n_classes
-        size = float(of.times @ (of.drawn.T @ np.abs(np.append(y, 0.0))[of.row].max(axis=1)))
-        size = size + float(self.right @ np.abs(y)) + float(of.drawn.sum(axis=0) @ of.times + self.right.sum())
+        size = float(of.times @ (np.abs(self.drawn.T) @ np.abs(np.append(y, 0.0))[of.row].max(axis=1)))
+        size = size + float(np.abs(self.right) @ (np.abs(y) + 1.0)) + float(np.abs(self.drawn).sum(axis=0) @ of.times)
         whole = np.rint(y * 2.0 ** math.floor(math.log2(EXACT / (4 * size))))
         scores = self.scores(whole)
         best = np.maximum.reduceat(scores.reshape(len(of.times), -1, k), self.first, axis=1).reshape(len(scores), -1)
@@ -259,7 +300,7 @@ class Dual:
         own = cost.argmin(axis=1)
         leave = np.partition(cost, 1, axis=1)[:, 1] if cost.shape[1] > 1 else np.full(len(cost), np.inf)
         high = _within(cost, of.times, slack)
-        low = np.zeros(len(high), np.int64)
+        low: IntArray = np.zeros(len(high), np.int64)
         for label in np.unique(own[leave > 0]).tolist():
             mine = (own == label) & (leave > 0)
             low[label] = int(of.times[mine].sum()) - _within(leave[mine, None], of.times[mine], slack)[0]
@@ -328,14 +369,10 @@ class Unordered:
     lost: bool = False
 
 
-def settle_unordered(
-    program: Program,
-    clock: Clock,
-    low: IntArray | None = None,
-    high: IntArray | None = None,
-    run: Run = elsewhere,
-) -> Unordered:
+def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Unordered:
     """Prove what draws tell of everybody's class, for somebody who does not know the order of the rows.
+
+    Everything else that the program states is joined, but what follows from draws only with some confidence.
 
     Parameters
     ----------
@@ -343,8 +380,6 @@ def settle_unordered(
         Of a release with draws.
     clock : Clock
         When to stop: what is proved by then holds. Without a limit after a minute.
-    low, high : shape (n_quasi_identifiers, n_classes), individuals, optional
-        Proved before.
     run : callable
         How CP-SAT is run.
 
@@ -353,16 +388,15 @@ def settle_unordered(
     MissingExtra
         Where OR-Tools is not installed, and is needed.
     """
-    return _Settling(program, clock, low, high).settled(run)
+    of_draws = {RESAMPLED.name, DRAWN_MOMENTS.name}
+    linear = tuple(each for each in program.linear if each.kind not in of_draws)
+    return _Settling(replace(program, linear=linear, scaling=None, likelihood=None), clock).settled(run)
 
 
 class _Settling:
-    def __init__(self, program: Program, clock: Clock, low: IntArray | None, high: IntArray | None) -> None:
-        self.program, self.patience = program, Patience.of(clock)
-        counts = program.table.counts[:, None]
-        shape = len(program.table), program.n_classes
-        self.low = np.zeros(shape, np.int64) if low is None else np.maximum(low, 0)
-        self.high = np.repeat(counts, shape[1], axis=1) if high is None else np.minimum(high, counts)
+    def __init__(self, program: Program, clock: Clock) -> None:
+        self.program, self.clock, self.patience = program, clock, Patience.of(clock)
+        self.low, self.high = whole_numbers(unbounded(program).low, unbounded(program).high)
         self.late: BoolArray = self.low < self.high
         self.seated, self.lost = 0, False
 
@@ -371,16 +405,21 @@ class _Settling:
             return self._told(f"draws were not used: {why}")
         draws = self.program.release.draws
         assert draws is not None
-        whole = whole_program(self.program)
-        found = seating(self.program, whole)
-        if isinstance(found, str):
-            return self._told(f"the draws do not fit the counts: {found}", contradicted=True)
-        over = f"{draws.n:,} rows in unknown order, {len(found.owner):,} groups of people, {draws.trees:,} trees"
-        if found.size > REACH:
+        made = seating(self.program)
+        if isinstance(made, str):
+            return self._told(f"the draws do not fit the counts: {made}", contradicted=True)
+        over = f"{draws.n:,} rows in unknown order, {draws.trees:,} trees"
+        pairs = made if isinstance(made, int) else made[1].size
+        if isinstance(made, int) or pairs > REACH:
             return self._told(
-                f"draws of the file were not used: {over} are beyond reach ({found.size:,} pairs of a row with a group "
+                f"draws of the file were not used: {over} are beyond reach ({pairs:,} pairs of a row with a group "
                 f"and class; up to {REACH:,} are looked at)"
             )
+        whole, found = made
+        start = unbounded(self.program)
+        closed = tighten(self.program, start, start.open, self.clock)
+        self.low, self.high = whole_numbers(closed.low, closed.high)
+        over = f"{over}, {len(found.owner):,} groups of people"
         with one_thread():
             possible = self._by_scores(Dual(found))
         if possible and (self.low < self.high).any() and not self.patience.ended():
@@ -402,27 +441,38 @@ class _Settling:
 
     def _by_scores(self, dual: Dual) -> bool:
         """Take in what numbers for the rows prove; False where there is no labelling."""
-        of = dual.of
-        y = dual.descend(np.zeros(len(of.total)), self.patience, STEPS)
-        if not self._take(dual, y):
-            return False
+        of, possible, before = dual.of, True, (math.inf, math.inf)
+
+        def look(y: FloatArray, value: float) -> bool:
+            nonlocal possible, before
+            possible = self._take(dual, y)
+            now = value, float((self.high - self.low).sum())
+            stuck = now[0] > SLOW * before[0] and now[1] == before[1]
+            before = now
+            return not possible or not now[1] or stuck or value < ENOUGH or self.patience.ended()
+
+        y = dual.descend(np.zeros(len(of.total)), STEPS, look, self.patience.ended)
         share = dual.smooth(y)[2].reshape(len(of.times), -1, of.n_classes).sum(axis=0)
         expected = np.add.reduceat(share, dual.first, axis=0)
         surest = np.minimum(expected, of.weight[:, None] - expected) / of.weight[:, None]
         low, high = self._of_pools(of)
         for o, x in np.argwhere(low < high)[np.argsort(surest[low < high], kind="stable")].tolist():
+            if not possible or self.patience.ended():
+                break
             mine = np.zeros(of.row.shape[1])
             mine.reshape(-1, of.n_classes)[of.owner == o, x] = 1.0
             for sign in (1.0, -1.0) if of.n_classes > 2 else (1.0,):
-                now, before = y, 1.0
+                now, pulled = y, 1.0
                 for pull in PULLS:
                     low, high = self._of_pools(of)
-                    if low[o, x] == high[o, x] or self.patience.ended():
+                    if low[o, x] == high[o, x] or not possible or self.patience.ended():
                         break
-                    now, before = dual.descend(now * (pull / before), self.patience, FEW, sign * pull * mine), pull
-                    if not self._take(dual, now):
-                        return False
-        return True
+                    before = (math.inf, math.inf)
+                    now, pulled = (
+                        dual.descend(now * (pull / pulled), FEW, look, self.patience.ended, sign * pull * mine),
+                        pull,
+                    )
+        return possible
 
     def _of_pools(self, of: Seating) -> tuple[IntArray, IntArray]:
         """Bounds on the people of each pooled quasi-identifier."""
@@ -495,7 +545,7 @@ def joined(whole: WholeProgram, of: Seating) -> WholePart:
 
     def spread(these: IntArray) -> IntArray:
         mine = np.concatenate([where[g] for g in these.tolist()])
-        return (np.arange(kinds)[:, None] * groups + mine).ravel()
+        return np.asarray((np.arange(kinds)[:, None] * groups + mine).ravel(), np.int64)
 
     comparisons: list[SplitComparison] = []
     for number, piece in enumerate(whole.pieces):
