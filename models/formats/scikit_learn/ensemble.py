@@ -166,7 +166,7 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
     drawn = getattr(model, "_n_samples_bootstrap", None) or len(y)
     asked = getattr(model, "class_weight", None)
     kept = getattr(model, "_sample_weight", None)  # of forests since scikit-learn 1.9, those of classes included
-    if np.shape(kept) == (len(y),):
+    if kept is not None and np.shape(kept) == (len(y),):
         return all(np.ptp(np.asarray(kept)[np.asarray(y) == klass]) <= 1e-12 for klass in model.classes_)
     if asked is not None and not getattr(model, "bootstrap", False):
         return all(counts_without(each, each.tree_) is not None for each in members)
@@ -414,7 +414,7 @@ def aside_of(model: object) -> str:
     each class are in the same leaves of all trees, of which whatever a node states is a function.
     """
     found = []
-    if np.ndim(getattr(model, "_sample_weight", None)) and getattr(model, "class_weight", None) is not None:
+    if np.ndim(getattr(model, "_sample_weight", 0)) and getattr(model, "class_weight", None) is not None:
         found.append("weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)")
     trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)
