@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from maxent.api.out_of_core.audit import audit_in_parts as audit_in_parts
     from maxent.api.out_of_core.bounds import bounds_in_parts as bounds_in_parts
     from maxent.api.out_of_core.estimate import estimate_in_parts as estimate_in_parts
-    from maxent.api.out_of_core.leaf_results import AuditInParts as AuditInParts
-    from maxent.api.out_of_core.leaf_results import BoundsInParts as BoundsInParts
-    from maxent.api.out_of_core.result import EstimateInParts as EstimateInParts
+    from maxent.api.out_of_core.results import AuditInParts as AuditInParts
+    from maxent.api.out_of_core.results import BoundsInParts as BoundsInParts
+    from maxent.api.out_of_core.results import EstimateInParts as EstimateInParts
     from maxent.api.predict import Predicted as Predicted
     from maxent.api.predict import predict as predict
     from maxent.api.reconstruct import reconstruct as reconstruct
@@ -67,14 +67,14 @@ _HOME = {
     "Audit": "maxent.results.audit",
     "audit": "maxent.api.audit",
     "audit_in_parts": "maxent.api.out_of_core.audit",
-    "AuditInParts": "maxent.api.out_of_core.leaf_results",
+    "AuditInParts": "maxent.api.out_of_core.results",
     "audit_records": "maxent.api.attack",
     "audit_release": "maxent.api.audit",
     "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.bench",
     "bounds": "maxent.api.bounds",
     "bounds_in_parts": "maxent.api.out_of_core.bounds",
-    "BoundsInParts": "maxent.api.out_of_core.leaf_results",
+    "BoundsInParts": "maxent.api.out_of_core.results",
     "ProvedBounds": "maxent.results.bounds",
     "Checked": "maxent.policy.checked",
     "check": "maxent.api.check",
@@ -88,7 +88,7 @@ _HOME = {
     "Estimate": "maxent.results.estimate",
     "estimate": "maxent.api.estimate",
     "estimate_in_parts": "maxent.api.out_of_core.estimate",
-    "EstimateInParts": "maxent.api.out_of_core.result",
+    "EstimateInParts": "maxent.api.out_of_core.results",
     "export": "maxent.api.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",

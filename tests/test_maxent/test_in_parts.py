@@ -24,9 +24,8 @@ from maxent.__main__ import main
 from maxent.api.case import Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving
-from maxent.api.out_of_core import estimate as engine
 from maxent.api.out_of_core import estimate as out_of_core_estimate
-from maxent.api.out_of_core import workers
+from maxent.api.out_of_core import opened, workers
 from maxent.api.out_of_core.workers import PATIENCE, Workers
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
@@ -163,10 +162,10 @@ def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_hav
     people[names].to_csv("qi.csv", index=False)
     people.to_csv("truth.csv", index=False)
     whole = maxent.estimate(release, "qi.csv", "truth.csv")
-    with mock.patch.object(engine, "rows_at_a_time", return_value=500):
+    with mock.patch.object(opened, "rows_at_a_time", return_value=500):
         parts = maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv")
     assert len(parts.outcome.active) == len(whole.outcome.active) == 2
-    assert parts.leaves < len(parts.program.table) < len(whole.program.table)
+    assert parts.n_leaves < len(parts.program.table) < len(whole.program.table)
     same(parts.summary, whole.summary)
     ours, theirs = (found.posterior.sort_values(names).reset_index(drop=True) for found in (parts, whole))
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9)
@@ -203,7 +202,7 @@ def made(release, people, folder, **options):
     parquet.write_table(pa.Table.from_pandas(people), folder / "qi.parquet", row_group_size=100)
     people.assign(ill=np.where(people.index % 3, "no", "yes")).to_parquet(folder / "truth.parquet")
     with (
-        mock.patch.object(engine, "rows_at_a_time", return_value=5),
+        mock.patch.object(opened, "rows_at_a_time", return_value=5),
         mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=50),
     ):
         qi, truth = str(folder / "qi.parquet"), str(folder / "truth.parquet")

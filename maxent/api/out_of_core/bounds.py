@@ -17,8 +17,8 @@ from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of
-from maxent.api.out_of_core.leaf_results import BoundsInParts
 from maxent.api.out_of_core.opened import Opened, groups_for
+from maxent.api.out_of_core.results import BoundsInParts
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, invalid
@@ -104,12 +104,6 @@ def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
     -----
     UnreliableResult
         When the statements contradict each other or the table: no data are consistent with them.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
-        for memory, saying what links them.
     """
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
     tables, known, how = options.of(Tables, call), options.of(Knowledge, call), options.of(Proving, call)
@@ -127,13 +121,7 @@ def bounds_tables(
     target: str | None = None,
     progress: Progress | None = None,
 ) -> ProvedBounds:
-    """The bounds of tables in parts; the parameters, the result and a warning are those of `bounds_in_parts`.
-
-    Raises
-    ------
-    InvalidInput
-        As there, and for a level other than ``closed``, worlds and witnesses.
-    """
+    """The bounds of tables in parts; the parameters, the result and a warning are those of `bounds_in_parts`."""
     if how.level != CLOSED or how.worlds or how.witness:
         found = "worlds or witnesses" if how.level == CLOSED else how.level
         raise invalid("options", ARGUMENT, "level", f"{CLOSED}, where people are taken in parts", found)
@@ -142,11 +130,11 @@ def bounds_tables(
     if opened.linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
         whole = bounds_case(opened.together(**options), known, how)
-        opened.write_whole(whole.frame())
+        opened.write_whole(whole.frame)
         return whole
     with opened.resources(replace(work, time_limit=how.time_limit)) as with_:
         begin = time.perf_counter()
-        scanned = opened.scanned(with_)
+        scanned, *_ = opened.scanned(with_)
         groups = groups_for(scanned, with_)
         calls = [(group, scanned.runs) for group in groups]
         parts = with_.workers.map(alike_of, calls, opened.told("counting those who are alike"))
@@ -165,7 +153,8 @@ def bounds_tables(
             names, rows = _bounds(own, alike, order)
             files = opened.written("bounds", names, rows, scanned, groups, with_)
         leaves = int((scanned.people > 0).sum())
-        result = BoundsInParts.of(own, alike.times[order], leaves, where.folder, files)
+        more: dict[str, Any] = {"n_leaves": leaves, "folder": where.folder, "files": files}
+        result = BoundsInParts.of(own, stands_for=alike.times[order], **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result

@@ -117,11 +117,6 @@ def by_cell(
 
     ``groups`` are of those leaves, ``truth`` the runs of the true classes from ``source``. Cells are numbered in the
     order of these leaves, then of their smallest quasi-identifiers, whatever the groups are.
-
-    Raises
-    ------
-    InvalidInput
-        Where cells are too many for the ``memory``, no branch takes somebody, or the truth is about others.
     """
     trees = _steps(release, scanned)
     classes = len(release.target.classes)

@@ -39,10 +39,8 @@ class Surest:
 
     def entry(self, table: Coded, classes: tuple[str, ...]) -> dict[str, Any]:
         """An item of ``most_disclosed`` of a comparison."""
-        values = [level[code] for level, code in zip(table.levels, self.codes, strict=True)]
-        plain = [value if isinstance(value, str) else float(value) for value in values]
         found: dict[str, Any] = {
-            "qi": dict(zip((attribute.name for attribute in table.attributes), plain, strict=True)),
+            "qi": table.named(self.codes),
             "count": self.count,
             "class": classes[self.klass],
             "probability": self.probability,

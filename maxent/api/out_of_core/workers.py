@@ -56,11 +56,6 @@ class Workers:
 
         A call whose worker is lost is made again: it has to do the same again. Results are those of the calls, whoever
         made them.
-
-        Raises
-        ------
-        WorkerLost, ClusterLost
-            When workers are lost again and again.
         """
         done: dict[int, T] = {}
         told(0, len(arguments))
