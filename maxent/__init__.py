@@ -1,6 +1,9 @@
 """maxent: what a published decision tree discloses about the people behind it.
 
 The names below are loaded when first used, so that ``import maxent`` (and ``maxent --help``) stays instant.
+
+Whatever is wrong with an argument or a file is an `InvalidInput`, of every function and method here: it names every
+problem and its place, and nothing is left half written.
 """
 
 from __future__ import annotations

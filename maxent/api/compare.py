@@ -123,12 +123,6 @@ def compare(call: options.Comparing) -> Comparison:
     -------
     Comparison
         Frozen; ``.frame`` is a DataFrame, ``.rows`` the same as mappings, ``.summary`` the JSON summary.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; also when the releases are not about
-        the same target and classes.
     """
     told = call.progress or (lambda text, done, total: None)
     how, known, tables = options.of(Solving, call), options.of(Knowledge, call), options.of(Tables, call)

@@ -58,13 +58,7 @@ def noise_of(release: Release) -> Noise:
 def compile_case(
     case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
 ) -> Program:
-    """Everything that a case tells an adversary; records are used whole.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
-    """
+    """Everything that a case tells an adversary; records are used whole."""
     if case.records is not None:
         from maxent.constraints.records import compile_records
 

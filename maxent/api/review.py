@@ -411,11 +411,6 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     -----
     UnreliableResult
         When the estimate or the audit is not to be relied on.
-
-    Raises
-    ------
-    InvalidInput
-        For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
     """
     solving, reading, qi = options.of(Solving, call), call.reading, call.qi
     wanted = {name: getattr(call, name) for name in ("target", "classes", "features", "qi", "parameters")}
