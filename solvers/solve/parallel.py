@@ -44,6 +44,7 @@ from maxent.solvers.workers import (
     ended,
     kill,
     make_calls,
+    next_call,
     one_thread,
     processes_for,
     received,
@@ -235,12 +236,15 @@ def forked(
     give_up: Callable[[], bool] = lambda: False,
     meanwhile: Callable[[], object] = lambda: None,
     more: Callable[[], Calls[Y]] | None = None,
+    *,
+    own: bool = False,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
 
     The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra. This
     process does something else ``meanwhile``, before it waits. Where it may find ``more`` calls then, one copy fewer
-    begins; copies that are made later, each in place of one that has ended, make these.
+    begins; copies that are made later, each in place of one that has ended, make these. With ``own`` it is one of the
+    processes, and makes calls afterwards, too.
 
     Raises
     ------
@@ -251,8 +255,9 @@ def forked(
     """
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
-    busy = more is not None
-    workers = started(max(1, min(jobs - busy, len(calls))), partial(make_calls, turn, _made, _as_arguments(calls)))
+    first = _as_arguments(calls)
+    number = max(1, min(jobs - (own or more is not None), len(calls)))
+    workers = started(number, partial(make_calls, turn, _made, first))
     running = set(workers)
     try:
         meanwhile()
@@ -264,9 +269,11 @@ def forked(
             workers.update(new)
             running.update(new)
 
-        join(jobs - len(running))
-        while running and not give_up():
-            for pipe in cast(list[Connection], wait_for(list(running), POLL)):
+        if not own:
+            join(jobs - len(running))
+        mine = next_call(turn, len(first), POLL) if own else None
+        while (running or mine is not None) and not give_up():
+            for pipe in cast(list[Connection], wait_for(list(running), POLL if mine is None else 0)):
                 answer = received(pipe)
                 if answer is None:
                     running.remove(pipe)
@@ -276,6 +283,11 @@ def forked(
                 if error is not None:
                     raise error
                 yield i, found
+            if mine is not None:
+                with one_thread():
+                    result = first[mine][1][0]()
+                yield first[mine][0], result
+                mine = next_call(turn, len(first), POLL)
     except (EOFError, ConnectionError) as error:
         raise BrokenExecutor("a process was ended") from error
     finally:

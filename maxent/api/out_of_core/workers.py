@@ -12,8 +12,8 @@ from typing import Any, TypeVar
 
 from maxent.models.arguments import LARGEST_COUNT, is_whole
 from maxent.solvers.solve.dask_cluster import Cluster, ClusterLost, SchedulerLost, connected
-from maxent.solvers.solve.parallel import pickled
-from maxent.solvers.workers import Copies, WorkerLost, can_fork, nothing, one_thread, processes_for
+from maxent.solvers.solve.parallel import forked, pickled
+from maxent.solvers.workers import WorkerLost, can_fork, nothing, one_thread, processes_for
 
 T = TypeVar("T")
 # Called with how many calls are done, and how many there are.
@@ -26,12 +26,12 @@ PATIENCE = 8
 class Workers:
     """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are.
 
-    Where this process can be copied, it is one of these processes, and has ``copies``.
+    Where this process can be ``copied``, it is one of these processes.
     """
 
     jobs: int
     cluster: Cluster | None = None
-    copies: Copies | None = None
+    copied: bool = False
 
     @property
     def number(self) -> int:
@@ -87,23 +87,15 @@ class Workers:
             with one_thread():
                 for i, arguments in calls.items():
                     yield i, function(*arguments)
-        elif self.copies is not None:
-            yield from self.copies.run(function, calls, first)
         else:
-            yield from _elsewhere(function, calls, self.jobs, first)
-
-
-def _elsewhere(
-    function: Callable[..., T], calls: Mapping[int, tuple[Any, ...]], jobs: int, first: Callable[[], object]
-) -> Iterator[tuple[int, T]]:
-    """Results of calls in other processes, as they are done."""
-    made = {i: partial(function, *each) for i, each in calls.items()}
-    try:
-        with closing(pickled(made, jobs, meanwhile=first)) as results:
-            yield from results
-    except BrokenExecutor as error:
-        text = "a process was ended from outside again and again, perhaps for want of memory: try less memory="
-        raise WorkerLost(text) from error
+            made = {i: partial(function, *each) for i, each in calls.items()}
+            make = partial(forked, own=True) if self.copied and can_fork() else pickled
+            try:
+                with closing(make(made, self.jobs, meanwhile=first)) as results:
+                    yield from results
+            except BrokenExecutor as error:
+                text = "a process was ended from outside again and again, perhaps for want of memory: try less memory="
+                raise WorkerLost(text) from error
 
 
 @contextmanager
@@ -121,10 +113,6 @@ def workers_of(
         return
     # None is one, and what is no number is refused where solving begins.
     number = processes_for(jobs) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
-    if number > 1 and copied and can_fork():
-        with Copies(number - 1) as copies:
-            yield Workers(number, copies=copies)
-        return
     with warnings.catch_warnings():  # a process that grew is replaced, and its calls are made again
         warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
-        yield Workers(number)
+        yield Workers(number, copied=copied)
