@@ -25,11 +25,12 @@ from maxent.api.case import Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving
 from maxent.api.out_of_core import estimate as out_of_core_estimate
-from maxent.api.out_of_core import opened, workers
-from maxent.api.out_of_core.workers import PATIENCE, Workers
+from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables import out_of_core
+from maxent.solvers.solve import parallel as workers
+from maxent.solvers.solve.parallel import PATIENCE, Workers
 from maxent.solvers.workers import WorkerLost
 
 

@@ -12,7 +12,7 @@ from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
-from maxent.api.out_of_core.opened import OfLeaves, Opened, groups_for, row_of_leaf, table_of
+from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
 from maxent.api.out_of_core.results import AuditInParts
 from maxent.results.audit import Audit, people_table
 
@@ -74,7 +74,7 @@ def audit_tables(
         return AuditInParts.of(found, n_leaves=len(leaf), folder=where.folder, files=files)
 
 
-def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], OfLeaves]:
+def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], FoundLeaves]:
     """What is found of the people of every leaf, and the names of all columns; ``leaf`` is that of each row."""
     frame = people_table(found)
     assert found.people is not None
@@ -83,4 +83,4 @@ def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, 
     first = len(scanned.coded.attributes) + 1
     kinds = (*OF_TREE * len(found.trees), *OF_PEOPLE)
     columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(kinds))
-    return tuple(map(str, frame.columns)), OfLeaves(columns, row_of_leaf(in_order, len(scanned.people)))
+    return tuple(map(str, frame.columns)), FoundLeaves(columns, ByLeaf(in_order, len(scanned.people)))

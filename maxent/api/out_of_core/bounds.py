@@ -17,12 +17,12 @@ from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of
-from maxent.api.out_of_core.opened import Opened, groups_for
+from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
 from maxent.api.out_of_core.results import BoundsInParts
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.out_of_core.runs import LeafGroup, Rows, read_group
+from maxent.models.out_of_core.runs import LeafGroup, read_group
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
@@ -32,7 +32,7 @@ from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
     from maxent.api.out_of_core.scan import Scanned
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import IntArray
 
 # Quasi-identifiers that are alike: in the same leaf, with as many people each. One of them stands for all.
 
@@ -181,41 +181,12 @@ def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
     return QITable(own.attributes, codes[order], own.levels, people, line, own.source, scanned.unit), order
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundsOfAlike:
-    """Bounds ``low`` and ``high`` of those ``alike``, and the level ``by`` which they are proved, (n, n_classes)."""
-
-    classes: tuple[str, ...]
-    alike: Alike
-    low: FloatArray
-    high: FloatArray
-    by: IntArray
-
-    @property
-    def each(self) -> int:
-        """A row for each class."""
-        return len(self.classes)
-
-    def kinds(self) -> list[Any]:
-        """The pyarrow types of the columns."""
-        import pyarrow as pa
-
-        return [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.string()]
-
-    def columns(self, rows: Rows) -> list[Any]:
-        """People, class and bounds of some quasi-identifiers."""
-        import pyarrow as pa
-
-        at = self.alike.rows(rows.leaf.astype(np.int64), rows.count)
-        names = pa.array(self.classes, pa.string()).take(pa.array(np.tile(np.arange(self.each), len(rows))))
-        by = pa.array(level_names()).take(pa.array(self.by[at].ravel()))
-        return [np.repeat(rows.count, self.each), names, self.low[at].ravel(), self.high[at].ravel(), by]
-
-
-def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], BoundsOfAlike]:
+def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], FoundLeaves]:
     """The bounds of everybody, and the names of all columns; row i of ``found`` is row ``order[i]`` of those alike."""
     own = [attribute.name for attribute in found.program.table.attributes]
     names = (*own, *own_names(["count", "class", "low", "high", "proved_by"], own))
-    back = np.argsort(order)
-    bounds = found.low[back], found.high[back], found.proved_by[back]
-    return names, BoundsOfAlike(found.program.release.target.classes, alike, *bounds)
+    back, classes = np.argsort(order), found.program.release.target.classes
+    by = np.array(level_names())[found.proved_by[back].ravel()]
+    columns = [(each[back].ravel(), "double") for each in (found.low, found.high)]
+    table = table_of([(classes * len(order), "string"), *columns, (by, "string")])
+    return names, FoundLeaves(table, alike.rows, len(classes))

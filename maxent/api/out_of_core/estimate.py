@@ -24,7 +24,6 @@ from maxent.api.out_of_core.posteriors import (
     SingleRow,
     differences,
     evaluate_group,
-    farthest,
     first_of,
     pickled,
     unpickled,
@@ -276,12 +275,12 @@ def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> tuple[dict
     for each in found:
         total[each.leaves] += each.total
     infinite = sum(each.infinite for each in found)
-    worst = farthest([far for each in found for far in each.top], top)
+    worst = sorted(far for each in found for far in each.top)[:top]
     far = {
         "overall": None if infinite else float(total.sum() / scanned.people.sum()),
-        "max": _finite(worst[0].divergence),
-        "top": [{"qi": scanned.coded.named(far.codes), "divergence": _finite(far.divergence)} for far in worst],
-        "top_k_average": _finite(float(np.mean([far.divergence for far in worst]))),
+        "max": _finite(-worst[0][0]),
+        "top": [{"qi": scanned.coded.named(codes), "divergence": _finite(-below)} for below, codes in worst],
+        "top_k_average": _finite(float(np.mean([-below for below, _ in worst]))),
     }
     return {**far, "infinite": infinite} if infinite else far, min(each.least for each in found)
 

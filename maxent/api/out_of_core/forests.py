@@ -21,9 +21,9 @@ from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
 
 if TYPE_CHECKING:
-    from maxent.api.out_of_core.workers import Told
     from maxent.models.arrays import IntArray
     from maxent.models.release import Release
+    from maxent.solvers.solve.parallel import Told
 
 # Cells of the people of one group of leaves of the first tree, and their rows in the order of cells.
 

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,12 +17,12 @@ from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_f
 from maxent.api.out_of_core.forests import by_cell
 from maxent.api.out_of_core.posteriors import ROWS, pickled, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, only, scan_table, scan_truth
-from maxent.api.out_of_core.workers import Told, workers_of
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, read_group, sizes_of
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
+from maxent.solvers.solve.parallel import Told, workers_of
 from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
@@ -36,31 +36,16 @@ if TYPE_CHECKING:
 # Rows about people that follow from their leaves: written group by group.
 
 
-class FoundLeaves(Protocol):
-    """What is found of people, as columns after those of their attributes; pickled, for workers."""
-
-    @property
-    def each(self) -> int:
-        """Rows of a quasi-identifier."""
-
-    def kinds(self) -> list[Any]:
-        """The pyarrow types of the columns."""
-
-    def columns(self, rows: Rows) -> list[Any]:
-        """The columns of some quasi-identifiers, ``each`` rows of one after the other: arrays of numpy or pyarrow."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class OfLeaves:
-    """The ``count`` of a quasi-identifier, and row ``at[leaf]`` of a pyarrow Table, which is about its leaf."""
+class FoundLeaves:
+    """What is found of people, as columns after those of their attributes: the ``count``, and rows of a pyarrow Table.
+
+    Of a quasi-identifier these are the ``each`` rows with the number ``at(leaf, count)``; pickled, for workers.
+    """
 
     table: Any
-    at: IntArray
-
-    @property
-    def each(self) -> int:
-        """One row."""
-        return 1
+    at: Callable[[IntArray, IntArray], IntArray]
+    each: int = 1
 
     def kinds(self) -> list[Any]:
         """The pyarrow types of the columns."""
@@ -69,10 +54,11 @@ class OfLeaves:
         return [pa.int64(), *self.table.schema.types]
 
     def columns(self, rows: Rows) -> list[Any]:
-        """The columns of some quasi-identifiers."""
+        """The columns of some quasi-identifiers, all rows of one after the other."""
         import pyarrow as pa
 
-        return [rows.count, *self.table.take(pa.array(self.at[rows.leaf])).columns]
+        number = self.at(rows.leaf.astype(np.int64), rows.count)[:, None] * self.each + np.arange(self.each)
+        return [np.repeat(rows.count, self.each), *self.table.take(pa.array(number.ravel())).columns]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,11 +105,17 @@ def table_of(columns: Iterable[tuple[Iterable[Any], str]]) -> Any:
     return pa.table(arrays, names=[str(i) for i in range(len(arrays))])
 
 
-def row_of_leaf(leaf: IntArray, leaves: int) -> IntArray:
-    """The row of each of so many leaves, given the leaf of each row; 0 of leaves without a row."""
-    at = np.zeros(leaves, np.int64)
-    at[leaf] = np.arange(len(leaf))
-    return at
+@dataclass(frozen=True, slots=True, eq=False)
+class ByLeaf:
+    """The row of each leaf of so many, given the ``leaf`` of each row."""
+
+    leaf: IntArray
+    leaves: int
+
+    def __call__(self, leaf: IntArray, count: IntArray) -> IntArray:
+        at = np.zeros(self.leaves, np.int64)
+        at[self.leaf] = np.arange(len(self.leaf))
+        return at[leaf]
 
 
 # Rows of a group where memory allows: few enough for all workers to have some, whatever their number.

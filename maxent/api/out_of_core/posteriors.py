@@ -112,12 +112,8 @@ class SingleRow:
     posterior: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Far:
-    """A quasi-identifier, as codes, with its divergence, nats."""
-
-    divergence: float
-    codes: tuple[int, ...]
+# The divergence of a quasi-identifier, nats, below 0, and its codes: the first of several are those that are farthest.
+Far = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,8 +258,8 @@ class _LeafSums:
         if len(order) > self.most:
             least = divergence[order[self.most - 1]]
             order = np.flatnonzero(divergence >= least)
-        found = (Far(float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
-        self.top = farthest([*self.top, *found], self.most)
+        found = ((-float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
+        self.top = sorted([*self.top, *found])[: self.most]
 
     def found(self) -> Divergences:
         value = np.concatenate(self.values)
@@ -272,11 +268,6 @@ class _LeafSums:
         total = np.add.reduceat(np.where(finite, value, 0.0) * self.rows.count, start)
         infinite = int((~finite).sum())
         return Divergences(self.rows.leaf[start].astype(np.int64), total, infinite, float(value.min()), tuple(self.top))
-
-
-def farthest(found: list[Far], most: int) -> list[Far]:
-    """The largest divergences, those that are equal in the order of their codes."""
-    return sorted(found, key=lambda far: (-far.divergence, far.codes))[:most]
 
 
 def pickled(value: object, path: Path) -> Path:

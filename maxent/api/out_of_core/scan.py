@@ -29,10 +29,10 @@ from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
     from maxent.api.case import Tables
-    from maxent.api.out_of_core.workers import Told, Workers
     from maxent.models.arrays import IntArray
     from maxent.models.reading import Reader
     from maxent.models.release import Release
+    from maxent.solvers.solve.parallel import Told, Workers
 
 
 @dataclass(frozen=True, slots=True)
