@@ -105,14 +105,13 @@ class Rows:
 class Plan:
     """What a process does with some rows.
 
-    ``codes`` are of each attribute and, where the target is wanted, of the classes, of which there are
-    ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
+    ``codes`` are of each attribute and, where the target is wanted, of the classes, for which there is just room in the
+    ``packing``. Runs of about ``most`` rows go to the ``folder``.
     """
 
     codes: tuple[ColumnCodes, ...]
     descent: Descent
     packing: Packing
-    n_classes: int
     folder: Path
     most: int
 
@@ -142,7 +141,7 @@ class Routed:
 def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     """Route rows to leaves, and write them as sorted runs."""
     leaves, attributes = plan.descent.leaves, len(plan.packing.sizes)
-    people = np.zeros(leaves * (plan.n_classes if plan.classes else 1))
+    people = np.zeros(leaves * (plan.packing.room if plan.classes else 1))
     first = np.full(leaves, -1)
     lost: tuple[int, int, tuple[int, ...]] | None = None
     strangers, stranger = 0, ()
@@ -177,8 +176,8 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
         cell = leaf.astype(np.int64)
         if plan.classes:
             klass = table[:, attributes]
-            words[-1] = words[-1] * plan.n_classes + klass
-            cell = cell * plan.n_classes + klass
+            words[-1] = words[-1] * plan.packing.room + klass
+            cell = cell * plan.packing.room + klass
         people += np.bincount(cell, count, len(people))
         waiting.append(Rows(leaf, words, count))
         if sum(map(len, waiting)) >= plan.most:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -25,7 +25,6 @@ from maxent.api.out_of_core.posteriors import (
     differences,
     evaluate_group,
     first_of,
-    pickled,
     unpickled,
 )
 from maxent.api.out_of_core.results import EstimateInParts
@@ -42,7 +41,6 @@ from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
-from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -142,22 +140,10 @@ def evaluated_ahead(
         return None
     posterior = with_.folder / "foreseen.npy"
     np.save(posterior, expected)
-    results = evaluated(replace(job, posterior=posterior), groups, with_, opened, solved)
+    told = opened.told("evaluating leaves")
+    results = with_.each(evaluate_group, replace(job, posterior=posterior), groups, told, solved)
     same = solved().single is None and np.array_equal(expected, solved().posterior, equal_nan=True)
     return results if same else None
-
-
-def evaluated(
-    job: Evaluation,
-    groups: Sequence[LeafGroup],
-    with_: Resources,
-    opened: Opened,
-    first: Callable[[], object] = nothing,
-) -> list[Evaluated]:
-    """Evaluate all groups, while this process does something ``first``."""
-    path = pickled(job, with_.folder / f"evaluation-{job.posterior.stem}")
-    calls = [(group, path) for group in groups]
-    return with_.workers.map(evaluate_group, calls, opened.told("evaluating leaves"), first)
 
 
 @takes(options.EstimatingInParts)
@@ -229,7 +215,6 @@ def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, 
     columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
     posterior, out = with_.folder / "posterior.npy", None if opened.where.folder is None else with_.folder
     packing, levels = scanned.packing, scanned.coded.levels
-    np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
     job = replace(job, surest=surest * how.top)
 
@@ -240,9 +225,8 @@ def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, 
     results = evaluated_ahead(opened, known, how, scanned, job, groups, with_, solved)
     if results is None:
         np.save(posterior, solved().posterior)
-        single = solved().single
-        job = replace(job, single=None if single is None else pickled(single, with_.folder / "single"))
-        results = evaluated(job, groups, with_, opened)
+        job = replace(job, single=solved().single)
+        results = with_.each(evaluate_group, job, groups, opened.told("evaluating leaves"))
     check_same(scanned.coded, str(opened.tables.truth), results)
     far, least = (None, 0.0) if truth is None else _far(scanned, results, how.top)
     first = first_of([one for each in results for one in each.surest], job.surest)
@@ -312,29 +296,28 @@ class StandIns:
     classes: IntArray | None
 
 
-def stand_ins(group: LeafGroup, path: Path, wanted: Path) -> StandIns | Evaluated | None:
-    """Stand-ins of a group; in leaves that are ``wanted``, or have no more people that differ, these themselves.
+def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
+    """Stand-ins of a group; in leaves that are wanted, or have no more people that differ, these themselves.
 
-    ``path`` is that of an `Evaluation`, ``wanted`` of booleans, shape (n_leaves,). None for a group without people;
-    where people are not those of the truth, how they differ.
+    ``path`` is that of an `Evaluation` and of booleans, which leaves are wanted, shape (n_leaves,). None for a group
+    without people; where people are not those of the truth, how they differ.
     """
-    how: Evaluation = unpickled(path)
+    how, wanted = cast("tuple[Evaluation, BoolArray]", unpickled(path))
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
         return None
-    n_classes = np.load(how.posterior, mmap_mode="r").shape[1]
+    n_classes = how.packing.room
     truth = None if how.truth is None else read_group(how.truth, group, how.packing.room)
     codes = how.packing.unpack(rows.words)
     if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
         return wrong
     made = _made(rows, codes, truth, n_classes)
-    leaves = len(np.load(wanted, mmap_mode="r"))
-    own, theirs = (np.bincount(leaf, minlength=leaves) for leaf in (rows.leaf, made.leaf))
-    real = np.load(wanted) | ((own <= theirs) & (group.parts == 1))
+    own, theirs = (np.bincount(leaf, minlength=len(wanted)) for leaf in (rows.leaf, made.leaf))
+    real = wanted | ((own <= theirs) & (group.parts == 1))
     kept, stands = real[rows.leaf], ~real[made.leaf]
     classes = None
     if truth is not None and made.classes is not None:
-        classes = np.concatenate([made.classes[stands], _classes(rows, truth, how.packing.room, n_classes)[kept]])
+        classes = np.concatenate([made.classes[stands], _classes(rows, truth, n_classes)[kept]])
     return StandIns(
         np.concatenate([made.leaf[stands], rows.leaf[kept]]).astype(np.int64),
         np.concatenate([made.codes[stands], codes[kept]]),
@@ -371,11 +354,11 @@ def _runs(leaf: IntArray, value: IntArray, count: IntArray) -> tuple[IntArray, I
     return end[last], value[last]
 
 
-def _classes(rows: Rows, truth: Rows, room: int, n_classes: int) -> IntArray:
+def _classes(rows: Rows, truth: Rows, n_classes: int) -> IntArray:
     """People of each class of each quasi-identifier, shape (n_rows, n_classes)."""
     found = np.zeros((len(rows), n_classes), np.int64)
     words = truth.words.copy()
-    words[-1] //= room
+    words[-1] //= n_classes
     at, _ = positions(rows, Rows(truth.leaf, words, truth.count))
     found[at, truth.words[-1] % n_classes] = truth.count
     return found
@@ -423,13 +406,9 @@ def solve_leaves(
         table, leaf = scanned.table()
         found = estimated(table, None if truth is None else truth[leaf])
         return _warned(found, scanned, leaf, None)
-    path = pickled(job, with_.folder / "standing")
     wanted = np.zeros(len(scanned.people), bool)
     while True:
-        marks = with_.folder / f"wanted-{int(wanted.sum())}.npy"
-        np.save(marks, wanted)
-        told = opened.told("standing in for people")
-        made = with_.workers.map(stand_ins, [(group, path, marks) for group in groups], told)
+        made = with_.each(stand_ins, (job, wanted), groups, opened.told("standing in for people"))
         check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])
         standing = [each for each in made if isinstance(each, StandIns)]
         table, leaf, classes, real = _table(scanned, standing, len(release.trees), opened.where.memory)

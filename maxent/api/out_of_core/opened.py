@@ -15,7 +15,7 @@ import numpy.typing as npt
 from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
-from maxent.api.out_of_core.posteriors import ROWS, pickled, unpickled
+from maxent.api.out_of_core.posteriors import ROWS, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, only, scan_table, scan_truth
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
@@ -209,8 +209,7 @@ class Opened:
     ) -> tuple[Path, ...]:
         """Write what was found of everybody, group by group; ``names`` are those of all columns."""
         job = Writing(scanned.runs, scanned.packing, scanned.coded.levels, tuple(names), found, with_.folder)
-        path = pickled(job, with_.folder / "found")
-        paths = with_.workers.map(write_group, [(group, path) for group in groups], self.told(f"writing {what}"))
+        paths = with_.each(write_group, job, groups, self.told(f"writing {what}"))
         return moved([path for path in paths if path is not None], self.where.folder)
 
     def write_whole(self, rows: Callable[[], DataFrame | None]) -> None:

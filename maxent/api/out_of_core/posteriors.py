@@ -86,8 +86,8 @@ class Evaluation:
     """What is to be made of every group.
 
     ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
-    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` that of the `Single`
-    people whose posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
+    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` are the people whose
+    posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
     the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean. Of ``top``
     quasi-identifiers divergences are named; ``surest`` is how many are that an adversary is surest of.
     """
@@ -97,7 +97,7 @@ class Evaluation:
     packing: Packing
     levels: tuple[npt.NDArray[Any], ...]
     posterior: Path
-    single: Path | None
+    single: SingleRow | None
     columns: tuple[str, ...]
     folder: Path | None
     top: int
@@ -194,7 +194,7 @@ def _blocks(
 ) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
     """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
     ends = None if truth is None else owner(truth, how.packing.room)
-    own: SingleRow | None = None if how.single is None else unpickled(how.single)
+    own = how.single
     for begin in range(0, len(rows), ROWS):
         here = slice(begin, begin + ROWS)
         leaf = rows.leaf[here]
@@ -270,13 +270,7 @@ class _LeafSums:
         return Divergences(self.rows.leaf[start].astype(np.int64), total, infinite, float(value.min()), tuple(self.top))
 
 
-def pickled(value: object, path: Path) -> Path:
-    """Write what many calls need to a file, so that each process reads it once; the path."""
-    path.write_bytes(pickle.dumps(value))
-    return path
-
-
 @lru_cache(maxsize=2)
 def unpickled(path: Path) -> Any:
-    """What `pickled` wrote to a file of this run."""
+    """What all calls of a step need, which each process reads once."""
     return pickle.loads(path.read_bytes())

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pickle
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
+from maxent.api.out_of_core.posteriors import Evaluated, unpickled
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
@@ -34,6 +36,8 @@ if TYPE_CHECKING:
     from maxent.models.release import Release
     from maxent.solvers.solve.parallel import Told, Workers
 
+T = TypeVar("T")
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -42,6 +46,19 @@ class Resources:
     workers: Workers
     folder: Path
     rows: int
+
+    def each(
+        self,
+        function: Callable[[Any, Path], T],
+        job: object,
+        items: Iterable[Any],
+        told: Told,
+        first: Callable[[], object] = nothing,
+    ) -> list[T]:
+        """The results of a function for some items, with the path of what all need, which is `unpickled` there."""
+        path = self.folder / secrets.token_hex(8)
+        path.write_bytes(pickle.dumps(job))
+        return self.workers.map(function, [(item, path) for item in items], told, first)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,13 +225,12 @@ def _routed(
     told: Told,
 ) -> tuple[list[Routed], list[int]]:
     """What became of all rows, some at a time, and the number of the first of these; nothing is kept of them."""
-    plan = Plan(tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
-    path = pickled(plan, with_.folder / f"plan-{len(codes)}")
+    plan = Plan(tuple(codes), descent, packing, with_.folder, with_.rows)
     workers = with_.workers.number
     # In smaller shares than pieces: where two processes have five shares, one of them waits.
     most = rows_for(sum(each.stop - each.start for each in rows), workers if workers == 1 else 2 * workers)
     shares = [share for each in rows for share in each.shares(most)]
-    found = with_.workers.map(_route, [(share, path) for share in shares], told)
+    found = with_.each(_route, plan, shares, told)
     for each in rows:
         each.remove()
     return found, [share.first for share in shares]
