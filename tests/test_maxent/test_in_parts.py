@@ -1,7 +1,6 @@
 """Estimates in parts: the numbers of an estimate in one piece, whatever the groups, the files and the workers."""
 
 import json
-import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -272,24 +271,39 @@ def copying(monkeypatch, copied):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no process is ended like that elsewhere")
-@pytest.mark.parametrize("copied", [True, False])
-def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch, copied):
+def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch):
     from joblib.externals.loky import reusable_executor
 
-    copying(monkeypatch, copied)
+    copying(monkeypatch, False)
     left = [("reading the table", 2), ("evaluating leaves", 1), ("evaluating leaves", 3)]
 
     def kill(text, done, total):
         if (text, done) in left:
             left.remove((text, done))
-            started = multiprocessing.active_children() if copied else reusable_executor._executor._processes.values()
-            os.kill(next(iter(started)).pid, signal.SIGKILL)
+            os.kill(next(iter(reusable_executor._executor._processes)), signal.SIGKILL)
 
     here = made(release, people, tmp_path / "here")
     assert here == made(release, people, tmp_path / "there", jobs=2, progress=kill)
     assert not left
-    if not copied:
-        reusable_executor._executor.shutdown(wait=True)  # its threads would keep others from being copied
+    reusable_executor._executor.shutdown(wait=True)  # its threads would keep others from being copied
+
+
+@pytest.mark.slow
+def test_a_copy_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch):
+    copying(monkeypatch, True)
+    here, make_calls, deaths = made(release, people, tmp_path / "here"), workers.make_calls, tmp_path / "deaths"
+    deaths.mkdir()
+
+    def dying(turn, function, calls, pipe):
+        if len(list(deaths.iterdir())) < 5:
+            workers.next_call(turn, len(calls))  # which nobody else makes
+            (deaths / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        make_calls(turn, function, calls, pipe)
+
+    monkeypatch.setattr(workers, "make_calls", dying)
+    assert here == made(release, people, tmp_path / "there", jobs=2)
+    assert len(list(deaths.iterdir())) == 5
 
 
 @pytest.mark.slow
