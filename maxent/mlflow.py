@@ -54,8 +54,6 @@ def log_review(result: Review | Checked, *, run_id: str | None = None, artifact_
 
     Raises
     ------
-    InvalidInput
-        For anything but a review or a check.
     MissingExtra
         Without MLflow.
     """

@@ -101,11 +101,6 @@ def read_people(
     """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows.
 
     ``cost`` is a table of costs, or an array, as for the method ``optimal``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the records or the costs, and for fewer of them than folds.
     """
     first = read_training(source, **columns, domains=domains or {}, reader=reader)
     appearance = first

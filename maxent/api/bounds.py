@@ -39,8 +39,6 @@ def bounds(call: options.Bounding) -> ProvedBounds:
 
     Raises
     ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     MissingExtra
         For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
     """
@@ -49,13 +47,7 @@ def bounds(call: options.Bounding) -> ProvedBounds:
 
 
 def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> ProvedBounds:
-    """The bounds of a case; the parameters, the result and a warning are those of `bounds`.
-
-    Raises
-    ------
-    InvalidInput
-        For knowledge that the release does not give.
-    """
+    """The bounds of a case; the parameters, the result and a warning are those of `bounds`."""
     if how.ties == "first" and case.joined is not None and case.joined.reordered:
         expected = "any, as the releases do not have their attributes in one order"
         raise invalid("options", ARGUMENT, "ties", expected, how.ties)

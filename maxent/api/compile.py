@@ -84,11 +84,6 @@ def compile_case(
     """Everything that a case tells an adversary; records are used whole.
 
     Of rows in training order it has what is proved of each by equations and linear programs.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
     """
     program = compile_beside(case, known, enough, check)
     if not case.rows:
@@ -107,13 +102,7 @@ def compile_case(
 def compile_beside(
     case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
 ) -> Program:
-    """The program of a case without equations about rows, and without what these say more exactly.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
-    """
+    """The program of a case without equations about rows, and without what these say more exactly."""
     if case.records is not None:
         from maxent.constraints.records import compile_records
 

@@ -70,14 +70,7 @@ def class_weight_of(model: Any) -> dict[str, str]:
 
 @contextmanager
 def saved(model: Any) -> Iterator[Path]:
-    """A model as its own tool saves it, in a folder that is removed afterwards.
-
-    Raises
-    ------
-    InvalidInput
-        For a model that its tool does not save, such as one that is not fitted, with the tool's reason; and what is
-        raised meanwhile about the file, which then names the model in its place.
-    """
+    """A model as its own tool saves it, in a folder that is removed afterwards."""
     name = type(model).__name__
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.{'txt' if _tool(model) == 'lightgbm' else 'json'}"
@@ -151,11 +144,6 @@ def convert(
     -------
     Release
         What was lost on the way `maxent convert` says.
-
-    Raises
-    ------
-    InvalidInput
-        For what cannot be read soundly, with the reason and the way to a better export.
     """
     named: dict[str, Any] = {"target": target, "classes": classes, "features": features, "qi": qi, "train": train}
     return with_kept(model, **named, parameters=parameters, bins=bins, values=values, reading=reading)[0]
@@ -325,13 +313,7 @@ def wanted_of(
     train: Source | None,
     parameters: Mapping[str, Any] | None,
 ) -> Wanted:
-    """Statements of a caller about a model, checked.
-
-    Raises
-    ------
-    InvalidInput
-        For a text in place of a list of names, a name that comes twice, and parameters that are no mapping.
-    """
+    """Statements of a caller about a model, checked."""
     problems: list[Problem] = []
     lists: dict[str, tuple[str, ...] | None] = {}
     for name, given in (("classes", classes), ("features", features), ("qi", qi)):

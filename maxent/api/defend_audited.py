@@ -168,8 +168,6 @@ def best_audited(
 
     Raises
     ------
-    InvalidInput
-        When none passes, with what the last one discloses.
     NoAnswerInTime
         When time is over before one has passed.
     """
@@ -408,8 +406,6 @@ def greedy_forest(
 
     Raises
     ------
-    InvalidInput
-        When no tree passes alone, with what the last one discloses.
     NoAnswerInTime
         When time is over before one has passed.
     """
@@ -440,13 +436,7 @@ def greedy_forest(
 def publish_forest(
     method: Any, training: Training, forest: Release, progress: EstimateProgress | None = None
 ) -> tuple[Release, dict[str, Any]]:
-    """The publication of the method ``optimal`` of several trees, and its row.
-
-    Raises
-    ------
-    InvalidInput
-        For another objective than accuracy, and as `greedy_forest`.
-    """
+    """The publication of the method ``optimal`` of several trees, and its row."""
     if method.objective != "accuracy" or method.cost is not None:
         other = "impurity" if method.objective == "impurity" else "cost"
         raise InvalidInput("options", [Problem(ARGUMENT, "objective", "accuracy, for several trees", other)])

@@ -32,13 +32,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class Proving(options.ProofOptions):
-    """Parameters of `bounds` for proving.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every parameter that is out of its range.
-    """
+    """Parameters of `bounds` for proving."""
 
     def __post_init__(self) -> None:
         if problems := [*_wrong_level("level", self.level), *out_of_range(self)]:

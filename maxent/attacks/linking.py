@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
-    """Measure the nodes of every tree; numbers lie between the smallest and the largest of the adversary's table.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every numeric attribute that is split and whose values are not known, or else what
-        `maxent.models.trees.reidentification.measure_risk` refuses.
-    """
+    """Measure the nodes of every tree; numbers lie between the smallest and the largest of the adversary's table."""
     ranges = {} if people is None else ranges_of(people.attributes, people.levels)
     split = set().union(*(attributes_of(tree.nodes) for tree in release.trees))
     unknown = [a for a in release.attributes if a.values is None and a.name in split and a.name not in ranges]

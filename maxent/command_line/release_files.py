@@ -55,11 +55,6 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
     files : sequence of str
     needed : bool
         Whether there has to be a table.
-
-    Raises
-    ------
-    InvalidInput
-        When there are no releases, or neither one table nor one for each of them.
     """
     from maxent.models.display import counted
     from maxent.models.errors import ARGUMENT, invalid

@@ -26,8 +26,6 @@ def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
     ------
     MissingExtra
         When matplotlib is not installed.
-    InvalidInput
-        For another suffix, or a place that cannot be written; nothing is left behind.
     """
     save_plot(lambda figure: draw_bench(rows, *figure.subplots(1, 2, sharey=True)), path, (9.0, 1.6 + 0.36 * len(rows)))
 

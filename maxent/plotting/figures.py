@@ -46,13 +46,7 @@ def missing(field: str, expected: str, found: str) -> InvalidInput:
 
 
 def check_kind(kind: str, kinds: Iterable[str]) -> None:
-    """Refuse what is no kind of plot.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the kinds that there are.
-    """
+    """Refuse what is no kind of plot."""
     if kind not in (known := tuple(kinds)):
         raise missing("kind", "one of " + ", ".join(known), shorten(kind))
 
@@ -62,8 +56,6 @@ def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
 
     Raises
     ------
-    InvalidInput
-        For a kind without the file of a plot.
     MissingExtra
         When matplotlib is not installed, and a plot is asked for.
     """
@@ -146,8 +138,6 @@ def save_plot(
     ------
     MissingExtra
         When matplotlib is not installed.
-    InvalidInput
-        For another suffix, or a place that cannot be written; nothing is left behind.
     """
     check_outputs({option: (os.fspath(path), PLOTS)})
     check_matplotlib()

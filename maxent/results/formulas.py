@@ -223,11 +223,6 @@ def export_program(
         Told when the program is so large that it will take long.
     textbook : bool
         The constraints as the paper prints them, see `maxent.constraints.textbook`, in place of the lifted program.
-
-    Raises
-    ------
-    InvalidInput
-        When a file cannot be written; it is then as it was. Also where a release states what the paper has not.
     """
     from maxent.solvers.backends.pyomo_model import build_model
 

@@ -234,26 +234,14 @@ class RebuiltTable:
         }
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written.
-        """
+        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically."""
         from maxent.models.files.output import TABLE
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, TABLE, csv_literal=csv_literal)
 
     def save_proved(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `proved` as `save` writes the table.
-
-        Raises
-        ------
-        InvalidInput
-            As there.
-        """
+        """Write `proved` as `save` writes the table."""
         from maxent.models.files.output import PROVED
         from maxent.models.files.result_files import save_frame
 

@@ -231,13 +231,7 @@ BRIEF = """<!DOCTYPE html>
 
 
 def save_brief(path: str | PathLike[str], title: str, lines: Sequence[str], purpose: str = "") -> None:
-    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file.
-
-    Raises
-    ------
-    InvalidInput
-        For another suffix, or a place that cannot be written.
-    """
+    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file."""
     check_report(path)
     shown = "\n".join(escape(printable(line)) for line in lines)
     write_text(path, BRIEF.format(title=escape(printable(title)), purpose=escape(printable(purpose)), lines=shown))
