@@ -91,7 +91,7 @@ def compile_case(
     if not case.rows:
         return program
     from maxent.constraints.rows import row_program
-    from maxent.solvers.rows import prove
+    from maxent.solvers.certainty.rows import prove
 
     system = system_of(case, known, check)
     proof = prove(system, "linear", Clock(ROWS), program)
