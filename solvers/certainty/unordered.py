@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.constraints.kinds.bootstrap import DRAWN_MOMENTS, RESAMPLED, UNKNOWN, counted, draws_of, finest
+from maxent.models.draws import MOST_DRAWS
 from maxent.solvers.certainty.bounds import unbounded, whole_numbers
 from maxent.solvers.certainty.closed import tighten
 from maxent.solvers.control import Clock
@@ -100,7 +101,7 @@ class Seating:
     @property
     def size(self) -> int:
         """Kinds of seats times labels."""
-        return len(self.times) * self.row.shape[1]
+        return len(self.times) * int(self.row.shape[1])
 
 
 def unfit(program: Program) -> str | None:
@@ -110,15 +111,21 @@ def unfit(program: Program) -> str | None:
         return "the file tells no draws"
     if draws.trees != len(release.trees):
         return f"draws are told of {draws.trees} trees, and there are {len(release.trees)}"
-    if release.blurred or release.sampling_rate < 1:
-        return "counts are suppressed, rounded or of a sample"
+    if draws.trees * draws.n > MOST_DRAWS:
+        return f"{draws.trees:,} trees with {draws.n:,} rows are more than {MOST_DRAWS:,} draws"
+    if release.blurred:
+        return "counts are suppressed or rounded"
     if not any(counted(tree, release) for tree in release.trees):
         return "no node states counts of classes"
     return None
 
 
-def seating(program: Program, whole: WholeProgram) -> Seating | str:
-    """The rows of a program with draws; a sentence where they contradict each other or the table."""
+def seating(program: Program) -> tuple[WholeProgram, Seating] | str | int:
+    """A program with draws over whole people, and the rows of its draws.
+
+    A sentence where they contradict each other or the table; how many pairs of a seat and a label there are at least,
+    where that is more than `REACH`.
+    """
     draws = program.release.draws
     assert draws is not None
     if draws.n != program.table.individuals:
@@ -138,12 +145,17 @@ def seating(program: Program, whole: WholeProgram) -> Seating | str:
             of.append(np.where(by_class >= 0, by_class + len(total), -1))
             drawn.append(coef)
             total += right
-    groups, owner, weight, like = _pooled(program, whole, np.array(of).reshape(len(of), len(program.cells), -1))
+    rows_of = np.array(of).reshape(len(of), len(program.cells), -1)
+    least = len(times) * len(np.unique(rows_of[:, :, 0], axis=1).T) * k
+    if least > REACH:
+        return least
+    whole = whole_program(program)
+    groups, owner, weight, like = _pooled(program, whole, rows_of)
     cell = np.unique(groups, return_index=True)[1]
     row = np.array([each[cell].ravel() for each in of], np.int64).reshape(len(of), -1)
     row = np.vstack([row, len(total) + np.repeat(owner, k)])
     row[row < 0] = len(total) + len(weight)
-    return Seating(
+    return whole, Seating(
         np.vstack([*drawn, np.ones(len(times), np.int64)]).astype(np.float64),
         times,
         row,
@@ -244,11 +256,16 @@ class Dual:
         return value, slope - self.right, share
 
     def descend(
-        self, start: FloatArray, steps: int, look: Callable[[FloatArray, float], bool], pull: FloatArray | float = 0.0
+        self,
+        start: FloatArray,
+        steps: int,
+        look: Callable[[FloatArray, float], bool],
+        ended: Callable[[], bool],
+        pull: FloatArray | float = 0.0,
     ) -> FloatArray:
         """Numbers for which the sum is least, as far as steps go; earlier when a ``look`` at them and the sum says so.
 
-        Looks are few, the first after `LOOK` steps, but for a sum below `ENOUGH`.
+        Looks are few, the first after `LOOK` steps, but for a sum below `ENOUGH`, and when time has ``ended``.
         """
         from scipy.optimize import minimize
 
@@ -259,7 +276,7 @@ class Dual:
             nonlocal best, seen
             best, seen = scale * scaled, seen + 1
             value, slope, _ = self.smooth(best, pull)
-            if (value < ENOUGH or not seen % LOOK) and look(best, value):
+            if (value < ENOUGH or not seen % LOOK or ended()) and look(best, value):
                 raise StopIteration
             return value, scale * slope
 
@@ -283,7 +300,7 @@ class Dual:
         own = cost.argmin(axis=1)
         leave = np.partition(cost, 1, axis=1)[:, 1] if cost.shape[1] > 1 else np.full(len(cost), np.inf)
         high = _within(cost, of.times, slack)
-        low = np.zeros(len(high), np.int64)
+        low: IntArray = np.zeros(len(high), np.int64)
         for label in np.unique(own[leave > 0]).tolist():
             mine = (own == label) & (leave > 0)
             low[label] = int(of.times[mine].sum()) - _within(leave[mine, None], of.times[mine], slack)[0]
@@ -378,10 +395,8 @@ def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Un
 
 class _Settling:
     def __init__(self, program: Program, clock: Clock) -> None:
-        self.program, self.patience = program, Patience.of(clock)
-        start = unbounded(program)
-        closed = tighten(program, start, start.open, clock)
-        self.low, self.high = whole_numbers(closed.low, closed.high)
+        self.program, self.clock, self.patience = program, clock, Patience.of(clock)
+        self.low, self.high = whole_numbers(unbounded(program).low, unbounded(program).high)
         self.late: BoolArray = self.low < self.high
         self.seated, self.lost = 0, False
 
@@ -390,16 +405,21 @@ class _Settling:
             return self._told(f"draws were not used: {why}")
         draws = self.program.release.draws
         assert draws is not None
-        whole = whole_program(self.program)
-        found = seating(self.program, whole)
-        if isinstance(found, str):
-            return self._told(f"the draws do not fit the counts: {found}", contradicted=True)
-        over = f"{draws.n:,} rows in unknown order, {len(found.owner):,} groups of people, {draws.trees:,} trees"
-        if found.size > REACH:
+        made = seating(self.program)
+        if isinstance(made, str):
+            return self._told(f"the draws do not fit the counts: {made}", contradicted=True)
+        over = f"{draws.n:,} rows in unknown order, {draws.trees:,} trees"
+        pairs = made if isinstance(made, int) else made[1].size
+        if isinstance(made, int) or pairs > REACH:
             return self._told(
-                f"draws of the file were not used: {over} are beyond reach ({found.size:,} pairs of a row with a group "
+                f"draws of the file were not used: {over} are beyond reach ({pairs:,} pairs of a row with a group "
                 f"and class; up to {REACH:,} are looked at)"
             )
+        whole, found = made
+        start = unbounded(self.program)
+        closed = tighten(self.program, start, start.open, self.clock)
+        self.low, self.high = whole_numbers(closed.low, closed.high)
+        over = f"{over}, {len(found.owner):,} groups of people"
         with one_thread():
             possible = self._by_scores(Dual(found))
         if possible and (self.low < self.high).any() and not self.patience.ended():
@@ -431,7 +451,7 @@ class _Settling:
             before = now
             return not possible or not now[1] or stuck or value < ENOUGH or self.patience.ended()
 
-        y = dual.descend(np.zeros(len(of.total)), STEPS, look)
+        y = dual.descend(np.zeros(len(of.total)), STEPS, look, self.patience.ended)
         share = dual.smooth(y)[2].reshape(len(of.times), -1, of.n_classes).sum(axis=0)
         expected = np.add.reduceat(share, dual.first, axis=0)
         surest = np.minimum(expected, of.weight[:, None] - expected) / of.weight[:, None]
@@ -448,7 +468,10 @@ class _Settling:
                     if low[o, x] == high[o, x] or not possible or self.patience.ended():
                         break
                     before = (math.inf, math.inf)
-                    now, pulled = dual.descend(now * (pull / pulled), FEW, look, sign * pull * mine), pull
+                    now, pulled = (
+                        dual.descend(now * (pull / pulled), FEW, look, self.patience.ended, sign * pull * mine),
+                        pull,
+                    )
         return possible
 
     def _of_pools(self, of: Seating) -> tuple[IntArray, IntArray]:
@@ -522,7 +545,7 @@ def joined(whole: WholeProgram, of: Seating) -> WholePart:
 
     def spread(these: IntArray) -> IntArray:
         mine = np.concatenate([where[g] for g in these.tolist()])
-        return (np.arange(kinds)[:, None] * groups + mine).ravel()
+        return np.asarray((np.arange(kinds)[:, None] * groups + mine).ravel(), np.int64)
 
     comparisons: list[SplitComparison] = []
     for number, piece in enumerate(whole.pieces):

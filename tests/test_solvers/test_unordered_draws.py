@@ -33,9 +33,9 @@ def forest(n, columns, trees, seed, classes=2, **how):
     return release, pd.DataFrame(X, columns=names), y
 
 
-def program_of(release, frame):
+def program_of(release, frame, **known):
     table = read_qi(frame, release)
-    return compile_program(release, table, cells=build_cells(release, table))
+    return compile_program(release, table, cells=build_cells(release, table), **known)
 
 
 def truth_of(program, frame, y):
@@ -48,7 +48,7 @@ def truth_of(program, frame, y):
     return found
 
 
-def every_world(program):
+def every_world(program, marginal=None):
     """The fewest and the most people of each quasi-identifier and class, over all placements and labellings."""
     table, release = program.table, program.release
     drawn = release.draws.matrix()
@@ -60,6 +60,8 @@ def every_world(program):
     for placed in {tuple(people[list(order)]) for order in permutations(range(n))}:
         seat = np.array(placed)
         fine = np.ones(len(labels), bool)
+        if marginal is not None:
+            fine = np.all([(labels == x).sum(axis=1) == marginal[x] for x in range(k)], axis=0)
         for t in range(trees):
             for place in np.unique(leaf[:, t]):
                 node, inside = release.trees[t].nodes[place], leaf[seat, t] == place
@@ -89,3 +91,101 @@ def test_bounds_are_those_of_all_placements_and_labellings(seed):
     truth = truth_of(program, frame, y)
     assert (low <= truth).all()
     assert (truth <= high).all()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_else_is_stated_is_joined(seed):
+    release, frame, y = forest(7, 2, 2, seed, max_depth=1, max_samples=4)
+    marginal = np.bincount(y).astype(float)
+    program = program_of(release, frame, marginal=marginal)
+    low, high = every_world(program, marginal)
+    alone = settle_unordered(program_of(release, frame), Clock(), run=here)
+    found = settle_unordered(program, Clock(), run=here)
+    assert found.ended
+    np.testing.assert_array_equal(found.low, low)
+    np.testing.assert_array_equal(found.high, high)
+    assert (found.high - found.low).sum() < (alone.high - alone.low).sum()
+
+
+@pytest.mark.parametrize(("people", "depth", "classes"), [(100, 2, 2), (500, None, 2), (100, 2, 3)])
+def test_a_hundred_trees_tell_everything(people, depth, classes):
+    release, frame, y = forest(people, 3, 100, 1, classes, max_depth=depth)
+    found = settle_unordered(program := program_of(release, frame), Clock())
+    truth = truth_of(program, frame, y)
+    np.testing.assert_array_equal(found.low, truth)
+    np.testing.assert_array_equal(found.high, truth)
+    assert found.ended
+    assert f"who holds {people} of the rows is proved" in found.sentence
+
+
+def test_bounds_use_draws_and_say_so():
+    release, frame, y = forest(40, 4, 60, 3, max_depth=2)
+    proved = maxent.bounds(release, frame, level="integer")
+    truth = truth_of(proved.program, frame, y)
+    np.testing.assert_array_equal(proved.bounds.low, truth)
+    np.testing.assert_array_equal(proved.bounds.high, truth)
+    whole = (truth == proved.program.table.counts[:, None]).any(axis=1)
+    assert proved.certain_proved == proved.program.table.counts[whole].sum() > 0
+    assert maxent.bounds(replace(release, draws=None), frame, level="linear").certain_proved < proved.certain_proved
+    assert proved.levels["integer"] > 0
+    said = "draws of the file were used: 40 rows in unknown order, 60 trees, 15 groups of people"
+    assert proved.summary["notes"][-1].startswith(said)
+
+
+@pytest.mark.parametrize("seconds", [0.0, 0.3])
+def test_what_is_proved_when_time_is_up_holds(seconds):
+    release, frame, y = forest(150, 3, 12, 5, max_depth=2)
+    found = settle_unordered(program := program_of(release, frame), Clock(seconds))
+    truth = truth_of(program, frame, y)
+    assert (found.low <= truth).all()
+    assert (truth <= found.high).all()
+    assert not found.ended
+    assert found.certain + found.open == 150
+    assert "not all is settled" in found.sentence
+
+
+def test_what_is_out_of_reach_is_named(monkeypatch):
+    monkeypatch.setattr("maxent.solvers.certainty.unordered.REACH", 100)
+    release, frame, _ = forest(20, 2, 5, 1)
+    found = settle_unordered(program_of(release, frame), Clock())
+    assert (found.ended, found.open) == (False, 20)
+    assert "20 rows in unknown order, 5 trees are beyond reach (" in found.sentence
+
+
+def edited(release, seeds):
+    return replace(release, draws=replace(release.draws, seeds=tuple(seeds)))
+
+
+def test_edited_seeds_are_named():
+    release, frame, _ = forest(60, 3, 20, 2)
+    seeds = list(release.draws.seeds)
+    sizes = (release.draws.matrix() > 0).sum(axis=1).tolist()
+    first, second = next((a, b) for b in range(20) for a in range(b) if sizes[a] == sizes[b])
+    swapped = list(seeds)
+    swapped[first], swapped[second] = seeds[second], seeds[first]
+    other = [seeds[0] + 1, *seeds[1:]]
+    found = [settle_unordered(program_of(edited(release, s), frame), Clock()) for s in (swapped, other)]
+    assert [each.contradicted for each in found] == [True, True]
+    assert found[0].sentence.startswith("the draws do not fit the counts: nobody could sit where these rows were drawn")
+    assert found[1].sentence.startswith("the draws do not fit the counts: tree 1 states ")
+    with pytest.warns(maxent.UnreliableResult):
+        proved = maxent.bounds(edited(release, swapped), frame, level="integer")
+    assert proved.status == "inconsistent"
+    assert found[0].sentence in proved.notes
+
+
+def test_a_table_of_other_people_is_named():
+    release, frame, _ = forest(60, 3, 20, 2)
+    draws = replace(release.draws, n=61)
+    found = settle_unordered(program_of(replace(release, draws=draws), frame), Clock())
+    assert found.sentence == "the draws do not fit the counts: draws are of 61 rows, the table has 60 people"
+
+
+def test_each_seat_is_drawn_as_often_by_counts_as_by_seeds():
+    release, frame, _ = forest(30, 3, 15, 4, max_depth=2)
+    stated = replace(release.draws, seeds=(), generator="", counts=tuple(map(tuple, release.draws.matrix().tolist())))
+    by_seeds, by_counts = (
+        settle_unordered(program_of(replace(release, draws=draws), frame), Clock()) for draws in (release.draws, stated)
+    )
+    np.testing.assert_array_equal(by_seeds.low, by_counts.low)
+    np.testing.assert_array_equal(by_seeds.high, by_counts.high)
