@@ -117,7 +117,7 @@ def _audited(call: options.Auditing) -> Audit | RecordsAudit:
 
 def _with_rows(found: Audit | RecordsAudit, case: Case, tables: Tables) -> Audit | RecordsAudit:
     """An audit with what equations tell of the rows of the table, which are in training order."""
-    from maxent.solvers.rows import prove
+    from maxent.solvers.certainty.rows import prove
 
     check_unused("trees, and these are records", rows=None if isinstance(found, Audit) else True)
     assert isinstance(found, Audit)

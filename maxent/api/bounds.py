@@ -73,7 +73,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
 def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[Program, Proved]:
     """The program of single rows, with what is proved of them."""
     from maxent.constraints.rows import row_program
-    from maxent.solvers.rows import prove as prove_rows
+    from maxent.solvers.certainty.rows import prove as prove_rows
 
     told = [case.release.draws] if case.joined is None else [part.draws for part in case.joined.parts]
     system = system_of(case, known)

@@ -307,7 +307,7 @@ class Drawing:
         if self.case.in_order is None and not self.case.rows:
             return UNTRIED
         from maxent.constraints.rows import row_system
-        from maxent.solvers.rows import prove
+        from maxent.solvers.certainty.rows import prove
 
         clock, case = Clock(self.seconds), self.case
         try:
