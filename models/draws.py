@@ -15,6 +15,8 @@ import numpy as np
 from maxent.models.errors import invalid
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from maxent.models.arrays import IntArray
 
 
@@ -107,7 +109,9 @@ ANSWERS = (
     "answers to single rows by the trees that were grown without them (oob_decision_function_, oob_prediction_, "
     "oob_score_)"
 )
-_TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS})
+# What is followed: what a release states of draws
+_FOLLOWED = {kind: f"{kind} of the draws of each tree" for kind in ("seeds", "counts")}
+_TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS, *_FOLLOWED.values()})
 
 
 def tells_draws(draws: Draws | None, aside: str) -> str:
@@ -116,5 +120,12 @@ def tells_draws(draws: Draws | None, aside: str) -> str:
     ``draws``: `maxent.models.release.Content.draws`, which are followed. ``aside``: what a model keeps beside its
     release, such as `Converted.aside`, of which some may tell draws that are not followed.
     """
-    followed = [] if draws is None else [f"{'seeds' if draws.seeds else 'counts'} of the draws of each tree"]
-    return "; ".join([*followed, *(each for each in aside.split("; ") if each in _TOLD)])
+    followed = [] if draws is None else [_FOLLOWED["seeds" if draws.seeds else "counts"]]
+    return "; ".join(dict.fromkeys([*followed, *(each for each in aside.split("; ") if each in _TOLD)]))
+
+
+def kept_apart(draws: Draws | None, aside: Iterable[str]) -> list[str]:
+    """What tells who was drawn, and what else models keep beside a release, in words: nothing of either is read."""
+    told = tells_draws(draws, "; ".join(aside))
+    words = dict.fromkeys(each for text in aside for each in text.split("; ") if each not in told.split("; "))
+    return [text for text in (told, "; ".join(words)) if text]

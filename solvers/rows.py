@@ -21,6 +21,7 @@ from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import Status
 from maxent.solvers.certainty.levels import prove as prove_program
 from maxent.solvers.control import Clock
+from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Contradiction, Program
@@ -111,6 +112,17 @@ class RowProof:
         )
 
 
+class _Limited(Clock):
+    """A clock without a limit, which stops after `SECONDS`."""
+
+    def __init__(self, clock: Clock) -> None:
+        super().__init__(SECONDS)
+        self._clock = clock
+
+    def stop(self) -> Stop | None:
+        return self._clock.stop() or super().stop()
+
+
 class _Misfit(Exception):
     """No classes of the rows satisfy everything; with the number of a statement, if one shows it."""
 
@@ -159,7 +171,7 @@ def prove(
     except _Misfit as found:
         return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
     status: Status = "proved"
-    limited = Clock(SECONDS) if clock.limit is None and not clock.runs else clock
+    limited = _Limited(clock) if clock.limit is None else clock
     try:
         for last in dict.fromkeys((LEVEL, level)) if level != "closed" and programs else ():
             before = -1

@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.display import leaves_in
+from maxent.models.draws import kept_apart
 from maxent.models.parameters import Ties as Ties
 
 if TYPE_CHECKING:
@@ -181,8 +182,13 @@ class Unread:
 
 
 def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread, ...]:
-    """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them."""
-    return (*(() if program is None else program.unread), *(Unread(what, 0, 0) for what in noticed.aside))
+    """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them.
+
+    So are draws, unless the rows are in training order.
+    """
+    draws = None if program is None or program.row_equations is not None else program.release.draws
+    kept = (Unread(what, 0, 0) for what in kept_apart(draws, noticed.aside))
+    return (*(() if program is None else program.unread), *kept)
 
 
 @dataclass(frozen=True, eq=False)

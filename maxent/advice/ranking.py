@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.disclosure.limits import IDS, LimitCheck, Limits, Status, in_words, judge_rows
+from maxent.disclosure.limits import LimitCheck, Limits, Status, in_words, judge_rows
 from maxent.models.arguments import shorten
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.registry import asked_for, method_names, methods
@@ -200,13 +200,14 @@ MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "dive
 class Standing:
     """What is known of a candidate so far; ``number`` is its place in the portfolio.
 
-    ``settled`` is whether limits were judged by proofs, too.
+    ``settled`` is whether limits were judged by proofs, too; ``stated`` are the checks as JSON has them.
     """
 
     number: int
     candidate: Candidate
     status: Status | None = None
     checks: tuple[LimitCheck, ...] = ()
+    stated: tuple[dict[str, Any], ...] = ()
     audit: Mapping[str, Any] = field(default_factory=dict)
     same: str = ""
     error: str = ""
@@ -241,7 +242,7 @@ def judged(standing: Standing, row: Mapping[str, Any], limits: Limits) -> None:
     standing.audit = row
     verdict = judge_rows(limits, [{"release": standing.candidate.name, **row["found"]}])
     [only] = verdict.releases
-    standing.status, standing.checks = only.status, only.checks
+    standing.status, standing.checks, standing.stated = only.status, only.checks, tuple(only.all_checks)
 
 
 def ranked(standings: Sequence[Standing], best: Standing | None, folds: int, cut: str) -> list[dict[str, Any]]:
@@ -274,10 +275,7 @@ def _row(one: Standing, best: Standing | None, folds: int, cut: str) -> dict[str
         "leaves": one.audit.get("leaves"),
         **{key: found.get(key) for key in MEASURED},
         "excess": None if one.passed or not one.checks else excess(one.checks),
-        "checks": [
-            {"id": IDS[c.limit], "key": c.limit, "limit": c.stated, "found": c.found, "status": c.status}
-            for c in one.checks
-        ],
+        "checks": [{key: value for key, value in each.items() if key != "release"} for each in one.stated],
     }
 
 

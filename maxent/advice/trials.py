@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.disclosure.limits import ROW_KEYS, Limits
+from maxent.disclosure.limits import DRAWS_KEYS, ROW_KEYS, Limits
 from maxent.disclosure.registry import audited
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.defenses.method import Method, Wanted
@@ -140,7 +140,7 @@ SECONDS = 60.0
 # Keys of a row of a comparison that a row has.
 KEPT = (
     *(*ROW_KEYS, "status", "min_population", "divergence", "entropy", "targets", "sensitive"),
-    *("unread", "individuals", "base_posterior", "base_most"),
+    *("unread", "individuals", "base_posterior", "base_most", *DRAWS_KEYS),
 )
 
 PEOPLE = "people"

@@ -14,6 +14,7 @@ from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, no_table, read_case
 from maxent.api.compile import ROWS, Knowledge, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
+from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
 from maxent.constraints.rows import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
@@ -211,7 +212,8 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         return found
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
-    return replace(found, beside=_beside(found, case, codes, attacks.confidence), mended=search)
+    beside = _beside(found, case, codes, attacks.confidence)
+    return replace(found, beside=beside, mended=search, drawing=Drawing(case))
 
 
 def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:

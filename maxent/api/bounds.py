@@ -11,7 +11,7 @@ from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.compile import Knowledge, compile_beside, compile_in_time, system_of
 from maxent.api.estimate import Solving, case_of, estimate_case
-from maxent.api.proving import Proving
+from maxent.api.proving import Drawing, Proving, proving_seconds
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.results.bounds import ProvedBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
@@ -71,6 +71,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
             proved = prove(program, how.last, clock)
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
+    more |= {"drawing": Drawing(case, proving_seconds(clock.left()), program)}
     result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed, **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")

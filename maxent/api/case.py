@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, fields, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
@@ -17,6 +17,7 @@ import numpy as np
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.program.cells import Cells, build_cells
 from maxent.models.arguments import shorten
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Problem, check_unused, invalid, unchecked
 from maxent.models.files.input_files import Address, located
 from maxent.models.formats.maxent_json.read import READER
@@ -101,6 +102,8 @@ class Case:
         How long reading took.
     informed : bool
         Whether the adversary knows, of the truth, how many people have each class.
+    in_order : callable, optional
+        Reads the adversary's table again, each row of its own, in its order.
     rows : bool
         Whether the table lists the people in training order, a row each, and the adversary knows that.
     """
@@ -121,6 +124,7 @@ class Case:
     noticed: Noticed = NOTHING
     seconds: float = 0.0
     informed: bool = False
+    in_order: Callable[[], QITable] | None = None
     rows: bool = False
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
@@ -304,7 +308,8 @@ class Tables:
                 return replace(known, release=release)
         reader = reader_of(self.reading)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
-        self._read.append(self.with_companions(Case(release, table, rows=self.rows), reader))
+        again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
+        self._read.append(self.with_companions(Case(release, table, in_order=again, rows=self.rows), reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:
@@ -417,7 +422,10 @@ def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
     ]
     if problems:
         raise InvalidInput("releases", problems)
-    return join_releases([cast("Release", each) for each in opened], names)
+    releases = [cast("Release", each) for each in opened]
+    for each in releases:
+        reader.keep_aside(tells_draws(each.draws, ""))
+    return join_releases(releases, names)
 
 
 def _names(published: Sequence[Release | Records]) -> list[str]:

@@ -12,11 +12,11 @@ from maxent.api import options
 from maxent.api.calling import takes_limits
 from maxent.api.case import Tables, taken
 from maxent.api.compile import Knowledge, noise_of
-from maxent.api.convert import converted, wanted_of
+from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
 from maxent.api.review_input import Subject
-from maxent.disclosure.limits import Limits
+from maxent.disclosure.limits import NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
@@ -25,7 +25,7 @@ from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.policy.checked import Checked
-from maxent.policy.checks.context import Matter
+from maxent.policy.checks.context import Finding, Matter, PolicyCheck
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed
@@ -37,7 +37,7 @@ SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "
 # Options of a call that `check_release` is told.
 SAID = (
     *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
-    *("title", "purpose", "no_marginal", "policy", "sample_weight"),
+    *("title", "purpose", "no_marginal", "published_as", "policy", "sample_weight"),
 )
 
 
@@ -127,7 +127,7 @@ def check_release(
         keys = ", ".join(list(BY_KEY)[:3])
         raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
     paths, inputs = read_by(release, policy, said)
-    found = _converted(release, said, policy, reading)
+    found = as_published(_converted(release, said, policy, reading), said.get("published_as"))
     tables = Tables(
         said["qi"],
         said["truth"],
@@ -141,7 +141,8 @@ def check_release(
     adversary = policy.adversary
     left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
     noise = adversary.get("noise") or noise_of(found.release)
-    known = replace(taken(Knowledge, adversary), noise=noise, no_marginal=left_out)
+    known = taken(Knowledge, adversary)
+    known = replace(known, noise=noise, no_marginal=left_out, rows_unknown=policy.rows_unknown or None)
     name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
     active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
@@ -151,11 +152,18 @@ def check_release(
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(
-        RecordRow(each, limit, each.judge(matter, limit), policy.off.get(each.id, ""))
+        RecordRow(each, limit, finding := each.judge(matter, limit), _off(policy, each, finding))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
     asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
+
+
+def _off(policy: Policy, check: PolicyCheck, finding: Finding) -> str:
+    """Why a check is off, or taken back; empty where it counts."""
+    if check.id == NO_DRAWS_ID and finding.status == "fail" and policy.rows_unknown:
+        return f"{UNORDERED}: {policy.rows_unknown}"
+    return policy.off.get(check.id, "")
 
 
 def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Hashed, ...]]:
@@ -185,6 +193,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
         **{name: said.get(name) for name in ("target", "count", "sample_weight")},
         **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
         "no_marginal": said.get("no_marginal") or None,
+        "published_as": said.get("published_as"),
         "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},

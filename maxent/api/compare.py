@@ -30,7 +30,7 @@ from maxent.models.release import Release
 from maxent.models.trees.predict import Cases, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
-from maxent.results.solved import described
+from maxent.results.solved import Drawing, described
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
@@ -151,6 +151,7 @@ def compare(call: options.Comparing) -> Comparison:
     people: list[Individuals] = []
     mended: list[Callable[[Limits], Mend] | None] = []
     judged: list[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]]] = []
+    drawings: list[Drawing | None] = []
     interrupted = False
     with running(None if where is None else call.dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
@@ -179,13 +180,15 @@ def compare(call: options.Comparing) -> Comparison:
             people.append(Individuals.of(result))
             mended.append(result.mended)
             judged.append(partial(result.judged_row, attacks=attacks))
+            drawings.append(result.drawing)
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
-    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(judged))
+    asked = (tuple(mended), again, tuple(judged), tuple(drawings))
+    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, *asked)
 
 
 def _noticing(result: Any, noticed: Noticed) -> Any:

@@ -29,8 +29,11 @@ if TYPE_CHECKING:
 class Knowledge(options.Informed, options.Noisy, options.Confident, options.RoundingOption, options.Kinds):
     """Knowledge of the adversary: parameters of `estimate`.
 
-    With ``no_marginal`` verdicts are about somebody who does not know the base rate.
+    With ``no_marginal`` verdicts are about somebody who does not know the base rate, with ``rows_unknown``, a reason,
+    about somebody who does not know which row of the training data is whose.
     """
+
+    rows_unknown: str | None = None
 
     def of_verdict(self, case: Case) -> Case:
         """The case that limits are about: of an adversary who also knows how many people have each class."""
@@ -72,7 +75,7 @@ def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSyst
 
 
 # Seconds that linear programs about rows may take before an estimate.
-ROWS = 20.0
+ROWS = 10.0
 
 
 def compile_case(

@@ -11,12 +11,14 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.arguments import shorten
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.formats.registry import convert_model
+from maxent.models.formats.registry import convert_model, reader_names
 from maxent.models.formats.release_reader import UNNAMED, UNPROVEN, Converted, Wanted
 from maxent.models.formats.scikit_learn.models import searched
 from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, is_pipeline, joined, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
+from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.tables.frame import Source, missing_columns
 from maxent.models.tables.table_files import read_frame
@@ -277,6 +279,42 @@ def _check_columns(release: Release, table: Source, reading: Reading | None) -> 
     lacking = missing_columns(frame, [attribute.name for attribute in tested_attributes(release)])
     if lacking:
         raise InvalidInput(frame.source, [replace(each, expected=each.expected + advice) for each in lacking])
+
+
+# Formats that have no place for what models keep beside their trees; of the second kind, for draws alone.
+_BARE = ("onnx", "pmml", "treelite-json", "export-text")
+_UNDRAWN = ("graphviz",)
+# What models keep that no such format has; what a step learned from the classes may be in an ONNX file, too.
+_KEPT = ("seeds", "draws of rows, which", "answers to single rows", "weights of the rows", "impurities", "scores of")
+
+
+def as_published(found: Converted, format: str | None) -> Converted:
+    """A model as what is published of it in another format: without what that has no place for, all else as it is.
+
+    Raises
+    ------
+    InvalidInput
+        For a format that there is not.
+    """
+    if format is None:
+        return found
+    names = reader_names()
+    if format not in names:
+        expected = f"one of {', '.join(names)}"
+        raise invalid("options", ARGUMENT, "published_as", expected, f"{shorten(format)}{close_to(str(format), names)}")
+    words = found.aside.split("; ")
+    if format in _UNDRAWN:
+        told = tells_draws(None, found.aside).split("; ")
+        return replace(undrawn(found), aside="; ".join(each for each in words if each not in told))
+    left = "; ".join(each for each in words if not each.startswith(_KEPT))
+    if format == "maxent/1":  # which has a place for draws that are followed
+        return replace(found, aside=left)
+    return replace(undrawn(found), aside=left) if format in _BARE else found
+
+
+def undrawn(found: Converted) -> Converted:
+    """A model without the draws that its release states."""
+    return replace(found, release=replace(found.release, draws=None))
 
 
 def wanted_of(

@@ -14,7 +14,7 @@ from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
-from maxent.api.proving import LONGEST, Certainty, check_level, most_certain, proof_of
+from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
@@ -55,6 +55,7 @@ def measured(
     top: int,
     error: float,
     no_marginal: bool = False,
+    bounding: Program | None = None,
 ) -> dict[str, Any]:
     """The disclosure and the evidence of an answer, by their names in `maxent.results.solved.Solved`.
 
@@ -72,9 +73,11 @@ def measured(
         By how much probabilities may be off.
     no_marginal : bool
         Whether the adversary does not know the base rate.
+    bounding : Program, optional
+        The program with the intervals that say what published draws allow, where this one has their likelihood.
     """
     counts, truth = program.table.counts, case.truth
-    shared = shares(program, masses, posterior, error)
+    shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
     baseline = baseline_of(
         program.n_classes,
         program.table.individuals,
@@ -271,6 +274,7 @@ def estimate_case(
                 top=how.top,
                 error=error,
                 no_marginal=known.no_marginal,
+                bounding=None if program.likelihood is None else _with_intervals(case, known, clock),
             )
             disclosure = found.pop("disclosure")
             if mean is not None:
@@ -290,15 +294,28 @@ def estimate_case(
                 targets=inferences(case, program, masses, posterior, top=how.top, error=error),
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
-                certainty=Certainty(program, case.truth, case.sensitive, _seconds(clock)),
+                certainty=Certainty(_without_draws(program), case.truth, case.sensitive, proving_seconds(clock.left())),
                 mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
+                rows_unknown=known.rows_unknown or "",
+                drawing=Drawing(case, proving_seconds(clock.left()), program, bool(known.rows_unknown)),
                 informed=_informed(case, known, how),
                 **found,
             )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _without_draws(program: Program) -> Program:
+    """The program of somebody who does not compute draws: what these prove in unknown order is found apart, in time."""
+    ordered = program.row_equations is not None or program.release.draws is None
+    return program if ordered else replace(program, release=replace(program.release, draws=None))
+
+
+def _with_intervals(case: Case, known: Knowledge, clock: Clock) -> Program | None:
+    """The program with intervals in the place of the likelihood of draws, where there is time for it."""
+    return in_time(clock, lambda: compile_case(case, replace(known, noise="intervals")))
 
 
 def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
@@ -340,12 +357,6 @@ def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
     """An estimate that a status tells the worth of."""
     with unwarned():
         return estimate_case(case, known, how)
-
-
-def _seconds(clock: Clock) -> float:
-    """What a call leaves for proofs."""
-    left = clock.left()
-    return LONGEST if left is None else min(LONGEST, left)
 
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:

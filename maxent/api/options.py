@@ -775,6 +775,16 @@ class Foreign:
         group="read",
         doc="What a file lacks, as for `maxent.convert`.",
     )
+    published_as: str | None = parameter(
+        None,
+        "Format that is published, if not that of the model, such as onnx (docs/models.md): what it has no place for "
+        "is not judged.",
+        metavar="FORMAT",
+        group="read",
+        doc="The name of the format that is published, if not that of the model, as `maxent.convert` names formats. "
+        "What the model keeps beside its trees and that format has no place for, such as seeds, is not judged; all "
+        "else is.",
+    )
 
 
 AT_MOST = (
@@ -884,6 +894,13 @@ class Reviewing(
         "class.",
     )
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
+    published_as: str | None = same(Foreign, "published_as")
+    rows_unknown: str | None = parameter(
+        None,
+        "Why nobody knows the order of the rows of the training data: it takes MX406 back, and the verdict says so.",
+        metavar="REASON",
+        group="known",
+    )
     early: Callable[[Verdict], object] | None = parameter(
         None, "Told a verdict that no estimate changes, before there is one.", group="call"
     )
@@ -926,6 +943,7 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
         doc="Attributes that the adversary's table does not have, beside those of the policy.",
     )
     parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
+    published_as: str | None = same(Foreign, "published_as")
     count: str | None = same(Facts, "count")
     sensitive: str | Sequence[str] | None = same(
         SensitiveOption, "sensitive", doc="Classes that limits are about, in the place of those of the policy."

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +11,20 @@ import numpy as np
 
 from maxent.api import options
 from maxent.constraints.program.program import CHOICES
-from maxent.disclosure.limits import Limits, judge_rows
+from maxent.disclosure.limits import UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.parameters import out_of_range
 from maxent.models.tables.classes import part_codes
 from maxent.solvers.control import Clock, in_time
 
 if TYPE_CHECKING:
+    from maxent.api.case import Case
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, IntArray
     from maxent.results.proof import Proof
+    from maxent.solvers.certainty.unordered import Unordered
 
 # All levels that can be asked here.
 AUTO = "auto"
@@ -82,6 +85,13 @@ def proof_of(program: Program, level: str, clock: Clock, asked: BoolArray | None
 LONGEST = 30.0
 # Seconds for letting people of the truth change places, at most.
 TRYING = 10.0
+# The same where splits have to be chosen again, which every estimate of such a release with the truth asks.
+CHOOSING = 3.0
+
+
+def proving_seconds(left: float | None) -> float:
+    """What a call that has so many seconds left leaves for proofs."""
+    return LONGEST if left is None else min(LONGEST, left)
 
 
 @dataclass(eq=False)
@@ -116,7 +126,8 @@ class Certainty:
         if most is None or "certain_proved" in row:
             return row
         found = self._told(row)
-        if judge_rows(Limits(max_certain=most), [row]).status == "fail" or all(n <= most for n in self._judged(found)):
+        [judged] = judge_rows(Limits(max_certain=most), [row]).releases
+        if worst([c.status for c in judged.checks]) == "fail" or all(n <= most for n in self._judged(found)):
             return found
         return self._told(row, self._by_proof())
 
@@ -201,7 +212,7 @@ def views_of(program: Program) -> list[IntArray]:
     return [np.arange(program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
 
 
-def most_certain(program: Program, truth: IntArray | None, seconds: float = TRYING) -> tuple[int, ...]:
+def most_certain(program: Program, truth: IntArray | None, seconds: float = CHOOSING) -> tuple[int, ...]:
     """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown.
 
     People of the truth change places so that the splits of tools are chosen again.
@@ -236,3 +247,113 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
     asked = proof.complete & ~bounds.unasked.any(axis=1)
     mixed = (low > 0).sum(axis=1) > 1
     return certain, certain | ~(asked | mixed)
+
+
+# Seconds that proofs without the order of rows may take where the verdict does not rest on them.
+NAMING = 2.0
+NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
+
+
+@dataclass(eq=False)
+class Drawing:
+    """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
+
+    Attributes
+    ----------
+    case : Case
+    seconds : float
+        What proofs may take.
+    program : Program, optional
+        Of the case, where it is compiled.
+    unknown : bool
+        Whether nobody is taken to know the order of rows, so that verdicts rest on what is proved without it.
+    """
+
+    case: Case
+    seconds: float = LONGEST
+    program: Program | None = None
+    unknown: bool = False
+    _found: list[tuple[Reached, Reached]] = field(default_factory=list, init=False, repr=False)
+    _settled: list[Unordered | None] = field(default_factory=list, init=False, repr=False)
+
+    def __call__(self) -> tuple[Reached, Reached]:
+        """With the rows in training order, and with the table without the order."""
+        if not self._found:
+            followed = self.case.release.draws is not None
+            rows, unordered = (self._rows(), self._unordered()) if followed else (NOT_FOLLOWED, NOT_FOLLOWED)
+            self._found.append((rows, unordered))
+        return self._found[0]
+
+    def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """The numbers of a verdict with what is proved without the order of rows.
+
+        Where nobody knows the order, that ended, and nothing else tells of draws, it stands in the place of other
+        numbers of certain people.
+        """
+        draws = self.case.release.draws
+        if draws is None or most_proved(limits) is None or "targets" in row or (found := self._settle()) is None:
+            return row
+        alone = self.unknown and row.get("draws") == tells_draws(draws, "") and not found.contradicted
+        counts = self.case.people.counts
+
+        def numbers(codes: Sequence[int], before: Mapping[str, Any]) -> dict[str, Any]:
+            certain = found.low[:, list(codes)] >= counts[:, None]
+            least = int(counts[certain.any(axis=1)].sum())
+            if found.ended and alone:
+                return {"certain_proved": least, "certain_at_most": least, "settled": True}
+            return {"proved_least": max(least, before.get("proved_least") or 0)}
+
+        more = {**row, **numbers(range(found.low.shape[1]), row)}
+        if "sensitive" in row:
+            more["sensitive"] = {**row["sensitive"], **numbers(self.case.sensitive, row["sensitive"])}
+        return more
+
+    def _rows(self) -> Reached:
+        """How far somebody comes who knows the rows of the table in training order."""
+        if self.case.in_order is None and not self.case.rows:
+            return UNTRIED
+        from maxent.constraints.rows import row_system
+        from maxent.solvers.rows import prove
+
+        clock, case = Clock(self.seconds), self.case
+        try:
+            table = case.people if case.rows or case.in_order is None else case.in_order()
+            base = case.of_each_class
+            found = in_time(
+                clock,
+                lambda: prove(row_system([case.release], table, marginal=base), "linear", clock, programs=False),
+            )
+        except InvalidInput as error:
+            [first, *_] = error.problems
+            return Reached(why=f"not tried: {first.field}: expected {first.expected}, found {first.found}")
+        if found is None:
+            return Reached(why=UNENDED)
+        if not found.consistent:
+            return Reached(why="not tried, as the order of the table does not fit the counts")
+        determined = found.determined if found.rank is not None else None
+        return Reached(len(table), determined, int(found.proved.sum()))
+
+    def _unordered(self) -> Reached:
+        """How far somebody comes who has the table, and does not know the order of its rows."""
+        found, people = self._settle(), self.case.people.individuals
+        if found is None:
+            return UNTRIED
+        if found.contradicted:
+            return Reached(why="not tried, as the draws do not fit the counts of this table")
+        unused = found.sentence.startswith("draws") and "not used" in found.sentence
+        if unused:
+            return Reached(why=f"not tried: {found.sentence}")
+        return Reached(people, None, found.certain, "" if found.ended else UNENDED)
+
+    def _settle(self) -> Unordered | None:
+        """What draws tell without the order of rows, in the time that there is; None where nothing was found."""
+        if not self._settled and self.case.rows:  # taken to be known
+            self._settled.append(None)
+        if not self._settled:
+            from maxent.api.compile import Knowledge, compile_case
+            from maxent.solvers.certainty.unordered import settle_unordered
+
+            seconds = self.seconds if self.unknown else min(self.seconds, NAMING)
+            program = self.program or compile_case(self.case, Knowledge())
+            self._settled.append(settle_unordered(program, Clock(seconds)))
+        return self._settled[0]

@@ -171,10 +171,10 @@ def _owners(atoms: Atoms, known: KnownColumns | None, people: int) -> tuple[Bits
 
 
 def _told_apart(known: KnownColumns, owner: IntArray) -> BoolArray:
-    """Whether what is known tells some people of a row's owner apart whom the release does not, shape (n_people,)."""
+    """Whether the table tells some people of a row's owner apart whom the release does not, shape (n_people,)."""
     by = np.argsort(owner, kind="stable")
     first = by[np.searchsorted(owner[by], owner)]
-    differs = (known.codes != known.codes[first]).any(axis=1)
+    differs = known.alike != known.alike[first]
     return np.asarray((np.bincount(owner, differs) > 0)[owner])
 
 

@@ -17,7 +17,7 @@ from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
-from maxent.api.proving import Certainty
+from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import Subject, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
@@ -25,7 +25,7 @@ from maxent.disclosure.limits import Limits, Verdict, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
-from maxent.models.errors import InvalidInput, NoAnswerInTime
+from maxent.models.errors import ARGUMENT, InvalidInput, NoAnswerInTime, invalid
 from maxent.models.files.json_files import uncollected
 from maxent.models.formats.assemble import packed
 from maxent.models.nodes import Nodes
@@ -66,7 +66,7 @@ def without_private_splits(release: Release) -> Release:
     arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
     public = tuple(attribute.name for attribute in release.public)
     trees = tuple(
-        Tree(_kept(nodes, release), Induction(tree.induction.algorithm, among=public), tree.weight)
+        Tree(_kept(nodes, release), Induction(tree.induction.algorithm, among=public or None), tree.weight)
         for tree, nodes in zip(release.trees, arrays, strict=True)
     )
     predicts = None if release.predicts == "score" else release.predicts
@@ -199,11 +199,12 @@ def review_subject(
     found = Review(
         subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed
     )
+    found = replace(found, rows_unknown=known.rows_unknown or "")
     if case.sensitive:
         names = [case.release.target.classes[code] for code in case.sensitive]
         exposed = exposed_people(audit.summary.get("exposed_classes"), names)
         found = replace(found, early={"sensitive": {"exposed": exposed}})
-    failed = found.verdict().status == "fail"
+    failed = _breaks_limits(found)
     told = ahead if placed and len(case.cells()) >= MANY else lambda verdict: None
     if failed:
         told(found.verdict())
@@ -211,7 +212,7 @@ def review_subject(
     def before(program: Program, clock: Clock) -> None:
         nonlocal found
         found = replace(found, early=_early(in_order, program, clock, found))
-        if not failed and found.verdict().status == "fail":
+        if not failed and _breaks_limits(found):
             told(found.verdict())
 
     judged, left = in_order, solving
@@ -233,7 +234,16 @@ def review_subject(
         warn_unreliable(why)
     if weaker and estimate is not None:
         warn_unreliable(WITHOUT_PRIVATE)
-    return replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
+    ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
+    drawing = None if estimate is None or weaker or rows else estimate.drawing
+    found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
+    own = Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
+    return replace(found, drawing=drawing or own)
+
+
+def _breaks_limits(found: Review) -> bool:
+    """Whether a review is beyond a limit, whatever its file tells of draws."""
+    return any(check.status == "fail" for judged in found.verdict().releases for check in judged.checks)
 
 
 def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[str, Any]:
@@ -422,6 +432,9 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
     """
     solving, reading, qi = options.of(Solving, call), call.reading, call.qi
+    if call.rows_unknown is not None and (call.rows or not str(call.rows_unknown).strip()):
+        expected = "none with rows=True, which says that it is known" if call.rows else "the reason, a text"
+        raise invalid("options", ARGUMENT, "rows_unknown", expected, repr(call.rows_unknown))
     wanted = {name: getattr(call, name) for name in ("target", "classes", "features", "qi", "parameters")}
     numbers = {"bins": call.bins, "values": call.values}
     if call.progress is not None:
@@ -436,12 +449,15 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
-    subjects = tuple(each.beside(**evidence).weighed(weights, X, reading) for each in subjects)
+    subjects = tuple(
+        each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects
+    )
     subject = subjects[0]
     known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}
     told |= {"time_limit": call.time_limit, "top": call.top}
-    told |= {name: True for name in ("no_marginal", "rows") if getattr(call, name)}
+    named_only = ("no_marginal", "rows", "published_as", "rows_unknown")
+    told |= {name: value for name in named_only if (value := getattr(call, name)) not in (None, False)}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)

@@ -11,7 +11,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.case import Tables
-from maxent.api.convert import converted, converted_live, is_boosted_elsewhere, piped, wanted_of, with_numbers
+from maxent.api.convert import (
+    as_published,
+    converted,
+    converted_live,
+    is_boosted_elsewhere,
+    piped,
+    wanted_of,
+    with_numbers,
+)
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
@@ -169,6 +177,10 @@ class Subject:
     def keeping(self, aside: str) -> Subject:
         """The same with what the model keeps beside its trees."""
         return replace(self, converted=replace(self.converted, aside=joined(aside, self.converted.aside)))
+
+    def published(self, format: str | None) -> Subject:
+        """The same as what is published of it in a format, if not that of the model."""
+        return replace(self, converted=as_published(self.converted, format))
 
     def without(self, rows: int) -> Subject:
         """The same, which says that so many rows of the table are left out, as they weighed nothing."""

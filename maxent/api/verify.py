@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
 from maxent.api.estimate import Progress, Solving
+from maxent.disclosure.limits import NO_DRAWS_ID, UNENDED
 from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import as_json_text, read_json_object
@@ -32,7 +33,10 @@ TOLERANCE = 1e-5
 # Fields whose words are those of a version of maxent.
 SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|verdict\.unread|policy\.left_out")
 # Options of a call that are arguments of a check.
-CALL = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight")
+CALL = (
+    *("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight"),
+    "published_as",
+)
 # Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict")
 # A number in a sentence that was rounded.
@@ -286,6 +290,8 @@ def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]
     was, now = ({row["id"]: row for row in rows} for rows in (before, after))
     for id_ in dict.fromkeys([*was, *now]):
         old, new, place = was.get(id_), now.get(id_), f"checks.{id_}"
+        if old and new and id_ == NO_DRAWS_ID and any(UNENDED in row["said"] for row in (old, new)):
+            old = {**old, **{key: new[key] for key in ("found", "said")}}  # how far that came is a matter of time
         if old is None or new is None:
             yield place, f"{id_} is {'not in the record' if old is None else 'in the record, but not in its policy'}"
             continue

@@ -18,8 +18,9 @@ from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
-    from maxent.disclosure.limits import Limits, Mend, Verdict
+    from maxent.disclosure.limits import Limits, Mend, Reached, Verdict
     from maxent.results.estimate import Estimate
+    from maxent.results.solved import Drawing
     from maxent.solvers.control import Clock
 
 # Calls that its help ends with.
@@ -99,7 +100,8 @@ def _run(
     with finishing(result.outcome.status) as clock:
         row = _row(result, trees, attacked=limits.stated or asked.report is not None)
         tell_noticed(result.noticed)
-        verdict = judge_informed(limits, [row], [result.judged_row]).mended([_unless_interrupted(result.mended, clock)])
+        verdict = judge_informed(limits, [row], [result.judged_row]).reached([_in_time(result.drawing, clock)])
+        verdict = verdict.mended([_unless_interrupted(result.mended, clock)])
         if report.each is not None:
             report.each(result, row)
         if kind is not None and output is not None:
@@ -146,7 +148,7 @@ def _in_parts(
         result = estimate_in_parts(trees, tables, output, memory=memory, **options, progress=told)
     tell_noticed(result.noticed)
     row = _row(result, trees, attacked=limits.stated)
-    verdict = judge_informed(limits, [row], [result.judged_row]).mended([result.mended])
+    verdict = judge_informed(limits, [row], [result.judged_row]).reached([result.drawing]).mended([result.mended])
     if as_json:
         print_json({**result.summary, **verdict.summary})
     else:
@@ -183,6 +185,16 @@ def _unless_interrupted(search: Callable[[Limits], Mend] | None, clock: Clock) -
     from maxent.solvers.control import in_time
 
     return lambda limits: in_time(clock, lambda: search(limits)) or Mend("the search for a subtree was interrupted")
+
+
+def _in_time(drawing: Drawing | None, clock: Clock) -> Callable[[], tuple[Reached, Reached]] | None:
+    """How far somebody comes who computes draws, which ends when somebody does not wait for it."""
+    if drawing is None:
+        return None
+    from maxent.disclosure.limits import UNTRIED
+    from maxent.solvers.control import in_time
+
+    return lambda: in_time(clock, drawing) or (UNTRIED, UNTRIED)
 
 
 def _level(bounds: bool, level: opt.LevelName | None) -> str | None:

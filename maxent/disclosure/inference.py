@@ -452,6 +452,7 @@ def shares(
     tolerance: float = TOLERANCE,
     *,
     part: int | None = None,
+    likely: bool = False,
 ) -> Shares:
     """Largest probabilities per quasi-identifier: by the estimate, and the largest that published numbers allow.
 
@@ -466,6 +467,9 @@ def shares(
         By how much these may be off.
     part : int, optional
         Of several sensitive columns the one that the posterior is of; by default it is that of their combinations.
+    likely : bool
+        Whether the answer is by the likelihood of draws, and the program has intervals in its place: the odds of a
+        class within a group then grow by as much as those of the whole group may, where else its share does.
     """
     each = np.arange(len(posterior))
 
@@ -476,7 +480,7 @@ def shares(
     if part is not None:
         groups = [_of_part(found, summed, program.table.individuals) for found in groups]
     of_cell = [found.of[program.cells.leaf[:, t]] for t, found in enumerate(groups)]
-    possible = _scaled(program, summed(masses), groups, of_cell, tolerance, summed)
+    possible = _scaled(program, summed(masses), groups, of_cell, tolerance, summed, likely)
     found = []
     for p in (posterior, possible):
         largest = p.argmax(axis=1)
@@ -522,6 +526,7 @@ def _scaled(
     of_cell: list[IntArray],
     tolerance: float,
     summed: Callable[[FloatArray], FloatArray],
+    likely: bool,
 ) -> FloatArray:
     """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes).
 
@@ -537,6 +542,11 @@ def _scaled(
             # Where nobody has the class by the estimate, everybody in the group may as well as anybody else.
             alike = np.divide(high, size, out=np.ones_like(high), where=size > 0) * here.sum(axis=1, keepdims=True)
             scaled = np.divide(here * high, mass, out=alike, where=mass > 0)
+            if likely:
+                all_here, spared = here.sum(axis=1, keepdims=True), np.zeros_like(mass)
+                np.divide(size - high, size - mass, out=spared, where=mass < size)
+                odds = scaled + (all_here - here) * spared
+                scaled = np.divide(scaled * all_here, odds, out=alike, where=odds > 0)
             if not program.single:  # who is in a group that may be all of one class is not known either
                 scaled = np.where(high >= size, program.weight[cells, None], scaled)
             most[cells] = np.minimum(most[cells], np.where(high - mass > tolerance * size, scaled, here))

@@ -78,6 +78,9 @@ IDS: Mapping[str, str] = {
     "max_lift": "MX205",
 }
 
+# What every verdict with limits, and every policy, asks beside them: its name and the id of its check.
+NO_DRAWS, NO_DRAWS_ID = "no_draws", "MX406"
+
 # Why a limit that an estimate keeps is not known to be kept where it is made as if all classes were alike frequent.
 NO_BASE = "as nothing states the base rate, which an adversary knows (--truth, --marginal or counts do)"
 # What is said of a verdict where the call leaves out what everybody may know.
@@ -248,12 +251,117 @@ class LimitCheck:
 
 
 @dataclass(frozen=True, slots=True)
+class Reached:
+    """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known.
+
+    ``determined`` by equations alone, over the rationals, and ``proved`` with whole people; ``why`` is the reason where
+    nothing is known, or how far that is.
+    """
+
+    people: int = 0
+    determined: int | None = None
+    proved: int | None = None
+    why: str = ""
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        told = []
+        if self.determined is not None:
+            told.append(f"the classes of {self.determined:,} of {self.people:,} people are determined by equations")
+        if self.proved is not None:
+            told.append(f"{self.proved:,}{'' if told else f' of {self.people:,} people'} proved")
+        return ", ".join([*told, *[self.why] * bool(self.why)])
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain numbers and strings."""
+        return {"people": self.people, "determined": self.determined, "proved": self.proved, "why": self.why}
+
+
+# Why no more is known of one who was not tried to the end.
+UNENDED = "not ended in the time that there was"
+# An adversary who has not been tried, as no table in training order is known.
+UNTRIED = Reached(why="not tried")
+
+
+@dataclass(frozen=True, slots=True)
+class NoDraws:
+    """Whether it follows from what is published who was drawn for each tree, which no verdict passes over (MX406).
+
+    ``told`` is what tells it, in words, empty where nothing does. ``unproved`` is where it is not known whether
+    anything does, ``unknown`` the reason why nobody knows the order of the rows, which takes the check back. ``rows``
+    and ``unordered`` are how far an adversary comes who knows the rows in training order, and one who only has the
+    table.
+    """
+
+    told: str = ""
+    unproved: str = ""
+    unknown: str = ""
+    rows: Reached = UNTRIED
+    unordered: Reached = UNTRIED
+
+    @property
+    def status(self) -> Status:
+        """What is found, whether it counts or not."""
+        return "fail" if self.told else "cannot_tell" if self.unproved else "pass"
+
+    @property
+    def counts(self) -> bool:
+        """Whether it counts for the verdict."""
+        return not (self.unknown and self.told)
+
+    @property
+    def said(self) -> str:
+        """What was found, a sentence without a stop."""
+        if not self.told:
+            if self.unproved:
+                return f"it cannot be told whether the file tells who was drawn for each tree: {self.unproved}"
+            return "nothing that is published tells who was drawn for each tree"
+        reached = f"rows in order: {self.rows.words}; order unknown: {self.unordered.words}"
+        return f"who was drawn follows from the file, by {self.told}; {reached}"
+
+    @property
+    def words(self) -> str:
+        """The same with its status."""
+        if not self.counts:
+            return f"{self.said}: taken back, as {UNORDERED}: {self.unknown}"
+        way = f" ({WAY_OUT})" if self.told else ""
+        return f"{self.said}: {CHECK_WORDS[self.status]}{way}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key ``draws`` of a release in a JSON verdict."""
+        return {"told": self.told, "rows": self.rows.as_dict(), "unordered": self.unordered.as_dict()}
+
+    def check(self, release: str) -> dict[str, Any]:
+        """The entry of the key ``checks`` of a JSON verdict."""
+        own = {"id": NO_DRAWS_ID, "key": NO_DRAWS, "release": release, "limit": True, "found": self.rows.proved}
+        return {**own, "status": self.status, **({} if self.counts else {"off": self.unknown})}
+
+
+# Who knows the table and not which row of the training data is whose, and what to publish in place of draws.
+UNORDERED = "the order of the rows is taken to be unknown"
+
+
+def unordered(reason: str) -> str:
+    """Whom a verdict is about where nobody knows the order of rows."""
+    return f"the adversary knows the table, and {UNORDERED}: {reason}"
+
+
+WAY_OUT = "published without them, as by `maxent strip`, it tells none"
+
+
+def published_words(format: str) -> str:
+    """What a verdict is about where another format is published than that of the model."""
+    return f"judged as published in the format {format}, without what that has no place for"
+
+
+@dataclass(frozen=True, slots=True)
 class Judged:
     """The verdict on one release; ``decisive`` unless it is only what the others are compared with.
 
-    ``beside``, where ``checks`` are about sensitive classes alone, are the same of all classes, which decide nothing.
-    ``mend`` is what would pass, where a limit is not kept. ``no_marginal`` is whether the adversary is taken not to
-    know the base rate.
+    ``draws`` is what every verdict asks beside its limits. ``beside``, where ``checks`` are about sensitive classes
+    alone, are the same of all classes, which decide nothing. ``mend`` is what would pass, where a limit is not kept.
+    ``no_marginal`` is whether the adversary is taken not to know the base rate.
     """
 
     release: str
@@ -263,11 +371,35 @@ class Judged:
     beside: tuple[LimitCheck, ...] = ()
     mend: Mend | None = None
     no_marginal: bool = False
+    draws: NoDraws = field(default_factory=NoDraws)
+
+    def reaching(self, rows: Reached, unordered: Reached) -> Judged:
+        """The same with how far adversaries come who compute draws."""
+        return replace(self, draws=replace(self.draws, rows=rows, unordered=unordered))
+
+    @property
+    def all_checks(self) -> Iterator[dict[str, Any]]:
+        """The checks as the key ``checks`` of a JSON verdict has them, that of draws after those of limits."""
+        for c in self.checks:
+            own = {"id": IDS[c.limit], "key": c.limit, "release": self.release, "limit": c.stated}
+            yield {**own, "found": c.found, "status": c.status}
+        if self.checks:
+            yield self.draws.check(self.release)
+
+    @property
+    def name(self) -> str:
+        """What it is called in a line of the verdict."""
+        return self.release if self.decisive else f"{self.release} (compared with only)"
+
+    @property
+    def drawn(self) -> list[str]:
+        """Its name, where there is something to be said of draws."""
+        return [self.name] * bool(self.checks and self.draws.status != "pass")
 
     @property
     def told(self) -> Iterator[tuple[str, LimitCheck]]:
         """Every check with the words for what it is about."""
-        name = self.release if self.decisive else f"{self.release} (compared with only)"
+        name = self.name
         alone = ", sensitive classes" if self.beside else ""
         yield from ((f"{name}{alone}", check) for check in self.checks)
         yield from ((f"{name}, all classes (beside)", check) for check in self.beside)
@@ -300,10 +432,25 @@ class Verdict(Shown):
         """The verdict with what would pass, of each release that it fails; ``by`` has a search for every release."""
         if self.status != "fail":
             return self
-        failed = [judged.decisive and judged.status == "fail" for judged in self.releases]
+        broken = [any(check.status == "fail" for check in judged.checks) for judged in self.releases]
+        failed = [judged.decisive and beyond for judged, beyond in zip(self.releases, broken, strict=True)]
         both = zip(self.releases, by, failed, strict=True)
         found = tuple(replace(j, mend=search(self.limits)) if search and beyond else j for j, search, beyond in both)
         return replace(self, releases=found)
+
+    def reached(self, by: Sequence[Callable[[], tuple[Reached, Reached]] | None]) -> Verdict:
+        """The verdict with how far adversaries come who compute draws: ``by`` has a call for every release."""
+        both = zip(self.releases, by, strict=True)
+        found = tuple(
+            judged.reaching(*call()) if call and judged.checks and judged.draws.told else judged
+            for judged, call in both
+        )
+        return replace(self, releases=found)
+
+    @property
+    def rows_unknown(self) -> str:
+        """Why the adversary does not know the order of the rows; empty where they may."""
+        return next((judged.draws.unknown for judged in self.releases if judged.draws.unknown), "")
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -312,19 +459,7 @@ class Verdict(Shown):
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain numbers, strings, lists and dictionaries."""
-        checks = [
-            {
-                "id": IDS[c.limit],
-                "key": c.limit,
-                "release": judged.release,
-                "limit": c.stated,
-                "found": c.found,
-                "status": c.status,
-            }
-            for judged in self.releases
-            if judged.decisive
-            for c in judged.checks
-        ]
+        checks = [each for judged in self.releases if judged.decisive for each in judged.all_checks]
         releases = [
             {
                 "release": judged.release,
@@ -333,10 +468,12 @@ class Verdict(Shown):
                 "checks": [check.as_dict() for check in judged.checks],
                 **({"all_classes": [check.as_dict() for check in judged.beside]} if judged.beside else {}),
                 **({} if judged.mend is None else {"would_pass": judged.mend.as_dict()}),
+                **({"draws": judged.draws.as_dict()} if judged.draws.told else {}),
             }
             for judged in self.releases
         ]
-        left_out = {"marginal": False} if self.no_marginal else {}
+        left_out: dict[str, Any] = {"marginal": False} if self.no_marginal else {}
+        left_out |= {"rows": "unknown", "rows_reason": self.rows_unknown} if self.rows_unknown else {}
         own = {"status": self.status, "adversary": ADVERSARY, "checks": checks}
         return {**own, "limits": self.limits.as_dict(), "releases": releases, **left_out}
 
@@ -348,7 +485,8 @@ class Verdict(Shown):
             for told, c in judged.told
         ]
         mends = [(judged.release, judged.mend) for judged in self.releases if judged.mend is not None]
-        below = [f"{release}: what would pass: {mend.words}" for release, mend in mends]
+        below = [f"{name}: {judged.draws.words}" for judged in self.releases for name in judged.drawn]
+        below += [f"{release}: what would pass: {mend.words}" for release, mend in mends]
         header = ("release", "limit", "stated", "found", "status")
         wrapped = [part for line in lines for part in wrap(line.strip(), WIDTH - 4, subsequent_indent="  ")]
         return Display(head, wrapped, header if rows else (), rows, below)
@@ -360,8 +498,10 @@ class Verdict(Shown):
         found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
         for judged in self.releases:
             found += [f"  {told}: {in_words(check)}" for told, check in judged.told]
+            found += [f"  {name}: {judged.draws.words}" for name in judged.drawn]
             if judged.mend is not None:
                 found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
+        found += [f"  {unordered(self.rows_unknown)}"] * bool(self.rows_unknown)
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
 
 
@@ -526,6 +666,8 @@ def judge(
     base_most: float | None = None,
     individuals: int | None = None,
     no_marginal: bool = False,
+    draws: NoDraws | None = None,
+    settled: bool | None = None,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -575,10 +717,14 @@ def judge(
     no_marginal : bool
         Whether the adversary is taken not to know how frequent classes are. Otherwise nobody infers less than the base
         rate tells, and where it is not known no limit on what is inferred is passed.
+    draws : NoDraws, optional
+        What tells who was drawn; nothing by default.
+    settled : bool, optional
+        Whether what is proved of certain people rests on draws, too, in whatever order the rows are.
     decisive : bool
         Whether the release counts for the verdict.
     """
-    checks = []
+    checks, drawn = [], draws or NoDraws()
     sure = reliable and exposed is not None
     if limits.max_posterior is not None:
         worse, origin = worse_posterior(max_posterior, exposed, pure, certain_proved or proved_least)
@@ -622,12 +768,18 @@ def judge(
         base = _by_frequency(base_posterior, base_rate, individuals or 1, proved=proved)
         bound = _by_frequency(largest, largest, individuals or inf, proved=False)
         checks = [_informed(c, base[c.limit], bound[c.limit]) if c.limit in base else c for c in checks]
-    if unread:
-        checks = [
-            c if c.limit == "min_k" or c.status != "pass" else _beside(c, unread, worst_case, base_rate) for c in checks
-        ]
-    status = worst([check.status for check in checks])
-    return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal)
+    without_draws = [each for each in unread if each["what"] != drawn.told]
+    for i, c in enumerate(checks):
+        left = without_draws if c.limit == "max_certain" and settled else unread
+        if left and c.limit != "min_k" and c.status == "pass":
+            checks[i] = _beside(c, left, worst_case, base_rate)
+    status = _overall(checks, drawn)
+    return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal, draws=drawn)
+
+
+def _overall(checks: Sequence[LimitCheck], draws: NoDraws) -> Status:
+    """The status of checks of limits, where there are any, with that of draws."""
+    return worst([*(check.status for check in checks), *[draws.status] * (draws.counts and len(checks) > 0)])
 
 
 def _by_frequency(
@@ -766,12 +918,20 @@ _TRUTH: Origin = "truth"
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
     *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
-    *("proved_least", "proved_most", "worst_case"),
+    *("proved_least", "proved_most", "worst_case", "settled"),
 )
 
 
 # Keys of a row that are the same of each of several sensitive columns.
 SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "no_marginal")
+# What tells who was drawn, why that is not known, and why nobody knows the order of the rows: those of a `NoDraws`.
+DRAWS_KEYS = ("draws", "draws_unproved", "rows_unknown")
+
+
+def draws_of(row: Mapping[str, Any]) -> NoDraws:
+    """What a row says of draws."""
+    told, unproved, unknown = (str(row.get(key, "")) for key in DRAWS_KEYS)
+    return NoDraws(told, unproved, unknown)
 
 
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
@@ -795,7 +955,7 @@ def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None
         if "sensitive" in row:  # what is known of other classes harms nobody, and is only shown
             alone, beside = _judge_row(limits, _sensitive_row(row), decisive=whole.decisive).checks, checks
             checks = alone
-        judged.append(replace(whole, checks=checks, beside=beside, status=worst([check.status for check in checks])))
+        judged.append(replace(whole, checks=checks, beside=beside, status=_overall(checks, whole.draws)))
     return Verdict(limits, tuple(judged))
 
 
@@ -827,7 +987,7 @@ def judge_informed(
     for one, other in zip(first.releases, second.releases, strict=True):
         both = zip(one.checks, other.checks, strict=True)
         checks = tuple(max(pair, key=_badness) if pair[0].status == "fail" else _larger(*pair) for pair in both)
-        judged.append(replace(other, checks=checks, status=worst([check.status for check in checks])))
+        judged.append(replace(other, checks=checks, status=_overall(checks, other.draws)))
     return Verdict(limits, tuple(judged))
 
 
@@ -851,6 +1011,7 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         base_most=row.get("base_most"),
         individuals=row.get("individuals"),
         no_marginal=bool(row.get("no_marginal")),
+        draws=draws_of(row),
         **{key: row.get(key) for key in ROW_KEYS},
         decisive=decisive,
     )

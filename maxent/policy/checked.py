@@ -8,7 +8,17 @@ from dataclasses import dataclass, field
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, UNINFORMED, WORDS, Status, Verdict, worst
+from maxent.disclosure.limits import (
+    ADVERSARY,
+    STATUS_WORDS,
+    UNINFORMED,
+    WORDS,
+    Status,
+    Verdict,
+    published_words,
+    unordered,
+    worst,
+)
 from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
@@ -97,6 +107,8 @@ class Checked(Shown):
         }
         if self._no_marginal:
             own["verdict"]["marginal"] = False
+        if reason := self.policy.rows_unknown:
+            own["verdict"] |= {"rows": "unknown", "rows_reason": reason}
         if self.policy.never_passes:
             own["policy"]["never_passes"] = self.policy.never_passes
         if not self.reliable:
@@ -118,8 +130,12 @@ class Checked(Shown):
         found += [f"  {row.line}" for row in self.rows]
         if self._no_marginal:
             found.append(f"  {UNINFORMED}")
+        if reason := self.policy.rows_unknown:
+            found.append(f"  {unordered(reason)}")
         if sensitive := self.asked.options.get("sensitive") or self.policy.sensitive:
             found.append(f"  judged of these classes alone: {shorten_list(sensitive)}")
+        if published := self.asked.options.get("published_as"):
+            found.append(f"  {published_words(published)}")
         if not self.reliable:
             found.append(self.review.trouble)
         found += self.review.unread_lines

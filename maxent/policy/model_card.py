@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from maxent.disclosure.limits import CHECK_WORDS, UNINFORMED
+from maxent.disclosure.limits import CHECK_WORDS, NO_DRAWS_ID, UNINFORMED, published_words
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object
@@ -89,6 +89,8 @@ def _lines(record: Mapping[str, Any], level: int) -> Iterator[str]:
     options, content = record["call"]["options"], policy["content"]
     if options.get("no_marginal") or content.get("adversary", {}).get("marginal") is False:
         yield f"- Left out: {UNINFORMED}"
+    if published := options.get("published_as"):
+        yield f"- Published: {_text(published_words(published))}"
     if sensitive := options.get("sensitive") or content.get("sensitive", {}).get("classes"):
         yield f"- Judged are these classes alone: {_listed(sensitive)}"
     yield from (f"- {_text(sentence)}" for sentence in verdict.get("unread", ()))
@@ -109,7 +111,11 @@ def _lines(record: Mapping[str, Any], level: int) -> Iterator[str]:
         yield f"| {' | '.join(map(_text, cells))} |"
     if record["overrides"]:
         yield ""
-        yield from (f"- {_text(each['id'])} was switched off: {_text(each['reason'])}" for each in record["overrides"])
+        how = {NO_DRAWS_ID: "was taken back"}
+        yield from (
+            f"- {_text(each['id'])} {how.get(each['id'], 'was switched off')}: {_text(each['reason'])}"
+            for each in record["overrides"]
+        )
     yield ""
     decision = record["decision"]
     if decision.get("decision"):

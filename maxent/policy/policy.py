@@ -15,6 +15,7 @@ from typing import Any, get_args
 
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge
+from maxent.disclosure.limits import NO_DRAWS, NO_DRAWS_ID
 from maxent.models.arguments import shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -185,7 +186,7 @@ def looser(key: str, old: Any, new: Any) -> bool:
 def changes(base: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What the content of a policy changes of another one's, in words; empty for nothing."""
     before, off = base.get("limits", {}), base.get("off", {})
-    stated = {key: limit for key, limit in own.get("limits", {}).items() if key in BY_KEY and key != "reliable"}
+    stated = {key: limit for key, limit in own.get("limits", {}).items() if key in BY_KEY and key not in ALWAYS}
     differ = {key: limit for key, limit in stated.items() if key in before and limit != before[key]}
     loose = [key for key, limit in differ.items() if looser(key, before[key], limit)]
     was = {key: f"{key} {as_toml(limit)} (was {as_toml(before[key])})" for key, limit in differ.items()}
@@ -215,11 +216,14 @@ DEEPEST = 5
 # Keys of the table ``[rules]``: what SATRE 3.3.09 wants in a record beside thresholds, in words.
 RULES = ("suppression", "perturbation", "model_requirements", "risk_appetite")
 
-# Limits that every policy has: what is not to be relied on keeps no limit.
-ALWAYS: Mapping[str, Any] = {"reliable": True}
+# Limits that every policy has: what is not to be relied on keeps no limit, and draws break any.
+ALWAYS: Mapping[str, Any] = {NO_DRAWS: True, "reliable": True}
 
 # Ids of checks that cannot be switched off: every other finding rests on them.
-NEVER_OFF = ("MX401", "MX501")
+NEVER_OFF = ("MX401", NO_DRAWS_ID, "MX501")
+NEVER = f"{', '.join(NEVER_OFF[:-1])} and {NEVER_OFF[-1]}"
+# How the one of these that can be taken back is taken back.
+TAKEN_BACK = 'rows = "unknown" and rows_reason = "why" in [adversary], which take it back, as it is never off'
 _TOP = ("name", "version", "source", "about")
 _TABLES = ("limits", "off", "roles", "sensitive", "adversary", "rules")
 
@@ -305,6 +309,11 @@ class Policy:
     def proof(self) -> str | None:
         """The level of proof that its checks need; None for none."""
         return str(self.adversary.get("proof", "auto")) if "max_certain_proved" in self.limits else None
+
+    @property
+    def rows_unknown(self) -> str:
+        """Why nobody knows the order of the rows of the training data; empty where somebody may."""
+        return str(self.adversary.get("rows_reason", ""))
 
     def rule(self, key: str) -> str:
         """What it says in words about one of `RULES`; empty for nothing."""
@@ -393,10 +402,8 @@ def _whole(
     depth: int,
 ) -> Policy:
     """What a document says, with what it extends."""
-    content = _document(document, source, lines)
+    content = _named_apart(_document(document, source, lines))
     below = document.get("extends")
-    if below is None:
-        content = _named_apart(content)
     own = Policy(content, () if file is None else (file,), (), folder)
     if below is None:
         return own
@@ -406,7 +413,7 @@ def _whole(
 
 
 def _named_apart(content: dict[str, Any]) -> dict[str, Any]:
-    """The content of a policy that extends none: where it has the name of one that is shipped, and is not that one."""
+    """The content of a policy: told apart where it has the name of one that is shipped, and is not that one."""
 
     def plain(name: object) -> str:
         return "".join(letter for letter in str(name).casefold() if letter.isalnum())
@@ -486,7 +493,7 @@ def _document(document: dict[str, Any], source: str, lines: Mapping[tuple[str, .
         "off": _off(top.table("off")),
         "roles": _roles(top.table("roles")),
         "sensitive": _closed(top.table("sensitive"), {"classes": ("a list of classes", are_texts)}),
-        "adversary": _closed(top.table("adversary"), _ADVERSARY),
+        "adversary": _adversary(top.table("adversary")),
         "rules": _closed(top.table("rules"), dict.fromkeys(RULES, ("a text", is_text))),
     }
     top.close()
@@ -513,8 +520,14 @@ def _off(table: Table) -> dict[str, str]:
     """The checks that are off, each with its reason."""
     found = {}
     for id_ in table.content:
-        if id_ in NEVER_OFF:
-            table.note(id_, f"a check that can be switched off (all but {' and '.join(NEVER_OFF)})", "one that cannot")
+        if id_ == NO_DRAWS_ID:
+            table.note(id_, TAKEN_BACK, "a check that cannot be switched off")
+        elif id_ in NEVER_OFF:
+            table.note(
+                id_,
+                f"a check that can be switched off (all but {NEVER})",
+                "one that cannot",
+            )
         elif id_ in CHECKS:
             found[id_] = table.take(id_, "the reason, a text", lambda v: isinstance(v, str) and bool(v.strip()))
         else:
@@ -528,6 +541,19 @@ def _roles(table: Table) -> dict[str, list[str]]:
     found = _closed(table, dict.fromkeys(("public", "private"), ("a list of columns", are_texts)))
     if both := set(found.get("public", ())) & set(found.get("private", ())):
         table.note("private", "other columns than public", shorten(min(both)))
+    return found
+
+
+def _adversary(table: Table) -> dict[str, Any]:
+    """What the adversary knows and does; that rows are unknown has a reason, and no reason stands alone."""
+    found = _closed(table, _ADVERSARY)
+    both = {key: key in table.content for key in ("rows", "rows_reason")}
+    for key, other in (("rows", "rows_reason"), ("rows_reason", "rows")):
+        if both[key] and not both[other]:
+            expected = "the reason, a text" if other == "rows_reason" else f'"unknown", beside {key}'
+            table.note(other, expected, "nothing")
+    if both["rows_reason"] and isinstance(found.get("rows_reason"), str) and not found["rows_reason"].strip():
+        table.note("rows_reason", "the reason, a text", "blanks")
     return found
 
 
@@ -557,4 +583,6 @@ _ADVERSARY: Mapping[str, Any] = {
     "marginal": ("the name of a file, or false", lambda v: v is False or is_text(v)),
     "background": ("a number of members of at least 0", lambda v: is_whole(v) and 0 <= v < 2**31),
     "proof": _one_of((*level_names(), "auto")),
+    "rows": ('"unknown", or nothing', lambda v: v == "unknown"),
+    "rows_reason": ("why nobody knows the order of the rows of the training data, a text", is_text),
 }

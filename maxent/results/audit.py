@@ -34,6 +34,7 @@ from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown, counted
 from maxent.models.nodes import nodes_at, parts_of
 from maxent.models.tables.cells import own_names
+from maxent.results.solved import Drawing, draws_told
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -503,12 +504,14 @@ class Audit(Shown, Findings):
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
     the fields of `maxent.attacks.findings.Findings`. Of several sensitive columns they are about combinations of
     classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
-    with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits.
+    with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits,
+    and ``drawing`` is how far somebody comes who computes draws.
     """
 
     targets: Mapping[str, Audit] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
     mended: Callable[[Limits], Mend] | None = None
+    drawing: Drawing | None = None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -532,14 +535,15 @@ class Audit(Shown, Findings):
 
     def judged(self, limits: Limits, name: str = "release") -> Verdict:
         """The same, of a release by its name."""
-        row: dict[str, Any] = {"release": name, **self._numbers}
+        told = draws_told(self.release, self.noticed.aside)
+        row: dict[str, Any] = {"release": name, **self._numbers, **told}
         if self.targets:
             row["targets"] = [{"target": column, **found._numbers} for column, found in self.targets.items()]
         if "sensitive" in self.beside:
             alone, shares, classes = self.beside["sensitive"], self.baseline.shares, self.release.target.classes
             known = {} if shares is None else base_of(shares, [classes.index(each) for each in alone["classes"]])
             row["sensitive"] = {"exposed": alone.get("exposed"), **known}
-        return judge_rows(limits, [row]).mended([self.mended])
+        return judge_rows(limits, [row]).reached([self.drawing]).mended([self.mended])
 
     @property
     def _numbers(self) -> dict[str, Any]:

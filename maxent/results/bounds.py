@@ -16,6 +16,7 @@ from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.models.display import Display, Shown
 from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
+from maxent.results.solved import Drawing, draws_told
 from maxent.results.text.bounds import bounds_display
 from maxent.solvers.certainty.levels import level_names
 
@@ -128,11 +129,14 @@ class ProvedBounds(Shown, Proof):
         Masses of two worlds that are consistent with everything; None unless asked for, and where none was found.
     unwitnessed : str, optional
         Why there is no witness that was asked for.
+    drawing : callable, optional
+        How far somebody comes who computes who was drawn for each tree.
     """
 
     worlds: Worlds | None = None
     witness: Witness | None = None
     unwitnessed: str | None = None
+    drawing: Drawing | None = None
 
     @property
     def constraints(self) -> dict[str, int]:
@@ -184,10 +188,11 @@ class ProvedBounds(Shown, Proof):
         """
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
+        row |= draws_told(self.program.release, self.noticed.aside)
         row["unread"] = self._unread
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
         [judged] = judge_rows(limits_of(limits), [row]).releases
-        return Verdict(limits_of(limits), (replace(judged, no_marginal=False),))
+        return Verdict(limits_of(limits), (replace(judged, no_marginal=False),)).reached([self.drawing])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

@@ -18,7 +18,7 @@ from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
 from maxent.results.reliability import unwarned
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows
+from maxent.results.solved import Drawing, described, estimate_numbers, sensitive_rows, target_rows
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,7 +55,8 @@ class Comparison(Shown):
     ``notes`` say in words what else must be known; ``interrupted`` whether Ctrl-C ended the comparison early;
     ``people`` has what is known of the individuals for each row, which `plot` draws curves of; ``noticed`` is what was
     while releases and tables were read. ``mended`` has for each row a search for what would pass limits, and ``again``
-    makes its estimate once more, which is not kept. ``judged_rows`` make of its row the one that decides verdicts.
+    makes its estimate once more, which is not kept. ``judged_rows`` make of its row the one that decides verdicts, and
+    ``drawings`` are how far somebody comes who computes draws.
     """
 
     rows: tuple[Mapping[str, Any], ...]
@@ -66,6 +67,7 @@ class Comparison(Shown):
     mended: tuple[Callable[[Limits], Mend] | None, ...] = ()
     again: tuple[Callable[[], Estimate], ...] = ()
     judged_rows: tuple[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]], ...] = ()
+    drawings: tuple[Drawing | None, ...] = ()
 
     @property
     def reliable(self) -> bool:
@@ -82,6 +84,7 @@ class Comparison(Shown):
     def judged(self, limits: Limits, of: int | None = None) -> Verdict:
         """The same; ``of`` is how many releases there were to be, if some were not reached."""
         found = judge_informed(limits, self.rows, self.judged_rows or [None] * len(self.rows), of)
+        found = found.reached(self.drawings) if self.drawings else found
         return found.mended(self.mended) if self.mended else found
 
     def to_dict(self) -> dict[str, Any]:

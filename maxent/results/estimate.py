@@ -156,7 +156,7 @@ class Estimate(Shown, Solved):
 
     def judged(self, limits: Limits) -> Verdict:
         """The same without what would pass."""
-        return judge_informed(limits, [self.numbers], [self.judged_row])
+        return judge_informed(limits, [self.numbers], [self.judged_row]).reached([self.drawing])
 
     def to_dict(self) -> dict[str, Any]:
         """`summary`, as other libraries call it."""

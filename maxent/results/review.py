@@ -11,13 +11,24 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
+from maxent.constraints.program.program import Unread
+from maxent.disclosure.limits import Limits, NoDraws, Verdict, draws_of, judge_informed, limits_of
 from maxent.disclosure.registry import audited
 from maxent.models.display import Display, Shown
+from maxent.models.draws import kept_apart
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
-from maxent.results.solved import described, estimate_numbers, sensitive_rows, target_rows, unread_lines, unread_of
+from maxent.results.solved import (
+    Drawing,
+    described,
+    draws_told,
+    estimate_numbers,
+    sensitive_rows,
+    target_rows,
+    unread_lines,
+    unread_of,
+)
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference
@@ -77,6 +88,10 @@ class Review(Shown):
     early : mapping
         What was proved and found in truth before the estimate, as keys of ``row``: what limits are judged by where the
         estimate did not end.
+    rows_unknown : str
+        Why nobody knows the order of the rows of the training data; empty where somebody may.
+    drawing : callable or None
+        How far somebody comes who computes who was drawn for each tree.
     """
 
     converted: Converted
@@ -91,6 +106,8 @@ class Review(Shown):
     weaker: bool = False
     beside: str = ""
     early: Mapping[str, Any] = field(default_factory=dict)
+    rows_unknown: str = ""
+    drawing: Drawing | None = None
 
     @property
     def release(self) -> Release:
@@ -148,7 +165,16 @@ class Review(Shown):
         searched = self.estimate is not None and not self.unfinished  # it would take as long again
         mended = self.estimate.mended if searched and self.estimate is not None else None
         known = None if self.estimate is None or self.weaker else self.estimate.proved
-        return judge_informed(stated, [self.row], [known]).mended([mended])
+        return judge_informed(stated, [self.row], [known]).reached([self.drawing]).mended([mended])
+
+    @property
+    def draws(self) -> NoDraws:
+        """Whether it follows from what is published who was drawn for each tree, and how far somebody comes by that."""
+        found = draws_of(self.row)
+        if self.drawing is None or not found.told:
+            return found
+        rows, unordered = self.drawing()
+        return replace(found, rows=rows, unordered=unordered)
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
@@ -161,18 +187,37 @@ class Review(Shown):
                 alone = {"sensitive": {**self.early["sensitive"], **alone.get("sensitive", {})}}
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
-        if self.converted.aside:
-            leaves = sum(len(tree.leaves) for tree in self.release.trees)
-            more = {"what": self.converted.aside, "trees": len(self.release.trees), "leaves": leaves, "judged": "not"}
-            found["unread"] = [*found.get("unread", ()), more]
+        if self._kept:
+            size = {"trees": len(self.release.trees), "leaves": sum(len(tree.leaves) for tree in self.release.trees)}
+            judged = "not" if self.estimate is None or self.estimate.worst is None or self.estimate.worst.why else ""
+            read = [each.as_dict(judged or "worst_case") for each in self._compiled]
+            found["unread"] = [*read, *({"what": each.what, **size, "judged": "not"} for each in self._kept)]
         return {
             "release": self.name,
             "defense": described(self.release),
             **found,
+            **self._draws_told,
             **audited(self.audit.summary),
             **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
             **alone,
         }
+
+    @property
+    def _draws_told(self) -> dict[str, str]:
+        return draws_told(self.release, [self.converted.aside], self.rows_unknown)
+
+    @property
+    def _compiled(self) -> tuple[Unread, ...]:
+        """What leaves state and the estimate does not use."""
+        return () if self.estimate is None else self.estimate.program.unread
+
+    @property
+    def _kept(self) -> list[Unread]:
+        """What the model keeps beside its trees, and tells of draws, unless the rows are in training order."""
+        ordered = self.estimate is not None and self.estimate.program.row_equations is not None
+        return [
+            Unread(what, 0, 0) for what in kept_apart(None if ordered else self.release.draws, [self.converted.aside])
+        ]
 
     @property
     def unread(self) -> dict[str, Any]:
@@ -182,8 +227,7 @@ class Review(Shown):
     @property
     def unread_lines(self) -> list[str]:
         """The same, for people to read."""
-        kept = self.converted.aside
-        return [*unread_lines(self.estimate), *[f"not read: {kept}: no limit is known to be kept"] * bool(kept)]
+        return unread_lines(self.estimate, [*self._compiled, *self._kept])
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -6,14 +6,17 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.constraints.program.program import Contradiction, unread_in
+from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
+from maxent.disclosure.limits import DRAWS_KEYS
 from maxent.disclosure.registry import audited
+from maxent.models.draws import tells_draws
+from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.reading import NOTHING, Noticed
 from maxent.solvers.solve.attempt import PROVED
 
@@ -21,13 +24,25 @@ if TYPE_CHECKING:
     from maxent.attacks.wp216 import Risks
     from maxent.disclosure.baseline import Baseline, ControlShares
     from maxent.disclosure.leakage import Leakage
-    from maxent.disclosure.limits import Limits, Mend
+    from maxent.disclosure.limits import Limits, Mend, Reached
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
     from maxent.models.release import Release
     from maxent.results.proof import Proof
     from maxent.solvers.solve.driver import Outcome
+
+
+class Drawing(Protocol):
+    """How far somebody comes who computes who was drawn for each tree."""
+
+    def __call__(self) -> tuple[Reached, Reached]:
+        """With the rows in training order, and without the order."""
+        ...
+
+    def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """The numbers of a verdict with what is proved without the order of rows."""
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +60,8 @@ class Solved(Inference):
     makes the summary of `maxent.audit` of the same case, ``mended`` searches for what would pass limits, and
     ``certainty`` for what is proved beside a limit on certainty. ``informed`` makes the estimate of somebody who also
     knows the base rate, for verdicts; None where it would be the same. With ``no_marginal`` verdicts are about who does
-    not know it.
+    not know it. ``drawing`` is how far somebody comes who computes draws, and ``rows_unknown`` why nobody knows the
+    order of rows.
     """
 
     outcome: Outcome
@@ -68,6 +84,8 @@ class Solved(Inference):
     mended: Callable[[Limits], Mend] | None = field(default=None, repr=False)
     informed: Callable[[], Solved] | None = field(default=None, repr=False)
     no_marginal: bool = False
+    rows_unknown: str = ""
+    drawing: Drawing | None = field(default=None, repr=False)
     certainty: Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None = field(default=None, repr=False)
 
     @property
@@ -77,7 +95,10 @@ class Solved(Inference):
 
     def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
-        return row if self.certainty is None or not self.reliable else self.certainty(row, limits)
+        if self.certainty is None or not self.reliable:
+            return row
+        found = self.certainty(row, limits)
+        return found if self.drawing is None else self.drawing.unordered(found, limits)
 
     def judged_row(
         self, row: Mapping[str, Any], limits: Limits, attacks: Mapping[str, Any] | None = None
@@ -90,6 +111,11 @@ class Solved(Inference):
             attacks = {} if self.attacks is None else self.attacks()
         more = {**estimate_numbers(found), **target_rows(found, attacks), **sensitive_rows(found, attacks)}
         return found.proved({**row, **more}, limits)
+
+    @property
+    def draws_told(self) -> dict[str, str]:
+        """What tells who was drawn for each tree, as keys of a row."""
+        return draws_told(self.program.release, self.noticed.aside, self.rows_unknown)
 
     @property
     def certificate(self) -> str:
@@ -148,6 +174,16 @@ class Solved(Inference):
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 
+def draws_told(release: Release, aside: Iterable[str], unknown: str = "") -> dict[str, str]:
+    """The keys of a row that tell who was drawn for each tree (`DRAWS_KEYS`); none where nothing does.
+
+    ``aside`` is what models keep beside the release, ``unknown`` why nobody knows the order of rows.
+    """
+    kept = "; ".join(aside)
+    found = (tells_draws(release.draws, kept), UNPROVEN if UNPROVEN in kept else "", unknown)
+    return {key: words for key, words in zip(DRAWS_KEYS, found, strict=True) if words}
+
+
 def unread_numbers(result: Solved) -> dict[str, Any]:
     """The keys ``unread`` and ``worst_case`` of what is not read; nothing where everything is."""
     unread, worst = unread_in(result.noticed, result.program), result.worst
@@ -161,12 +197,10 @@ def unread_of(estimate: Solved | None) -> dict[str, Any]:
     return {"unread": []} | ({} if estimate is None else unread_numbers(estimate))
 
 
-def unread_lines(estimate: Solved | None) -> list[str]:
+def unread_lines(estimate: Solved | None, unread: Iterable[Unread]) -> list[str]:
     """What is not read, and what follows if it gave everything away, for people to read."""
-    if estimate is None:
-        return []
-    worst = {"why": ""} if estimate.worst is None else estimate.worst.numbers()
-    return [each.in_words(worst) for each in unread_in(estimate.noticed, estimate.program)]
+    worst = {"why": ""} if estimate is None or estimate.worst is None else estimate.worst.numbers()
+    return [each.in_words(worst) for each in unread]
 
 
 def estimate_numbers(result: Solved) -> dict[str, Any]:
@@ -180,6 +214,7 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
         "base_rate": None,
         **result.disclosure.measures,
         **unread_numbers(result),
+        **result.draws_told,
         **({"no_marginal": True} if result.no_marginal else {}),
         **({} if result.baseline is None or result.baseline.most is None else {"base_most": result.baseline.most}),
         **proved,

@@ -43,6 +43,9 @@ _NOTHING = {
     "is_json": True,
 }
 
+# False takes the place of these: rows were drawn by weights, not all alike, which whoever reads counts has to know
+_WEIGHTS = "_sample_weight"
+
 # The seed of its draws that a tool takes unless another is given: everybody knows it, so that it cannot be taken away.
 _USUAL_LIGHTGBM, _USUAL_CATBOOST = "3", 0
 
@@ -197,11 +200,11 @@ def _empty(schema: Any, nothing: Mapping[str, Any], removed: dict[str, int]) -> 
     """Put nothing in the place of what tells of draws; what that does not help against."""
     kept: dict[str, None] = {}
     for found, key, value in _parts(schema):
-        if not isinstance(value, dict) or "__loader__" not in value or value.get("content") == "null":
+        if not isinstance(value, dict) or "__loader__" not in value or value.get("content") in ("null", "false"):
             continue
         if value["__loader__"] in _GENERATORS or (isinstance(key, str) and _TELLS.fullmatch(key)):
             _count(removed, str(key))
-            found[key] = dict(nothing)
+            found[key] = {**nothing, "content": "false"} if key == _WEIGHTS else dict(nothing)
             if key == "random_state" and {"bootstrap", "subsample"} & {*found} and value["__loader__"] == "JsonNode":
                 kept[_tried(value["content"])] = None
     return tuple(kept)
@@ -329,6 +332,10 @@ STRIPPERS: Mapping[str, Callable[[str], _Edit]] = {
 # --- Fitted models
 
 
+def _is_nothing(value: object) -> bool:
+    return value is None or value is False
+
+
 def strip_fitted(model: Any) -> tuple[Any, tuple[str, ...]]:
     """A copy of a fitted model of scikit-learn without what tells who was drawn, and the names of that."""
     made, removed = copy.deepcopy(model), dict[str, int]()
@@ -349,8 +356,8 @@ def strip_fitted(model: Any) -> tuple[Any, tuple[str, ...]]:
         elif where == "numpy" and getattr(getattr(found, "dtype", None), "hasobject", False):
             todo += found.ravel().tolist()
         elif isinstance(inside, dict) and (isinstance(found, dict) or where in ("sklearn", "imblearn")):
-            for key in [key for key, value in inside.items() if value is not None and _TELLS.fullmatch(str(key))]:
+            for key in [k for k, value in inside.items() if not _is_nothing(value) and _TELLS.fullmatch(str(k))]:
                 _count(removed, str(key))
-                inside[key] = None
+                inside[key] = False if key == _WEIGHTS else None
             todo += inside.values()
     return made, tuple(removed)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -351,20 +351,22 @@ class KnownColumns:
     """The columns of some public attributes, a row for each person.
 
     ``attributes``: their positions in `Release.attributes`. ``codes`` of shape (n_people, n_known). ``levels``: as in
-    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame.
+    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame. People with
+    the same number in ``alike``, shape (n_people,), are told apart by no column of the table, names included.
     """
 
     attributes: tuple[int, ...]
     codes: IntArray
     levels: tuple[npt.NDArray[Any], ...]
     source: str
+    alike: IntArray
 
     def __len__(self) -> int:
         return len(self.codes)
 
 
 def read_known(source: Source, release: Release, reader: Reader | None = None) -> KnownColumns:
-    """Read those public attributes that a table has; its other columns are ignored."""
+    """Read those public attributes that a table has; its other columns only tell people apart."""
     names = [attribute.name for attribute in release.public]
     frame = read_frame(source, "qi", names, reader, declared_values(release.public, release.target))
     known = [j for j, a in enumerate(release.attributes) if a.role == "public" and a.name in frame.columns]
@@ -379,4 +381,12 @@ def read_known(source: Source, release: Release, reader: Reader | None = None) -
     if problems:
         raise InvalidInput(frame.source, problems)
     codes = np.column_stack([codes for codes, _ in coded])
-    return KnownColumns(tuple(known), codes, tuple(levels for _, levels in coded), frame.source)
+    exact = frame.reader.reading_as(replace(frame.reader.reading, text="exact", na=()))
+    others = [name for name in dict.fromkeys(frame.header) if name not in frame.columns]
+    try:
+        beside = read_frame(source, "qi", others, exact).columns.values() if others else ()
+        cells = np.column_stack([codes, *(column.codes[everybody] for column in beside)])
+        alike = np.unique(cells, axis=0, return_inverse=True)[1].ravel()
+    except InvalidInput:  # a column of lists, or whatever else may be different for each of them
+        alike = np.arange(len(codes))
+    return KnownColumns(tuple(known), codes, tuple(levels for _, levels in coded), frame.source, alike)

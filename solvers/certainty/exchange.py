@@ -32,6 +32,8 @@ MET = 1e-9
 TRIES = 4
 # Steps from world to world, where splits have to be chosen again.
 STEPS = 1000
+# Cells, times columns that trees were grown from, that choices are evaluated of.
+LARGEST = 1 << 20
 # Two quasi-identifiers, and the classes of the people of each who change places.
 Pair = tuple[int, int, int, int]
 
@@ -193,14 +195,19 @@ def _exchanged(world: IntArray, pairs: Sequence[Pair]) -> IntArray:
 def _choices_are_known(program: Program) -> bool:
     """Whether each tree with `Induction.among` cuts columns of the table in two, by an impurity that is stated."""
     whole = {attribute.name for attribute in program.table.attributes if not attribute.missing}
-    return program.single and all(
-        tree.induction.impurity in ("gini", "entropy")
-        and tree.induction.candidates == "none"
-        and tree.induction.encoding == "ordinal"
-        and whole.issuperset(tree.induction.among)
-        and set(links_of(tree.nodes)[0].tolist()) <= {0, 2}
-        for tree in program.release.trees
-        if tree.induction.among is not None
+    columns = sum(len(tree.induction.among or ()) for tree in program.release.trees)
+    return (
+        program.single
+        and len(program.cells) * columns <= LARGEST
+        and all(
+            tree.induction.impurity in ("gini", "entropy")
+            and tree.induction.candidates == "none"
+            and tree.induction.encoding == "ordinal"
+            and whole.issuperset(tree.induction.among)
+            and set(links_of(tree.nodes)[0].tolist()) <= {0, 2}
+            for tree in program.release.trees
+            if tree.induction.among is not None
+        )
     )
 
 

@@ -24,7 +24,7 @@ import maxent
 PAGE = Path(__file__).parents[2] / "docs" / "results.md"
 LIMITS: dict[str, Any] = {"max_certain": 0, "max_posterior": 0.95}
 WORDS = {"fail": "FAIL", "cannot_tell": "CANNOT TELL", "pass": "PASS"}
-KEPT = {"draw": "draws are not", "impurities": "impurities are not"}
+KEPT = {"draws or weights": "draws are not", "impurities": "impurities are not"}
 JUDGED = {"worst_case": "not: the worst case", "not": "not, nor is the worst case known"}
 
 
@@ -113,9 +113,11 @@ def row(name: str) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
         found = maxent.review(model, X, labels, qi=list(X.columns), target="state", **LIMITS)
-    unread, aside = found.summary["unread"], found.converted.aside
-    kept = [words for key, words in KEPT.items() if key in aside]
-    rest = [JUDGED[each["judged"]] for each in unread if each["what"] != aside]
+    told, aside = found.converted.tells_draws, found.converted.aside
+    kept = [*["who was drawn follows"] * bool(told), *(words for key, words in KEPT.items() if key in aside)]
+    beside = "; ".join([told, aside]).split("; ")
+    unread = (each for each in found.summary["unread"] if not set(each["what"].split("; ")) <= set(beside))
+    rest = [JUDGED[each["judged"]] for each in unread]
     judged = "; ".join([*kept, *dict.fromkeys(rest)]) or "yes"
     return f"| {name} | {judged} | {WORDS[found.verdict().status]} |"
 

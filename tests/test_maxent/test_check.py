@@ -20,8 +20,10 @@ from support.paths import D1
 
 import maxent
 from maxent.__main__ import main
-from maxent.disclosure.limits import STATUS_WORDS
+from maxent.disclosure.limits import STATUS_WORDS, UNTRIED, Reached
+from maxent.models.draws import SEEDS
 from maxent.models.formats.registry import load_release
+from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.release import Release
 from maxent.policy.checks.context import Matter
 from maxent.policy.checks.page import PAGE, page
@@ -153,6 +155,11 @@ class Matters:
                 found = self.reviewed("plain")
                 how: dict[str, Any] = {"exact": False} if name == "rounded" else {"lost": ("the counts",)}
                 return Matter(replace(found, converted=replace(found.converted, **how)), roles)
+            case "drawn by seeds" | "perhaps drawn":
+                found = self.reviewed("plain")
+                kept = SEEDS if name == "drawn by seeds" else UNPROVEN
+                converted = replace(found.converted, aside=kept)
+                return Matter(replace(found, converted=converted, drawing=lambda: (Reached(11, 11, 9), UNTRIED)), roles)
             case "not placed":
                 found = self.reviewed("plain")
                 return Matter(replace(found, audit=maxent.audit_release(found.release)), roles)
@@ -204,6 +211,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX403": (("plain", True), ("half named", True), ("unnamed", True)),
     "MX404": (("plain", "allowed"), ("plain", "refused"), ("plain", "by decision")),
     "MX405": (("file", [".pkl"]), ("file", [".JSON"]), ("plain", [".pkl"])),
+    "MX406": (("plain", True), ("drawn by seeds", True), ("perhaps drawn", True)),
     "MX501": (("plain", True), ("of others", True), ("unreliable", True)),
     "MX502": (("plain", "global"), ("local", "gap"), ("unreliable", "global")),
     "MX503": (("plain", 1e-6), ("violated", 1e-6), ("unsolved", 1e-6)),
@@ -343,7 +351,8 @@ def test_the_configuration_of_acro_is_a_policy(
     zero = {"max_zeros": 0} if zeros else {}
     assert stated == {
         **{"min_leaf": threshold, "min_cell": threshold, "nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
-        **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], "reliable": True, **zero},
+        **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], "no_draws": True, "reliable": True},
+        **zero,
     }
     assert [text.split()[0] for text in found["policy"]["left_out"]] == [
         "check_missing_values",
@@ -495,7 +504,7 @@ def test_a_model_and_its_release_are_judged_alike(tmp_path: Path, name: str) -> 
     of_model = maxent.check(tmp_path / "model.skops", people[columns], target="ill", private=private or None, **call)
     of_release = maxent.check(tmp_path / "tree.json", people[columns], **call)
     judged = [[(row.check.id, row.finding) for row in found.rows] for found in (of_model, of_release)]
-    assert [id_ for id_, _ in judged[0]] == ["MX101", "MX202", "MX501"]
+    assert [id_ for id_, _ in judged[0]] == ["MX101", "MX202", "MX406", "MX501"]
     if "rounds" not in name:
         assert judged[0] == judged[1]
         return
@@ -504,7 +513,7 @@ def test_a_model_and_its_release_are_judged_alike(tmp_path: Path, name: str) -> 
     assert (of_file.status, of_leaves.status) == ("cannot_tell", "pass")
     assert of_file.figure == of_leaves.figure
     assert "impurities of nodes" in of_file.said
-    assert [judged[0][0], judged[0][2]] == [judged[1][0], judged[1][2]]
+    assert [judged[0][0], *judged[0][2:]] == [judged[1][0], *judged[1][2:]]
 
 
 LIMITS = "[limits]\nmin_leaf = {leaf}\nmax_pure = {pure}\n[off]\n{off}\n"
@@ -560,7 +569,7 @@ def test_files_of_a_check(tmp_path: Path, capsys: Any) -> None:
     assert main([*call, *(word for option, name in files for word in (option, str(tmp_path / name)))]) == 0
     assert main([*call, "-o", str(tmp_path / "out.json")]) == 0
     assert (tmp_path / "record.json").is_file()
-    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107", "MX501"]
+    assert pd.read_csv(tmp_path / "out.csv")["id"].tolist() == ["MX107", "MX406", "MX501"]
     assert json.loads((tmp_path / "out.json").read_text(encoding="utf-8"))["verdict"]["status"] == "pass"
     capsys.readouterr()
     assert main([*call, "--record", str(tmp_path / "record.txt")]) == 2

@@ -53,7 +53,8 @@ def test_labels_alone_fail_by_the_truth_and_mostly_cannot_be_told_without(
     assert run(capsys, "estimate", labels, QI, *limit, "--enforce")[0] == without
     for call in (["estimate", labels, QI], ["compare", labels, QI]):
         assert run(capsys, *call, "--truth", TRUTH, *limit, "--enforce")[0] == with_truth
-    [check] = run(capsys, "estimate", labels, QI, "--truth", TRUTH, *limit)[1]["verdict"]["checks"]
+    [check, draws] = run(capsys, "estimate", labels, QI, "--truth", TRUTH, *limit)[1]["verdict"]["checks"]
+    assert (draws["id"], draws["key"], draws["status"]) == ("MX406", "no_draws", "pass")
     assert set(check) == {"id", "key", "release", "limit", "found", "status"}
     assert BY_KEY[check["key"]].id == check["id"]
     assert (check["key"], check["limit"]) == (limit[0][2:].replace("-", "_"), float(limit[1]))

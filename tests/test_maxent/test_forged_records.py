@@ -302,6 +302,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "call/paths/policy": ("satre.toml", "CANNOT TELL"),
     "call/options/target": ("Gender", "CANNOT TELL"),
     "call/options/no_marginal": (True, "verdict.marginal"),
+    "call/options/published_as": ("onnx", "not verified"),
     "call/options/classes": (["a", "b"], "not verified"),
     "call/options/features": (["a"], "not verified"),
     "call/options/parameters": ({"a": "1"}, "CANNOT TELL"),

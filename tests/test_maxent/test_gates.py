@@ -232,6 +232,21 @@ def steps(folder, given):
     return ended
 
 
+def test_the_workflow_takes_a_model_of_another_tool(folder):
+    import skops.io
+    from sklearn.tree import DecisionTreeClassifier
+
+    people = pd.DataFrame({"a": [0, 0, 0, 1, 1, 1]})
+    skops.io.dump(DecisionTreeClassifier().fit(people, list("xxyxyy")), folder / "model.skops")
+    people.to_csv(folder / "people.csv", index=False)
+    people.assign(y=list("xxyxyy")).to_csv(folder / "classes.csv", index=False)
+    (folder / "small.toml").write_text("[limits]\nmin_leaf = 3\n", encoding="utf-8")
+    tables = {"qi": "people.csv", "truth": "classes.csv"}
+    given = {"release": "model.skops", "policy": "small.toml", "target": "y", **tables}
+    assert steps(folder, given) == {"Check": 0, "Card": 0}
+    assert json.loads((folder / "maxent-record.json").read_text(encoding="utf-8"))["output"]["target"] == "y"
+
+
 @pytest.mark.parametrize(("policy", "status"), [("kept.toml", 0), ("broken.toml", 3)])
 def test_the_workflow_checks_and_keeps_the_record(folder, policy, status):
     given = {"release": "tree.json", "qi": "qi.csv", "policy": policy, "truth": "truth.csv"}

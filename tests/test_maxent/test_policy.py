@@ -46,7 +46,7 @@ def test_a_policy_extends_another(tmp_path: Path) -> None:
     changed = "1 limit relaxed: MX201 off; 1 limit tightened: min_leaf 20 (was 10); also changed: sensitive, adversary"
     assert policy.name == f"own, extends base 1; {changed}"
     assert "version" not in policy.content
-    assert policy.limits == {"min_leaf": 20, "max_posterior": 0.9, "reliable": True}
+    assert policy.limits == {"min_leaf": 20, "max_posterior": 0.9, "no_draws": True, "reliable": True}
     assert policy.off == {"MX201": "agreed"}
     assert policy.roles == {"age": "public", "pay": "private"}
     assert policy.sensitive == ["ill"]
@@ -70,7 +70,8 @@ def test_a_policy_that_extends_another_has_its_own_name() -> None:
         "own policy, extends SATRE 2.0.1; 4 limits relaxed: min_leaf 2 (was 10), max_pure 3 (was 0), "
         'max_certain 1 (was 0), exports "allowed" (was "by decision")'
     )
-    assert own("SATRE", off={"MX104": "none"}) == "SATRE, extends SATRE 2.0.1; 1 limit relaxed: MX104 off"
+    told = 'own policy, named "SATRE", extends SATRE 2.0.1; 1 limit relaxed: MX104 off'
+    assert own("SATRE", off={"MX104": "none"}) == told
     assert own(limits={"min_leaf": 20, "min_cell": 3}) == (
         "own policy, extends SATRE 2.0.1; 1 limit tightened: min_leaf 20 (was 10); 1 limit added: min_cell 3"
     )
@@ -155,9 +156,15 @@ def test_what_it_says_of_the_adversary_counts(tmp_path: Path) -> None:
         ("[limits]\nmin_leaf = 3\n[off]\nMX102 = 'x'", "[off]: MX102: expected a check that the policy has a limit "
          "for (MX101), found another"),
         ("[limits]\nmin_leaf = 3\n[off]\nMX501 = 'slow'", "line 4, [off]: MX501: expected a check that can be switched "
-         "off (all but MX401 and MX501), found one that cannot"),
+         "off (all but MX401, MX406 and MX501), found one that cannot"),
         ("[limits]\nexact = true\n[off]\nMX401 = 'no'", "line 4, [off]: MX401: expected a check that can be switched "
-         "off (all but MX401 and MX501), found one that cannot"),
+         "off (all but MX401, MX406 and MX501), found one that cannot"),
+        ("[limits]\nmin_leaf = 3\n[off]\nMX406 = 'shuffled'", "line 4, [off]: MX406: expected rows = \"unknown\" and "
+         "rows_reason = \"why\" in [adversary], which take it back, as it is never off"),
+        ("[adversary]\nrows = 'unknown'", "[adversary]: rows_reason: expected the reason, a text, found nothing"),
+        ("[adversary]\nrows = 'unknown'\nrows_reason = ' '", "rows_reason: expected the reason, a text, found blanks"),
+        ("[adversary]\nrows_reason = 'x'", "rows: expected \"unknown\", beside rows_reason, found nothing"),
+        ("[adversary]\nrows = 'sorted'\nrows_reason = 'x'", "rows: expected \"unknown\", or nothing, found 'sorted'"),
         ("[roles]\npublic = ['a']\nprivate = ['a']", "line 3, [roles]: private: expected other columns than public"),
         ("[adversary]\nknowledge = ['labels']", "knowledge: expected a list of kinds of statements (label, rate"),
         ("[adversary]\nproof = 'best'", "proof: expected one of closed, linear, convex, integer, auto, found 'best'"),

@@ -199,6 +199,17 @@ def test_a_known_column_that_no_tree_tests_tells_people_apart() -> None:
     assert not found.proved[["Q", "X"]].any(axis=None)
 
 
+def test_names_beside_what_is_known_tell_people_apart(tmp_path: Path) -> None:
+    """Rows stay where they are: of two people of one age nobody can say who is of which class."""
+    named = pd.DataFrame({"Age": [20, 20, 40, 50], "Name": ["Ann", "Ben", "Cy", "Dee"]})
+    named.to_csv(tmp_path / "named.csv", index=False)
+    for known in (named, tmp_path / "named.csv"):
+        found = maxent.reconstruct(ONE_OF_EACH, known)
+        assert found.proved["X"].tolist() == [False, False, True, True]
+    alike = maxent.reconstruct(ONE_OF_EACH, named.assign(Name="-"))
+    assert alike.proved["X"].all()
+
+
 def test_people_who_are_known_by_the_same_are_still_proved_as_a_group() -> None:
     """Rows that nothing tells apart can be matched with each other: so many of them are of each class."""
     found = maxent.reconstruct(ONE_OF_EACH, pd.DataFrame({"Age": [20, 20, 40, 50]}))

@@ -294,7 +294,7 @@ def test_a_record_that_says_the_same_keeps_its_date_and_decision(copied: Path) -
     assert found.record(path) == first == json.loads(path.read_text(encoding="utf-8"))
     other = maxent.check(copied / "tree.json", copied / "qi.csv", min_k=2).record(path)
     assert other == json.loads(path.read_text(encoding="utf-8"))
-    assert other["criteria"]["thresholds"] == {"min_k": 2, "reliable": True}
+    assert other["criteria"]["thresholds"] == {"min_k": 2, "no_draws": True, "reliable": True}
     assert set(other["decision"].values()) == {""}
     for text in ("", "[]", "{", json.dumps(other | {"decision": "released"})):
         path.write_text(text, encoding="utf-8")

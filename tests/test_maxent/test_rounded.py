@@ -44,7 +44,7 @@ def test_policies_judge_by_what_is_certain_and_records_say_how_counts_were_round
     found = maxent.check(*(tmp_path / name for name in ("tree.json", "qi.csv", "policy.toml")))
     status = {row.check.key: row.status for row in found.rows}
     cells = {"min_cell": "cannot_tell", "max_zeros": "cannot_tell"}
-    assert status == {"min_leaf": "pass", **cells, "reliable": "pass"}
+    assert status == {"min_leaf": "pass", **cells, "no_draws": "pass", "reliable": "pass"}
     found.record(tmp_path / "record.json")
     record = json.loads((tmp_path / "record.json").read_text(encoding="utf-8"))
     assert record["criteria"]["perturbation"]["rounded"] == {"base": 5, "method": "nearest"}

@@ -1,7 +1,9 @@
 """Who was drawn for each tree: `maxent/1` states it, and readers find what scikit-learn and R drew."""
 
+import copy
 import json
 from dataclasses import replace
+from functools import partial
 
 import jsonschema
 import numpy as np
@@ -23,7 +25,7 @@ from sklearn.tree import DecisionTreeClassifier
 from support.documents import release_document
 from support.search import cases
 
-from maxent import defend, export
+from maxent import defend, export, strip
 from maxent.__main__ import main
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.draws import ANSWERS, DRAWN, MOST_DRAWS, Draws, tells_draws
@@ -254,3 +256,31 @@ def test_convert_says_that_it_keeps_draws_and_others_drop_them(tmp_path, capsys)
     for form in WRITERS:
         text = export(kept, to=form)
         assert not any(str(seed) in text for seed in kept.draws.seeds), form
+
+
+PARTS = partial(BaggingClassifier, bootstrap=False, max_samples=30)
+
+
+@pytest.mark.filterwarnings("ignore:When fitting")  # of draws without replacement by weights
+@pytest.mark.parametrize("make", [RandomForestClassifier, BaggingClassifier, PARTS, RandomForestRegressor])
+def test_rows_drawn_by_weights_are_not_taken_for_draws_of_all_alike_when_weights_are_gone(make, tmp_path):
+    X, y = people(5)
+    model = make(n_estimators=3, random_state=np.random.RandomState(1))
+    model.fit(X, y, sample_weight=np.where(y == 1, 3.0, 1.0))
+    skops.io.dump(model, tmp_path / "model.skops")
+    bare = strip(model)
+    deleted = copy.deepcopy(bare)
+    vars(deleted).pop("_sample_weight", None)  # which older versions do not keep
+    for given in (model, bare, deleted):
+        assert told_draws(given) is None
+        if hasattr(model, "classes_"):
+            assert from_sklearn(given, target="Y", features=list("abc")).resampled is None
+        else:
+            with pytest.raises(InvalidInput, match="every record once"):
+                from_sklearn(given, target="Y", features=list("abc"), values=[0, 1, 2])
+    if hasattr(model, "classes_"):
+        removed = strip(tmp_path / "model.skops", tmp_path / "bare.skops").removed
+        assert ("_sample_weight" in removed) == ("_sample_weight" in vars(model))
+        read = convert_model(tmp_path / "bare.skops", Wanted(features=tuple("abc")), Reader())
+        assert read.release.resampled is None
+        assert strip(tmp_path / "bare.skops", tmp_path / "again.skops").removed == ()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from maxent.disclosure.limits import CHECK_WORDS, Status
+from maxent.disclosure.limits import CHECK_WORDS, NO_DRAWS, NO_DRAWS_ID, Status
 from maxent.models.arguments import shorten_list
 from maxent.policy.checks.context import YES, Finding, Limit, Matter, PolicyCheck, unknown
 
@@ -66,6 +66,11 @@ def _extensions(of: Matter, limit: Any) -> Finding:
     return Finding(status, len(found), f"{said}: {CHECK_WORDS[status]}")
 
 
+def _no_draws(of: Matter, limit: bool) -> Finding:
+    found = of.review.draws
+    return Finding(found.status, found.rows.proved, found.words)
+
+
 # The checks of this family.
 CHECKS = (
     PolicyCheck(
@@ -117,5 +122,17 @@ CHECKS = (
         "Some kinds of files can hold more than they show.",
         "blocked_extensions of ACRO's default.yaml (github.com/AI-SDC/ACRO).",
         "Export the model in another format: docs/models.md.",
+    ),
+    PolicyCheck(
+        NO_DRAWS_ID, NO_DRAWS, "who was drawn does not follow from the file", YES, _no_draws,
+        "Whether the file tells how often each row of the training table was drawn for each tree: by seeds, states of "
+        "random numbers, counts, or answers to single rows. The finding says how many classes follow for somebody who "
+        "has the table in training order, and for somebody who has it without the order. Every policy asks for it, "
+        "stated or not, and none can switch it off.",
+        "Counts of draws are then equations about single people: a default forest gives everybody's class away, "
+        "however large its leaves are.",
+        "docs/models.md, what a model's own file keeps.",
+        "Publish the model without them: `maxent strip`, ONNX or PMML; or no bootstrap. Where nobody knows the order "
+        "of the rows, `rows = \"unknown\"` with `rows_reason` in [adversary] takes it back.",
     ),
 )  # fmt: skip

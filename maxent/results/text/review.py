@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
-from maxent.disclosure.limits import Verdict
+from maxent.disclosure.limits import Verdict, published_words
 from maxent.disclosure.registry import MEASURES
 from maxent.models.display import Display, counted
 from maxent.models.nodes import parts_in_words
@@ -72,6 +72,13 @@ class SeveralReviews(Protocol):
     def verdict(self) -> Verdict: ...
 
 
+class Asked(Protocol):
+    """What a review was asked."""
+
+    @property
+    def options(self) -> Mapping[str, Any]: ...
+
+
 class Review(Protocol):
     """The printed parts of `maxent.Review`."""
 
@@ -83,6 +90,8 @@ class Review(Protocol):
     def release(self) -> Release: ...
     @property
     def converted(self) -> Converted: ...
+    @property
+    def asked(self) -> Asked: ...
     @property
     def row(self) -> Mapping[str, Any]: ...
     @property
@@ -168,7 +177,10 @@ def _model(review: Review) -> str:
     """The model, and what of it leaves state."""
     stated = [name for name, there in review.converted.states.items() if there]
     leaves = sum(len(tree.leaves) for tree in review.release.trees)
-    return f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
+    published = review.asked.options.get("published_as")
+    as_other = f"; {published_words(published)}" if published else ""
+    told = f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
+    return told + as_other
 
 
 def _lost(review: Review, most: int) -> list[str]:

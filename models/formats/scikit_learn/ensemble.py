@@ -6,6 +6,7 @@ are then only what it answers, and no statement: they are scores.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from importlib import import_module
@@ -165,7 +166,7 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
     drawn = getattr(model, "_n_samples_bootstrap", None) or len(y)
     asked = getattr(model, "class_weight", None)
     kept = getattr(model, "_sample_weight", None)  # of forests since scikit-learn 1.9, those of classes included
-    if kept is not None and len(kept) == len(y):
+    if np.shape(kept) == (len(y),):
         return all(np.ptp(np.asarray(kept)[np.asarray(y) == klass]) <= 1e-12 for klass in model.classes_)
     if asked is not None and not getattr(model, "bootstrap", False):
         return all(counts_without(each, each.tree_) is not None for each in members)
@@ -315,7 +316,7 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     drawn = drawn_rows(model, trees)
     part = not model.bootstrap and known is not None and drawn < int(known)
     plain = not any(is_monotonic(tree) for tree in model.estimators_)
-    weighted = getattr(model, "_sample_weight", None) is not None
+    weighted = were_weighed(model)
     own = [tree.class_weight is not None for tree in model.estimators_]  # of a bag, whose trees weigh by themselves
     balanced = any(own) or getattr(model, "class_weight", None) is not None
     found: list[IntArray | None] = []
@@ -332,6 +333,22 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     if balanced:
         return _answering(counted)
     return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", draws, told=told_draws(model))
+
+
+def were_weighed(model: Any) -> bool:
+    """Whether rows of a forest or bag may have had weights, by which scikit-learn draws them: its nodes do not show it.
+
+    Since these versions it keeps them, and None without any: where neither is there, somebody removed it.
+    """
+    if not hasattr(model, "bootstrap"):
+        return False
+    bag = hasattr(model, "bootstrap_features")
+    since = (1, 8) if bag else (1, 9)
+    stored = vars(model).get("_sklearn_version") or import_module("sklearn").__version__
+    kept = tuple(map(int, re.findall("[0-9]{1,4}", str(stored))[:2])) >= since
+    if "_sample_weight" in vars(model):
+        return vars(model)["_sample_weight"] is not None
+    return kept and (bag or bool(model.bootstrap))
 
 
 def told_draws(model: Any) -> Draws | None:
@@ -363,7 +380,7 @@ def told_draws(model: Any) -> Draws | None:
 
 def _counts_draws(model: Any, trees: Sequence[Any], drawn: int) -> bool:
     """Whether the nodes of a model weigh as much as they have draws, and stay as they were."""
-    if getattr(model, "_sample_weight", None) is not None or getattr(model, "n_outputs_", 1) != 1:
+    if were_weighed(model) or getattr(model, "n_outputs_", 1) != 1:
         return False
     if any(getattr(each, "class_weight", None) is not None for each in (model, *model.estimators_)):
         return False
@@ -397,7 +414,7 @@ def aside_of(model: object) -> str:
     each class are in the same leaves of all trees, of which whatever a node states is a function.
     """
     found = []
-    if getattr(model, "_sample_weight", None) is not None and getattr(model, "class_weight", None) is not None:
+    if np.ndim(getattr(model, "_sample_weight", None)) and getattr(model, "class_weight", None) is not None:
         found.append("weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)")
     trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)

@@ -879,8 +879,7 @@ def induction_of(tree: Tree, undone: Mapping[int, Undone], attributes: Sequence[
     if stated.among is not None:
         stated = replace(stated, among=mine)
     if stated.impurity is not None and stated.candidates == "none":
-        every = {*undone}
-        cut = all(len(u.made) == 1 and "ordinal" in _encodings(u, every) for u in undone.values())
+        cut = all(len(u.made) == 1 and "ordinal" in _encodings(u, {*undone}) for u in undone.values())
         return stated if cut else replace(stated, impurity=None)
     if stated.impurity is None or stated.candidates != "thresholds":
         return stated

@@ -32,6 +32,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     told_draws,
     trees_of,
     weighed,
+    were_weighed,
 )
 from maxent.models.formats.scikit_learn.models import check_model, searched
 from maxent.models.formats.scikit_learn.nodes import bare, boosting_of, nodes_of, stated
@@ -163,10 +164,11 @@ def _of_some(model: Any, impurity: Impurity | None, encoding: Encoding | None, w
     return Induction("cart", impurity) if clear else Induction("cart")
 
 
-def _of_first(model: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Induction:
-    """The induction of the first tree of boosting: residuals of two values have the variance of their classes."""
-    of = {**_IMPURITIES, "friedman_mse": "gini", "squared_error": "gini"}
-    return _of_some(model, of.get(model.criterion), _encoding(coding), whole)
+def _of_first(model: Any, coding: Sequence[Feature], given: BoolArray | None) -> Induction:
+    """The induction of the only tree of AdaBoost, before which rows weigh alike; ``given``: which cells are missing."""
+    plain = model.class_weight is None and not is_monotonic(model)
+    whole = None if given is None else np.asarray(~given.any(axis=0), bool)
+    return _of_some(model, _IMPURITIES.get(model.criterion) if plain else None, _encoding(coding), whole)
 
 
 def _is_bare(model: Any) -> bool:
@@ -283,7 +285,7 @@ def regression_of(source: str, model: Any) -> Ensemble:
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
     drawn = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest else 0
     draws = drawn if forest and (model.bootstrap or 0 < drawn < given) else None
-    weighed = getattr(model, "_sample_weight", None) is not None
+    weighed = were_weighed(model)
     members = []
     for tree, features in trees:
         if tree.criterion not in MEANS:
@@ -759,13 +761,8 @@ def from_sklearn(
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
-        if (
-            member.tree is not None
-            and len(members) == 1
-            and hasattr(model, "estimators_")
-            and ensemble.predicts == "score"
-        ):
-            induction = _of_first(member.tree, coding, None if given is None else ~given.any(axis=0))
+        if hasattr(model, "estimator_weights_") and len(members) == 1 and member.tree is not None:
+            induction = _of_first(member.tree, coding, given)
         if not draws and not _in_whole(induction, member.tree):
             induction = replace(induction, among=tuple(by_attribute))
         if numeric is not None:
