@@ -174,10 +174,7 @@ def started(
 def received(pipe: Connection) -> Any:
     """The next message of a copy.
 
-    Raises
-    ------
-    EOFError
-        When it was ended, even in the middle of what it was sending.
+    Raises `EOFError` when it was ended, even in the middle of what it was sending.
     """
     try:
         return pipe.recv()
@@ -330,14 +327,8 @@ def apart(
     ``heard``. The function is one of a module, and everything is pickled. To ``keep`` the process for the next such
     call saves the second that it takes to start.
 
-    Raises
-    ------
-    Crashed
-        When what was called ended the process.
-    WorkerLost
-        When another one did.
-    Exception
-        What the function raises.
+    Raises `Crashed` when what was called ended the process. Raises `WorkerLost` when another one did. Raises
+    `Exception`: what the function raises.
     """
     with clock.shared():
         call = pickle.dumps((function, (*arguments, clock)))

@@ -335,10 +335,7 @@ def _plain(value: Any) -> Any:
 def published(candidate: Candidate, people: TrialPeople, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
     """The release of a candidate about all people, these, and notes on what it guarantees.
 
-    Raises
-    ------
-    MaxentError
-        When the method refuses the records.
+    Raises `MaxentError` when the method refuses the records.
     """
     trial = trial_of(candidate, people, seed)
     training = _training(trial, people)

@@ -219,10 +219,7 @@ class Tables:
     def located(self) -> Tables:
         """The same, where names of files that look like addresses are `maxent.models.files.input_files.Address`.
 
-        Raises
-        ------
-        MissingExtra
-            When there is an address, and fsspec is not installed.
+        Raises `MissingExtra` when there is an address, and fsspec is not installed.
         """
         return replace(self, **{name: _located(getattr(self, name)) for name in _FILES})
 
@@ -350,15 +347,9 @@ def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
 def read_case(published: Published, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
     """Read what was published, and the tables that go with it.
 
-    Parameters
-    ----------
-    published : Release, path, or generalised records; or a sequence of releases
-        As for `maxent.estimate`.
-    tables : Tables
-    target : str, optional
-        Of records, the column of the class; by default the only one that the adversary's table lacks.
-    **of_trees
-        Options that only trees have: unless they are None, they are refused for records.
+    ``published``: as for `maxent.estimate`. ``target``: of records, the column of the class; by default the only one
+    that the adversary's table lacks. ``**of_trees``: Options that only trees have: unless they are None, they are
+    refused for records.
     """
     begin, reader = time.perf_counter(), reader_of(tables.reading)
     if isinstance(published, (list, tuple)) and len(published) != 1:

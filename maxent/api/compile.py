@@ -60,13 +60,7 @@ def noise_of(release: Release) -> Noise:
 
 
 def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSystem:
-    """What a case tells of single rows of its table, whose order the adversary knows.
-
-    Raises
-    ------
-    InvalidInput
-        Where the table has another number of rows than people were drawn from.
-    """
+    """What a case tells of single rows of its table, whose order the adversary knows."""
     from maxent.constraints.rows import row_system
 
     releases = (case.release,) if case.joined is None else case.joined.parts
@@ -153,12 +147,8 @@ def _without_draws(case: Case, program: Program) -> Program:
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     """The program of a case, without the comparisons of splits that there is no time for.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is up before that is known without which there is no answer; it says how far this came.
-    KeyboardInterrupt
-        When somebody has asked to stop before.
+    Raises `NoAnswerInTime` when time is up before that is known without which there is no answer; it says how far this
+    came. Raises `KeyboardInterrupt` when somebody has asked to stop before.
     """
     watch = Watch(clock, "nobody was placed yet")
 
@@ -187,12 +177,8 @@ def solve_in_time(
 ) -> Outcome:
     """The answer to a program, see `maxent.solvers.solve.driver.solve_program`.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is up before there can be any.
-    KeyboardInterrupt
-        When somebody has asked to stop before.
+    Raises `NoAnswerInTime` when time is up before there can be any. Raises `KeyboardInterrupt` when somebody has asked
+    to stop before.
     """
     try:
         return solve_program(program, solver, settings, progress, meanwhile)

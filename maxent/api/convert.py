@@ -277,13 +277,7 @@ _KEPT = ("seeds", "draws of rows, which", "answers to single rows", "weights of 
 
 
 def as_published(found: Converted, format: str | None) -> Converted:
-    """A model as what is published of it in another format: without what that has no place for, all else as it is.
-
-    Raises
-    ------
-    InvalidInput
-        For a format that there is not.
-    """
+    """A model as what is published of it in another format: without what that has no place for, all else as it is."""
     if format is None:
         return found
     names = reader_names()

@@ -166,10 +166,7 @@ def best_audited(
     did not end in time: then all leaves in the lower half of the tree are taken back. ``clock`` is of the audit, and
     ``method`` says what is to be published of them.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is over before one has passed.
+    Raises `NoAnswerInTime` when time is over before one has passed.
     """
     clock = clock or Clock()
     half = Clock(None if clock.limit is None else clock.limit / 2)
@@ -404,10 +401,7 @@ def greedy_forest(
     than before: the third tree may need the second. What does not pass is not tried again with more trees, nor is the
     same tree any deeper. This is greedy: nothing is known of other choices. ``clock`` is that of the audit.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is over before one has passed.
+    Raises `NoAnswerInTime` when time is over before one has passed.
     """
     left, chosen, audits, unfinished, told = list(options), list[SearchedTree](), 0, 0, ""
     clock = clock or Clock()

@@ -92,15 +92,8 @@ def proving_seconds(left: float | None) -> float:
 class Certainty:
     """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
 
-    Attributes
-    ----------
-    program : Program
-    truth : shape (n_qi, n_classes), optional
-        Individuals of each class.
-    sensitive : tuple of int
-        Codes of the classes that are judged alone, too.
-    seconds : float
-        What proofs may take.
+    ``truth``, shape (n_qi, n_classes): individuals of each class. ``sensitive``: Codes of the classes that are judged
+    alone, too. ``seconds``: what proofs may take.
     """
 
     program: Program
@@ -252,15 +245,8 @@ NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is ke
 class Drawing:
     """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
 
-    Attributes
-    ----------
-    case : Case
-    seconds : float
-        What proofs may take.
-    program : Program, optional
-        Of the case, where it is compiled.
-    unknown : bool
-        Whether nobody is taken to know the order of rows, so that verdicts rest on what is proved without it.
+    ``seconds``: what proofs may take. ``program``: of the case, where it is compiled. ``unknown``: whether nobody is
+    taken to know the order of rows, so that verdicts rest on what is proved without it.
     """
 
     case: Case

@@ -196,16 +196,8 @@ def subject_of(
 ) -> Subject:
     """Read what is to be reviewed.
 
-    Parameters
-    ----------
-    model, X, y
-        As for `review`.
-    wanted : mapping
-        ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
-    reading : Reading, optional
-        How files are read.
-    **numeric
-        ``bins`` and ``values`` of `review`.
+    ``model``, ``X``, ``y``: as for `review`. ``wanted``: ``target``, ``classes``, ``features``, ``qi`` and
+    ``parameters`` of `review`. ``reading``: how files are read. ``**numeric``: ``bins`` and ``values`` of `review`.
     """
     if wanted["qi"] is None or isinstance(wanted["qi"], str):
         expected = "a list of columns, such as ['age', 'sex']"

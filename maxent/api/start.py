@@ -39,16 +39,9 @@ def starting_tree(
 ) -> Release:
     """The model that a method is to start from, as a release.
 
-    Parameters
-    ----------
-    model : path, Release, or fitted model or pipeline of scikit-learn
-    data : DataFrame or path
-        The records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given.
-    method, asked, options
-        The method, with its parameters, and those that were given.
-    named : mapping
-        ``target`` and ``qi``.
-    reading : Reading, optional
+    ``data``: the records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given. ``method``,
+    ``asked``, ``options``: the method, with its parameters, and those that were given. ``named``: ``target`` and
+    ``qi``.
     """
     takers = [name for name, kind in methods().items() if issubclass(kind, InducedTree)]
     if not isinstance(asked, InducedTree) or getattr(asked, "grow", False):

@@ -32,10 +32,7 @@ _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 10
 def check_matplotlib() -> None:
     """Refuse to go on where no plot can be drawn.
 
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
+    Raises `MissingExtra` when matplotlib is not installed.
     """
     need("matplotlib", "a plot needs matplotlib")
 
@@ -54,10 +51,7 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
 def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
     """The plot that ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot.
 
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed, and a plot is asked for.
+    Raises `MissingExtra` when matplotlib is not installed, and a plot is asked for.
     """
     if path is not None and path.lower().endswith(PLOTS):
         check_matplotlib()
@@ -123,21 +117,8 @@ def save_plot(
 ) -> None:
     """Write a figure to a file, by suffix, atomically; the same numbers give the same file.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws on the figure, which has nothing on it yet.
-    path : path
-        Ends in one of `PLOTS`.
-    size : (float, float)
-        Width and height, inches.
-    option : str
-        What errors call the file.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
+    ``draw``: Draws on the figure, which has nothing on it yet. ``path``: Ends in one of `PLOTS`. ``size``: Width and
+    height, inches. ``option``: what errors call the file. Raises `MissingExtra` when matplotlib is not installed.
     """
     check_outputs({option: (os.fspath(path), PLOTS)})
     check_matplotlib()

@@ -345,11 +345,8 @@ def presets() -> dict[str, str]:
 def read_policy(given: str | PathLike[str] | Mapping[str, Any] | None) -> Policy:
     """Read a policy.
 
-    Parameters
-    ----------
-    given : path, name or mapping
-        A TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a file
-        says. None for a policy without limits.
+    ``given``: a TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a
+    file says. None for a policy without limits.
     """
     if given is None:
         return Policy({"name": "limits of the call"})

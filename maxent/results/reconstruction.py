@@ -52,10 +52,7 @@ def recount(
 ) -> tuple[int, tuple[Missed, ...]]:
     """How many numbers of people a release states, and those that a table does not have.
 
-    Parameters
-    ----------
-    value : shape (n_people, n_attributes), atoms
-    klass : shape (n_people,), codes of the classes
+    ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes.
     """
     columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
     stated, missed = 0, []

@@ -84,10 +84,7 @@ class Folder:
 
         The system gives the lock back when its process ends, however it does.
 
-        Raises
-        ------
-        Taken
-            When another run has the lock.
+        Raises `Taken` when another run has the lock.
         """
         try:
             self.parts.mkdir(parents=True, exist_ok=True)

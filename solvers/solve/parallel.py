@@ -170,10 +170,7 @@ def each(
     None: as many as pay), and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the
     caller does so for this process. Where processes cannot be `forked`, all are pickled.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
+    Raises `WorkerLost` when a process did not survive.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
     jobs = min(asked(options, sizes), len(items))
@@ -250,12 +247,7 @@ def forked(
     begins; copies that are made later, each in place of one that has ended, make these. With ``own`` it is one of the
     processes, and makes calls afterwards, too.
 
-    Raises
-    ------
-    BrokenExecutor
-        When a process was ended.
-    Exception
-        What a call raises.
+    Raises `BrokenExecutor` when a process was ended. Raises `Exception`: what a call raises.
     """
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
@@ -632,12 +624,7 @@ def attempt_parts(
     Small ones are solved together as far as the back end does so. All are spread as `each` does. Where copies of this
     process solve them, they begin with large tasks, and it makes the rest meanwhile.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
-    Exception
-        What making the rest raises.
+    Raises `WorkerLost` when a process did not survive. Raises `Exception`: what making the rest raises.
     """
     tasks, units, refusals = list(tasks), list[_Unit](), list[str]()
     found: dict[int, Attempt] = {}
@@ -715,10 +702,7 @@ def bounded_parts(
 
     Where copies of this process find them it does something else ``meanwhile``.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
+    Raises `WorkerLost` when a process did not survive.
     """
     found = list(answers)
     waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]

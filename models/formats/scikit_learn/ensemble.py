@@ -199,21 +199,11 @@ def _balanced(weights: FloatArray, totals: FloatArray) -> FloatArray | None:
 class Member:
     """A tree of a model, and what its nodes say.
 
-    Attributes
-    ----------
-    splits : Splits
-    features, classes : int64
-        The columns of the input, and the classes of the values, that it was given, as indices into the model's.
-    counts : int64, shape (n_nodes, n_classes), optional
-        Records of its classes, or draws; negative at nodes where they are not known.
-    rows : int64, shape (n_nodes,), optional
-        Records, or of draws how many different ones there are.
-    values : float64, shape (n_nodes, n_classes), optional
-        Terms of the scores of its classes.
-    weight : float
-        How much its values count.
-    tree : DecisionTreeClassifier, optional
-        Where how it was grown is of interest.
+    ``features``, ``classes``: the columns of the input, and the classes of the values, that it was given, as indices
+    into the model's. ``counts``, shape (n_nodes, n_classes): records of its classes, or draws; negative at nodes where
+    they are not known. ``rows``, shape (n_nodes,): records, or of draws how many different ones there are. ``values``,
+    shape (n_nodes, n_classes): Terms of the scores of its classes. ``weight``: how much its values count. ``tree``:
+    where how it was grown is of interest.
     """
 
     splits: Splits
