@@ -1,16 +1,23 @@
 """Whoever can change places in the truth is certain in no world: the exchange against every world there is."""
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from support.brute_force import _recipe, dense
 from support.enumerated import enumerated
+from support.libraries import stated
 from support.programs import public
 from support.strategies import SURE, Case, Style, cases, populations, thorough, true_facts, true_masses
 
+import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.program import Program
 from maxent.solvers.certainty.exchange import perhaps_certain
@@ -98,3 +105,34 @@ def test_of_a_truth_that_misses_a_statement_nothing_is_concluded() -> None:
     truth = np.zeros((len(program.table), 3), np.int64)
     truth[:, 0] = program.table.counts
     assert perhaps_certain(program, truth, [np.arange(3)], Clock()) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_whoever_is_cleared_beside_choices_has_two_classes_in_models_of_one_file(seed: int) -> None:
+    """Forests that draw attributes, grown again of all labellings of eight people whom an id tells apart."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame({"a": rng.integers(0, 4, 8), "b": rng.integers(0, 3, 8)}).astype(float)
+    y = np.arange(8) % 2
+    kind = (RandomForestClassifier, ExtraTreesClassifier)[seed % 2]
+    model = kind(2, max_depth=2, max_features=1, bootstrap=False, random_state=seed).fit(X, y)
+    people = X.assign(id=np.arange(8.0))
+    program = maxent.review(model, people, y, qi=["a", "b", "id"], target="Y").estimate.program
+    there = program.table.frame()["id"].astype(float).astype(int).to_numpy()
+    found = perhaps_certain(program, np.eye(2, dtype=np.int64)[y[there]], [np.arange(2)], Clock(), choices=True)
+    assert found is not None
+    labels = [np.isin(np.arange(8), ones).astype(int) for ones in combinations(range(8), 4)]
+    told = stated(model)
+    alike = np.array([each for each in labels if stated(clone(model).fit(X, each)) == told])
+    assert not ((alike == alike[0]).all(axis=0)[there] & ~found[0]).any()
+
+
+def test_some_are_cleared_beside_choices() -> None:
+    X = pd.DataFrame({"a": np.repeat([0.0, 1.0, 2.0, 3.0], 6), "b": np.tile([0.0, 1.0, 2.0], 8)})
+    y = np.array([0, 0, 0, 0, 0, 1] * 2 + [1, 1, 1, 1, 1, 0] * 2)
+    model = RandomForestClassifier(1, max_depth=1, max_features=1, bootstrap=False, random_state=0).fit(X, y)
+    people = X.assign(id=np.arange(24.0))
+    found = maxent.review(model, people, y, qi=["a", "b", "id"], target="Y", max_certain=0)
+    assert found.estimate.program.release.trees[0].induction.among == ("a", "b")
+    assert found.summary["worst_case"]["max_posterior"] == 1.0
+    assert found.summary["worst_case"]["certain"] == 0
+    assert found.verdict().status == "pass"
