@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.boosted import satisfied
+from support.calls import refused
 
 import maxent
 from maxent.constraints.kinds.boosted_leaves import leaf_counts
@@ -138,8 +139,7 @@ def test_weights_of_classes_that_were_those_of_records_are_read(tmp_path: Path, 
         if seed < 2:
             live = maxent.review(model, frame, y, qi=list(frame), target="Y")
             assert bool(live.summary["unread"]) == (own is not None)
-    with pytest.raises(maxent.InvalidInput, match="a weight above 0 of each class, 2 in all"):
-        maxent.convert(path, parameters={"class_weight": "1"})
+    refused("a weight above 0 of each class, 2 in all", maxent.convert, path, parameters={"class_weight": "1"})
 
 
 @pytest.mark.slow

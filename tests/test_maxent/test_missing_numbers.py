@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from hypothesis import given
+from support.calls import refused
 from support.strategies import Case, cases, populations, thorough
 
 import maxent
@@ -132,13 +133,11 @@ def test_a_categorical_attribute_has_a_value_for_them() -> None:
 
 def test_missing_numbers_are_refused_where_the_release_has_none() -> None:
     release = tree(Branch(None, le=3.0), Branch(None, gt=3.0), attribute=Attribute("Age", "numeric"))
-    with pytest.raises(InvalidInput, match="impute missing ones"):
-        maxent.audit(release, pd.DataFrame({"Age": [1.0, np.nan]}))
+    refused("impute missing ones", maxent.audit, release, pd.DataFrame({"Age": [1.0, np.nan]}))
 
 
 def test_splits_of_attributes_with_gaps_are_not_compared() -> None:
     induction = Induction("cart", "gini", "thresholds")
     release = tree(Branch(None, gt=3.0), Branch(None, le=3.0, missing=True))
     release = replace(release, trees=(replace(release.trees[0], induction=induction),))
-    people = pd.DataFrame({"Age": [2.0, 4.0, np.nan]})
-    assert maxent.estimate(release, people).summary["constraints"]["internal"] == 0
+    assert maxent.estimate(release, pd.DataFrame({"Age": [2.0, 4.0, np.nan]})).summary["constraints"]["internal"] == 0

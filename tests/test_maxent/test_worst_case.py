@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.tree import DecisionTreeClassifier
+from support.calls import printed_by, refused
 
 import maxent
 from maxent.__main__ import main
@@ -26,8 +27,7 @@ def scored(*leaves: dict[str, float]) -> Release:
     below = [Node(f"L{i}", value=value) for i, value in enumerate(leaves)]
     if len(below) == 1:
         return Release(TARGET, (A,), (Tree((below[0],)),), predicts="score", boosting=Boosting("share"))
-    branches = (Branch("L0", le=0.5), Branch("L1", gt=0.5))
-    tree = Tree((Node("N", "A", branches), *below))
+    tree = Tree((Node("N", "A", (Branch("L0", le=0.5), Branch("L1", gt=0.5))), *below))
     return Release(TARGET, (A,), (tree,), predicts="score", boosting=Boosting("share"))
 
 
@@ -65,12 +65,9 @@ def test_people_of_other_weights_are_told_apart_by_them(tmp_path: Any, capsys: A
     release.save(tmp_path / "tree.json")
     table.assign(Y=classes).to_csv(tmp_path / "data.csv", index=False)
     call = ["review", str(tmp_path / "tree.json"), str(tmp_path / "data.csv"), "--target", "Y", "--qi", "A", "--json"]
-    assert main([*call, "--sample-weight", "weight"]) == 0
-    assert json.loads(capsys.readouterr().out)["worst_case"]["certain"] == 4
-    assert main([*call, "--sample-weight", "other"]) == 2
-    capsys.readouterr()
-    with pytest.raises(maxent.InvalidInput, match="4 weights, one for each row"):
-        reviewed(release, people, classes, sample_weight=[1.0, 2.0])
+    assert json.loads(printed_by(capsys, [*call, "--sample-weight", "weight"]).out)["worst_case"]["certain"] == 4
+    printed_by(capsys, [*call, "--sample-weight", "other"], 2)
+    refused("4 weights, one for each row", reviewed, release, people, classes, sample_weight=[1.0, 2.0])
     with pytest.raises(maxent.InvalidInput, match="a weight of at least 0 for each row"):
         reviewed(release, people, classes, sample_weight=[1.0, 2.0, -1.0, 1.0])
 
@@ -115,8 +112,7 @@ def test_sums_of_second_derivatives_show_whether_people_weighed_alike() -> None:
     assert "does not show whether people had the same weight" in told[10, 15, 10]["worst_case"]["why"]
     few = table[table["A"] < 2], truth[truth["A"] < 2]
     assert "why" in maxent.estimate(summed(10, 10), *few).summary["worst_case"]  # two leaves may agree by chance
-    why = reviewed(summed(10, 15, 10), table, truth["Y"], max_certain=0)
-    assert why.verdict().status == "cannot_tell"
+    assert reviewed(summed(10, 15, 10), table, truth["Y"], max_certain=0).verdict().status == "cannot_tell"
     assert reviewed(summed(10, 15, 10), table, truth["Y"], sample_weight=np.ones(30), max_certain=0).verdict().passed
 
 
@@ -213,17 +209,14 @@ def test_sensitive_classes_have_a_worst_case_of_their_own() -> None:
 def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None:
     model, weights = WITHIN["a tree with weights"]
     found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights)
-    assert found.summary["verdict"]["status"] == "not stated"
-    assert found.summary["verdict"]["checks"] == []
+    assert (found.summary["verdict"]["status"], found.summary["verdict"]["checks"]) == ("not stated", [])
     release, qi, truth = (str(tmp_path / name) for name in ("tree.json", "qi.csv", "truth.csv"))
     found.release.save(release)
     X.to_csv(qi, index=False)
     X.assign(Y=Y).to_csv(truth, index=False)
     leaves = sum(node.is_leaf for node in found.release.trees[0].nodes)
     entry = {"what": "scores", "trees": 1, "leaves": leaves}
-
-    assert main(["explain", release, qi, "--json"]) == 0
-    explained = json.loads(capsys.readouterr().out)
+    explained = json.loads(printed_by(capsys, ["explain", release, qi, "--json"]).out)
     assert explained["unread"] == [{**entry, "judged": "not"}]
     assert explained["leaves"] == [
         {
@@ -234,14 +227,12 @@ def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None
             "unread": {"scores": leaves},
         }
     ]
-    assert main(["explain", release, qi]) == 0
-    text = capsys.readouterr().out
+    text = printed_by(capsys, ["explain", release, qi]).out
     assert (
         f"tree 1: {leaves} leaves; stated: n {leaves}, scores {leaves}; compiled, in rows: nothing; not read: scores"
         in text
     )
     assert f"not read: scores of {leaves} leaves in 1 tree: no limit is known to be kept" in text
-
     assert main(["check", release, qi, "--truth", truth, "--max-certain", "0", "--json"]) == 4
     checked = json.loads(capsys.readouterr().out)
     assert checked["unread"] == [{**entry, "judged": "not"}]
@@ -250,8 +241,7 @@ def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None
     assert check["id"] == "MX202"
     assert main(["check", release, qi, "--truth", truth, "--max-certain", "0"]) == 4
     assert "not read: scores of" in capsys.readouterr().out
-    assert main(["review", release, truth, "--target", "Y", "--qi", "A,B,C"]) == 0
-    assert "not read: scores of" in capsys.readouterr().out
+    assert "not read: scores of" in printed_by(capsys, ["review", release, truth, "--target", "Y", "--qi", "A,B,C"]).out
     page = tmp_path / "report.html"
     found.report(page)
     assert "as if they gave away how many people of each class" in page.read_text(encoding="utf-8")

@@ -216,8 +216,7 @@ FRAMES = {
 
 @pytest.mark.parametrize(("columns", "expected"), FRAMES.values(), ids=FRAMES)
 def test_frames_with_one_mistake(tmp_path, columns, expected):
-    frame = pd.DataFrame(columns)
-    check(only(read_qi, frame, RELEASE), expected)
+    check(only(read_qi, pd.DataFrame(columns), RELEASE), expected)
 
 
 @pytest.mark.parametrize("name", ["null category", "NaN", "NA", "null in a categorical", "infinite", "no rows"])
@@ -313,7 +312,6 @@ def test_long_lists_are_cut(tmp_path):
     found = problems(read_qi, path, RELEASE)
     assert [p[0] for p in found] == [f"line {i + 2}" for i in range(10)] + ["and 160 more lines"]
     assert found[-1][3] == "40 other values, such as 'X10'"
-
     path.write_text("Education,Age\nMasters,3\n" + "Masters\n" * 30, encoding="utf-8")
     found = problems(read_qi, path, RELEASE)
     assert [p[0] for p in found] == [f"line {i + 3}" for i in range(10)] + ["and 20 more lines"]
@@ -392,8 +390,7 @@ def test_facts_with_one_mistake(tmp_path, text, expected):
 
 
 def test_many_facts_about_nobody():
-    frame = pd.DataFrame({"Age": range(100, 130), "Salary": ">50K"})
-    found = problems(read_facts, frame, RELEASE, TABLE)
+    found = problems(read_facts, pd.DataFrame({"Age": range(100, 130), "Salary": ">50K"}), RELEASE, TABLE)
     assert len(found) == 11
     assert found[-1][0] == "and 20 more rows"
 
