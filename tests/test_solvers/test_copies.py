@@ -58,7 +58,8 @@ def test_copies_have_more_to_do_while_this_process_does_something_else(copies):
 
 def test_large_results_and_arguments_wait_for_nobody(copies):
     text = "x" * 500_000
-    assert set(dict(copies.run(str.upper, {i: (text,) for i in range(12)}, nothing)).values()) == {text.upper()}
+    found = dict(copies.run(str.upper, {i: (text,) for i in range(12)}, nothing))
+    assert set(found.values()) == {text.upper()}
 
 
 def test_errors_of_calls_are_raised_and_copies_go_on(copies):
