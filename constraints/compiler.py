@@ -19,7 +19,16 @@ from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
 from maxent.constraints.program.cells import Cells, CellSums, build_cells, place_sizes
 from maxent.constraints.program.impurity import PHI_OF
-from maxent.constraints.program.program import Contradiction, Internal, Likelihood, Linear, Program, Regions, Unread
+from maxent.constraints.program.program import (
+    CHOICES,
+    Contradiction,
+    Internal,
+    Likelihood,
+    Linear,
+    Program,
+    Regions,
+    Unread,
+)
 from maxent.models.arguments import is_number, is_one_of, shorten
 from maxent.models.columns import check_size
 from maxent.models.defenses.registry import stated
@@ -43,12 +52,27 @@ LABELS = "labels that were decided otherwise than by the most frequent class"
 OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
 
 
-def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
-    """What the leaves of a release state that is in no constraint, whatever an adversary is said to know.
+def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple[Unread, ...]:
+    """What a release states that is in no constraint, of what an adversary is said to know.
 
     Counts, rates and means of a leaf are always compiled, as exact numbers, intervals or a likelihood. A score is where
-    it proves a count or a sum (``scored``); a label is where it is the most frequent class.
+    it proves a count or a sum (``scored``); a label is where it is the most frequent class. Which splits a tool chose
+    is, where all that they were chosen by is stated.
     """
+    found = _of_leaves(release, scored) if "counts" in settings.known else {}
+    if "internal" in settings.known and not release.sampled:
+        of = [
+            (t, int((links_of(tree.nodes)[0] == 0).sum()))
+            for t, tree in enumerate(release.trees)
+            if tree.induction.among is not None
+            or (settings.unfinished and tree.induction.impurity is not None and tree.induction.candidates != "none")
+        ]
+        found |= {CHOICES: of} if of else {}
+    return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
+
+
+def _of_leaves(release: Release, scored: LeafCounts) -> dict[str, list[tuple[int, int]]]:
+    """What leaves state that is in no constraint: each tree where there is some, and in how many leaves."""
     read = scored.read
     kind = SCORES if release.boosting is not None or release.predicts == "score" else SHARES
     found: dict[str, list[tuple[int, int]]] = {}
@@ -60,7 +84,7 @@ def unread_of(release: Release, scored: LeafCounts) -> tuple[Unread, ...]:
         if release.labels == "decided" and labels.any():
             parted = any(part is not None for part in parts_of(tree.nodes))
             found.setdefault(OF_PARTS if parted else LABELS, []).append((t, int(labels.sum())))
-    return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
+    return found
 
 
 def _silent(tree: Tree, release: Release) -> tuple[BoolArray, BoolArray]:
@@ -161,7 +185,7 @@ def compile_program(
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
         likelihood=likelihood_of(context) if noise == "likelihood" else None,
-        unread=unread_of(release, context.scored) if "counts" in known else (),
+        unread=unread_of(release, context.scored, settings),
     )
 
 
@@ -276,7 +300,7 @@ def implied_marginal(release: Release) -> FloatArray:
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling, suppression and rounding of the published counts."""
     what = "count" if context.release.target.numbers is None else "mean"
-    if context.noise == "likelihood":
+    if context.noise == "likelihood" and context.release.resampled is not None:
         yield (
             f"counts are of {context.release.resampled:,} draws with replacement for each tree: what they prove is "
             "compiled, and their likelihood, as if leaves had not been chosen by what was drawn, is maximised with the "
@@ -408,10 +432,8 @@ def compile_several(
         unread=tuple(
             replace(each, of=tuple((first + t, many) for t, many in each.of))
             for one, first in zip(found, joined.first, strict=True)
-            for each in unread_of(one.context.release, one.context.scored)
-        )
-        if "counts" in known
-        else (),
+            for each in unread_of(one.context.release, one.context.scored, settings)
+        ),
     )
 
 

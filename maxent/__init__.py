@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from maxent.api.predict import predict as predict
     from maxent.api.reconstruct import reconstruct as reconstruct
     from maxent.api.review import review as review
+    from maxent.api.strip import strip as strip
     from maxent.api.successive import compare_releases as compare_releases
     from maxent.api.verify import verify as verify
     from maxent.models.errors import InvalidInput as InvalidInput
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from maxent.models.errors import UnreliableResult as UnreliableResult
     from maxent.models.formats.registry import load_release as load_release
     from maxent.models.formats.scikit_learn.tree import from_sklearn as from_sklearn
+    from maxent.models.formats.stripping import Stripped as Stripped
     from maxent.models.formats.writers.classifier import ReleaseClassifier as ReleaseClassifier
     from maxent.models.induction.inducers import c45 as c45
     from maxent.models.induction.inducers import cart as cart
@@ -108,6 +110,8 @@ _HOME = {
     "review": "maxent.api.review",
     "Release": "maxent.models.release",
     "ReleaseClassifier": "maxent.models.formats.writers.classifier",
+    "strip": "maxent.api.strip",
+    "Stripped": "maxent.models.formats.stripping",
     "Sweep": "maxent.studies.sweep",
     "sweep": "maxent.studies.sweep",
     "Verified": "maxent.policy.verified",

@@ -125,7 +125,7 @@ def parts_in_words(trees: Sequence[Tree]) -> tuple[str, ...]:
     """The sentence on leaves that are parts of leaves of the tool; none where no leaf is."""
     parts = sum(part is not None for tree in trees for part in parts_of(tree.nodes))
     told = f"leaf sizes are the tool's: {parts:,} leaves are parts of its leaves, as it sends people without a value "
-    return (f"{told}by other splits",) if parts else ()
+    return (f"{told}by other splits, or tests several columns at once",) if parts else ()
 
 
 def state_scores(nodes: Sequence[Node]) -> bool:

@@ -13,6 +13,7 @@ from maxent.models.parameters import Impurity as Impurity
 
 if TYPE_CHECKING:
     from maxent.models.arrays import IntArray
+    from maxent.models.draws import Draws
 
 
 # Counts rounded to a base: how far a true number can be from the one that is published.
@@ -176,7 +177,8 @@ class Induction:
     `Attribute.values`, or each stands against the rest with ``encoding="onehot"``), ``mixed`` (categorical attributes
     as in ``unused``, numeric ones as in ``thresholds``), or ``none``.
     ``min_samples_leaf`` and ``k`` (k-anonymous induction) are records; splits that leave fewer in a branch
-    did not compete. ``compared`` are the attributes whose splits are known to have competed; None: all.
+    did not compete. ``compared`` are the attributes whose splits are known to have competed; None: all. ``among`` are
+    those that a tool grew the tree from by rules that are not all stated here; None: nothing is said of further rules.
     """
 
     algorithm: str | None = None
@@ -186,6 +188,7 @@ class Induction:
     k: int = 1
     encoding: Encoding = "ordinal"
     compared: tuple[str, ...] | None = None
+    among: tuple[str, ...] | None = None
 
     @property
     def exact(self) -> bool:
@@ -274,7 +277,8 @@ class Content(Shown):
     ``predicts`` says how the trees predict: by the label of the only one, by votes, by the mean of their shares, or by
     the sum of their scores, which ``boosting`` describes. ``labels`` are those of a ``majority``, or ``decided`` under
     costs, weights or priors, and then no statement about the records. ``rounded``: every ``n`` and count was rounded
-    to a multiple of a base, each for itself; nothing else about records is stated then but labels.
+    to a multiple of a base, each for itself; nothing else about records is stated then but labels. ``draws``: who was
+    drawn for each tree, where the file tells it; numbers of nodes are then those of the draws.
     """
 
     target: Target
@@ -288,6 +292,7 @@ class Content(Shown):
     boosting: Boosting | None = None
     labels: Labels = "majority"
     rounded: Rounded | None = None
+    draws: Draws | None = None
 
     @property
     def sampled(self) -> bool:
@@ -325,6 +330,7 @@ class Content(Shown):
             "nodes": str(sum(len(tree.nodes) for tree in self.trees)),
             "leaves": str(sum(node.is_leaf for tree in self.trees for node in tree.nodes)),
             "sampling rate": "" if self.sampling_rate == 1 else f"{self.sampling_rate:g}",
+            "draws": "" if self.draws is None else f"known for {self.draws.trees} trees, {self.draws.n} rows",
             "draws per tree": "" if self.resampled is None else str(self.resampled),
             "rounded counts": "" if self.rounded is None else str(self.rounded),
             "defense": "" if self.defense is None else self.defense.method,

@@ -6,8 +6,10 @@ which u are of different records, ``d - (D - u)`` at least are of different reco
 How many records of a class there are, m of the W in a node, is in an interval. Who is in the node is public, so that W
 is known, and given D the number of draws of the class is Binomial(D, m / W), exactly, whatever the other nodes have.
 Where private attributes decide who is there, W is not known, and the draws are Binomial(n, m / N). The intervals are
-those of Clopper and Pearson (1934) for whole m. The error probability is divided
-among all groups that a node could hold, since the tree was grown on these draws, and chose its nodes by them.
+those of Clopper and Pearson (1934) for whole m. Where all draws of a tree are of different records, as without
+replacement, they are hypergeometric: each is a record of its class, and so many there are at least. The error
+probability is divided among all groups that a node could hold, since the tree was grown on these draws, and chose its
+nodes by them.
 
 A majority of the draws need not be one of the records, nor was a split the best one for them: labels, rates and
 comparisons of splits prove nothing.
@@ -181,7 +183,10 @@ def resampled(context: Context) -> Iterator[Linear]:
         low, high = np.zeros_like(drawn), np.broadcast_to(context.table.individuals, drawn.shape)
         if share is not None:
             side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes)))
-            low, high = _mass_bounds(drawn, size, side + share[places], release.resampled, context.table.individuals)
+            of = release.resampled, context.table.individuals
+            low, high = _mass_bounds(
+                drawn, size, side + share[places], *of, again=(drawn.sum(axis=1) > different).any()
+            )
         whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
         least, others = certain(drawn, different)
         implied = least.sum(axis=1, keepdims=True) - least
@@ -260,7 +265,7 @@ def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def _mass_bounds(
-    drawn: IntArray, size: FloatArray, side: FloatArray, draws: int, individuals: int
+    drawn: IntArray, size: FloatArray, side: FloatArray, draws: int, individuals: int, *, again: bool
 ) -> tuple[IntArray, IntArray]:
     """Smallest and largest number of records of each class in some places, shapes (n_places, n_classes)."""
     # Parameters ---------- drawn : shape (n_places, n_classes) size : shape (n_places,), individuals, NaN where private
@@ -270,13 +275,19 @@ def _mass_bounds(
     whole = np.broadcast_to(np.where(np.isnan(size), individuals, size)[:, None], drawn.shape).ravel()
     miss = np.exp(np.broadcast_to(side[:, None], drawn.shape)).ravel()
     whole, among, d = whole.astype(np.int64), among.astype(np.int64), drawn.ravel()
-    low, rest = least_records(d, among, whole, miss), least_records(among - d, among, whole, miss)
+    low, rest = (least_records(each, among, whole, miss, again=again) for each in (d, among - d))
     return low.reshape(drawn.shape), (whole - rest).reshape(drawn.shape)
 
 
-def least_records(drawn: IntArray, among: IntArray, whole: IntArray, miss: FloatArray) -> IntArray:
-    """The smallest m with ``P(Binomial(among, m / whole) >= drawn) > miss``, shape (n,), at most ``whole``."""
+def least_records(
+    drawn: IntArray, among: IntArray, whole: IntArray, miss: FloatArray, *, again: bool = True
+) -> IntArray:
+    """The smallest m with ``P(Binomial(among, m / whole) >= drawn) > miss``, shape (n,), at most ``whole``.
+
+    Where none was drawn ``again``, the draws are hypergeometric in place of binomial.
+    """
     from scipy.special import bdtrc
+    from scipy.stats import hypergeom
 
     low, up = np.zeros(len(drawn), np.int64), whole.copy()
     low[drawn > 0] = np.minimum(1, whole)[drawn > 0]
@@ -284,7 +295,10 @@ def least_records(drawn: IntArray, among: IntArray, whole: IntArray, miss: Float
     while (open_ := low < up).any():
         middle = (low + up) // 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            tail = bdtrc(drawn - 1.0, among, middle / whole) * (1 + ROUNDING)
+            if again:
+                tail = bdtrc(drawn - 1.0, among, middle / whole) * (1 + ROUNDING)
+            else:
+                tail = hypergeom.sf(drawn - 1, whole, middle, np.minimum(among, whole)) * (1 + ROUNDING)
         enough = tail > miss
         up = np.where(open_ & enough, middle, up)
         low = np.where(open_ & ~enough, middle + 1, low)

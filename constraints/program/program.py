@@ -23,6 +23,7 @@ from maxent.models.parameters import Ties as Ties
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells, CellSums
     from maxent.models.errors import Origin
+    from maxent.models.reading import Noticed
     from maxent.models.release import Node, Release
     from maxent.models.tables.qi_table import QITable
 
@@ -143,11 +144,16 @@ class Scaling:
     possible: npt.NDArray[np.bool_]
 
 
+# What no leaf states, and everybody sees of a tree that a tool grew
+CHOICES = "choices of splits"
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
-    """A statement of leaves that the compiler does not read, and the number of its trees and leaves.
+    """A statement of trees that the compiler does not read, and the number of these and of their leaves.
 
-    ``of`` has the number of each such tree, from 0, and how many leaves of it.
+    ``of`` has the number of each such tree, from 0, and how many leaves of it. What a model's own file keeps beside its
+    trees is of none, and no worst case bounds it.
     """
 
     what: str
@@ -157,8 +163,12 @@ class Unread:
 
     def in_words(self, worst: Mapping[str, Any]) -> str:
         """``not read: scores of 35 leaves in 1 tree``, and how they are judged."""
+        if not self.trees:
+            return f"not read: {self.what}: no limit is known to be kept"
         why = worst.get("why")
-        if why is None:
+        if why is None and self.what == CHOICES:
+            judged = "judged as if they gave away the classes of all who are alike in the columns of the model"
+        elif why is None:
             judged = "judged as if they gave away the classes of all who are in the same leaves"
         else:
             judged = "no limit is known to be kept" + (f", as {why}" if why else "")
@@ -166,7 +176,13 @@ class Unread:
 
     def as_dict(self, judged: str) -> dict[str, Any]:
         """An entry of the key ``unread``; ``judged`` is ``worst_case`` or ``not``."""
+        judged = judged if self.trees else "not"
         return {"what": self.what, "trees": self.trees, "leaves": self.leaves, "judged": judged}
+
+
+def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread, ...]:
+    """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them."""
+    return (*(() if program is None else program.unread), *(Unread(what, 0, 0) for what in noticed.aside))
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +191,8 @@ class Program:
 
     ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
     only: with ``first`` a choice over an earlier attribute was strictly better. ``unread`` is what leaves state that is
-    in no constraint.
+    in no constraint. ``row_equations`` is what equations prove of rows in training order, see
+    `maxent.solvers.rows.RowProof.as_dict`; None where the order is not known.
     """
 
     release: Release
@@ -192,6 +209,7 @@ class Program:
     likelihood: Likelihood | None = None
     ties: Ties = "any"
     unread: tuple[Unread, ...] = ()
+    row_equations: Mapping[str, int | None] | None = None
 
     @property
     def n_classes(self) -> int:

@@ -11,15 +11,17 @@ import numpy as np
 from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
-from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge
+from maxent.api.case import Case, Tables, no_table, read_case
+from maxent.api.compile import ROWS, Knowledge, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.attacks.findings import attacked_controls
+from maxent.constraints.rows import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
 from maxent.results.audit import Audit, AuditedPart
 from maxent.results.solved import assessed_numbers
+from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
     from maxent.results.estimate import Estimate
@@ -114,8 +116,27 @@ def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
 def _audited(call: options.Auditing) -> Audit | RecordsAudit:
     attacks = options.of(Attacking, call)
     attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
-    tables = options.of(Tables, call, sensitive=None, proved=True)
-    return audit_read(read_case(call.release, tables, call.target, **attacks.of_trees(tables)), attacks)
+    if call.rows and call.qi is None:
+        raise no_table()
+    tables = options.of(Tables, call, sensitive=None, proved=True, rows=False)
+    case = read_case(call.release, tables, call.target, **attacks.of_trees(tables))
+    found = audit_read(case, attacks)
+    return _with_rows(found, case, tables) if call.rows else found
+
+
+def _with_rows(found: Audit | RecordsAudit, case: Case, tables: Tables) -> Audit | RecordsAudit:
+    """An audit with what equations tell of the rows of the table, which are in training order."""
+    from maxent.solvers.rows import prove
+
+    check_unused("trees, and these are records", rows=None if isinstance(found, Audit) else True)
+    assert isinstance(found, Audit)
+    releases = [case.release] if case.joined is None else list(case.joined.own)
+    rows = read_case(releases, replace(tables, control=None, rows=True))
+    proof = prove(system_of(rows, Knowledge()), "linear", Clock(ROWS), programs=False)
+    wrong = tuple(map(str, proof.contradictions)) or ((MISFIT,) if not proof.consistent else ())
+    told = (*found.notes, proof.in_words())
+    beside = {**found.beside, "row_equations": proof.as_dict()}
+    return replace(found, beside=beside, notes=told, contradictions=(*found.contradictions, *wrong))
 
 
 @dataclass(frozen=True, kw_only=True)

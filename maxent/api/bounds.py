@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
 from maxent.api.calling import takes
-from maxent.api.compile import Knowledge, compile_in_time
+from maxent.api.compile import Knowledge, compile_beside, compile_in_time, system_of
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import Proving
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.results.bounds import ProvedBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, prove
@@ -61,15 +61,36 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
         raise invalid("options", ARGUMENT, "ties", expected, how.ties)
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     with clock.listening() if interruptible else nullcontext():
-        program = replace(compile_in_time(case, known, clock), ties=how.ties)
-        compiled = time.perf_counter()
-        proved = prove(program, how.last, clock)
+        if case.rows:
+            check_unused("people whose order is not known", worlds=how.worlds or None, witness=how.witness or None)
+            program, proved = _of_rows(case, known, how, clock)
+            compiled = begin
+        else:
+            program = replace(compile_in_time(case, known, clock), ties=how.ties)
+            compiled = time.perf_counter()
+            proved = prove(program, how.last, clock)
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     result = ProvedBounds(program, proved.bounds, proved.status, how.last, seconds, case.noticed, **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result
+
+
+def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[Program, Proved]:
+    """The program of single rows, with what is proved of them."""
+    from maxent.constraints.rows import row_program
+    from maxent.solvers.rows import prove as prove_rows
+
+    told = [case.release.draws] if case.joined is None else [part.draws for part in case.joined.parts]
+    system = system_of(case, known)
+    beside = None if None not in told else replace(compile_beside(case, known), ties=how.ties)
+    found = prove_rows(system, how.last, clock, beside)
+    program = row_program(system, found.low, found.high, beside)
+    wrong = program.contradictions if found.consistent else found.contradictions
+    notes = (*program.notes, found.in_words())
+    program = replace(program, contradictions=wrong, notes=notes, row_equations=found.as_dict(), ties=how.ties)
+    return program, Proved(found.bounds, found.status)
 
 
 def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: Proved, clock: Clock) -> dict[str, Any]:

@@ -101,6 +101,8 @@ class Case:
         How long reading took.
     informed : bool
         Whether the adversary knows, of the truth, how many people have each class.
+    rows : bool
+        Whether the table lists the people in training order, a row each, and the adversary knows that.
     """
 
     release: Release
@@ -119,6 +121,7 @@ class Case:
     noticed: Noticed = NOTHING
     seconds: float = 0.0
     informed: bool = False
+    rows: bool = False
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -182,6 +185,14 @@ def _located(source: Any) -> Any:
     return [located(each) for each in source] if isinstance(source, (list, tuple)) else located(source)
 
 
+def _check_rows(releases: Sequence[Release], tables: int) -> None:
+    """Refuse rows in training order where no release tells who was drawn, or of several tables."""
+    if all(release.draws is None for release in releases):
+        check_unused("releases that tell who was drawn for each tree, and none here does", rows=True)
+    if tables > 1:
+        raise invalid("options", ARGUMENT, "qi", "one table, whose rows are in the order of all releases", str(tables))
+
+
 def no_table() -> InvalidInput:
     """The error of a call that needs an adversary's table and has none."""
     return invalid("options", ARGUMENT, "qi", "the adversary's table: a pandas DataFrame or the path of a file", "None")
@@ -193,7 +204,8 @@ class Tables:
 
     `case` reads them, once for all releases of trees over the same attributes and classes. ``proved`` says that
     control people are compared with what is proved of the people, which needs no truth. Of several releases that are
-    taken together ``qi`` may be a table for each, linked by the column ``who``.
+    taken together ``qi`` may be a table for each, linked by the column ``who``. With ``rows`` it is one table of the
+    people in training order, a row each.
     """
 
     qi: Source | Sequence[Source] | None
@@ -209,6 +221,7 @@ class Tables:
     who: str | None = None
     weights: FloatArray | None = None
     unweighed: bool = False
+    rows: bool = False
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
@@ -257,6 +270,11 @@ class Tables:
         check_unused("one release", control=self.control)
         reader = reader_of(self.reading)
         sources = list(self.qi) if isinstance(self.qi, (list, tuple)) else [cast("Source", self.qi)]
+        if self.rows:
+            _check_rows(joined.parts, len(sources))
+            table = read_qi(sources[0], joined.release, count=self.count, reader=reader, rows=True)
+            found = self.with_companions(Case(joined.release, table, joined=joined, rows=True), reader)
+            return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
         found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:
@@ -277,18 +295,21 @@ class Tables:
 
     def _of_trees(self, release: Release) -> Case:
         qi = self._single()
+        if self.rows:
+            _check_rows((release,), 1)
         if qi is None:
             return Case(release)
         for known in self._read:
             if (known.release.target, known.release.attributes) == (release.target, release.attributes):
                 return replace(known, release=release)
         reader = reader_of(self.reading)
-        table = read_qi(qi, release, count=self.count, reader=reader)
-        self._read.append(self.with_companions(Case(release, table), reader))
+        table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
+        self._read.append(self.with_companions(Case(release, table, rows=self.rows), reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:
         qi = self._single()
+        check_unused("trees, and these are records", rows=self.rows or None)
         if qi is None:
             expected = "the adversary's table, which says what the records are of"
             raise invalid("options", ARGUMENT, "qi", expected, "none")

@@ -37,7 +37,7 @@ SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "
 # Options of a call that `check_release` is told.
 SAID = (
     *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
-    *("title", "purpose", "no_marginal", "policy"),
+    *("title", "purpose", "no_marginal", "policy", "sample_weight"),
 )
 
 
@@ -67,6 +67,9 @@ def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
         {name: getattr(call, name) for name in ("classes", "features", "private", "sensitive")},
         {"title": call.title, "purpose": call.purpose},
     )
+    if call.sample_weight is not None and (call.truth is None or not isinstance(call.sample_weight, str)):
+        expected = "the name of a column of truth=, which has the weights that people had in training"
+        raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(call.sample_weight))
     solving = options.of(Solving, call)
     said = {name: getattr(call, name) for name in SAID} | {"limits": limits}
     chosen = read_policy(call.policy).with_limits(checked_limits(limits))
@@ -143,7 +146,8 @@ def check_release(
     active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
     how = replace(solving, bounds=policy.proof)
-    review = review_subject(Subject(name, found, tables), known, how, limits, words, interruptible, progress)
+    subject = Subject(name, found, tables).weighed(said.get("sample_weight"), said["truth"], reading)
+    review = review_subject(subject, known, how, limits, words, interruptible, progress)
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(
@@ -178,7 +182,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
     sensitive, parameters, given = said["sensitive"], said["parameters"], said.get("policy")
     lists = {name: said[name] for name in ("classes", "features", "private")}
     found = {
-        **{name: said[name] for name in ("target", "count")},
+        **{name: said.get(name) for name in ("target", "count", "sample_weight")},
         **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
         "no_marginal": said.get("no_marginal") or None,
         "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},

@@ -170,7 +170,7 @@ def compare(call: options.Comparing) -> Comparison:
                 interrupted = True
                 break
             if bare.noticed.aside:
-                result = replace(result, noticed=result.noticed.joined(bare.noticed))
+                result = _noticing(result, bare.noticed)
             bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
             more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
             rows.append(comparison_row(name, case.release, result, attacks, scores, call.top, **more))
@@ -186,6 +186,13 @@ def compare(call: options.Comparing) -> Comparison:
     again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
     each_once = tuple(dict.fromkeys(notes))
     return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, tuple(mended), again, tuple(judged))
+
+
+def _noticing(result: Any, noticed: Noticed) -> Any:
+    """An estimate with what was noticed of its file, as the one that its verdict rests on has it, too."""
+    informed = result.informed
+    of_verdict = None if informed is None else lambda: _noticing(informed(), noticed)
+    return replace(result, noticed=result.noticed.joined(noticed), informed=of_verdict)
 
 
 def _in_parts(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from maxent.api.case import Case
     from maxent.constraints.kinds.context import Noise
     from maxent.constraints.program.program import Program
+    from maxent.constraints.rows import RowSystem
     from maxent.models.release import Release
     from maxent.solvers.backend import Backend, Options
 
@@ -55,10 +56,55 @@ def noise_of(release: Release) -> Noise:
     return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
 
 
+def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSystem:
+    """What a case tells of single rows of its table, whose order the adversary knows.
+
+    Raises
+    ------
+    InvalidInput
+        Where the table has another number of rows than people were drawn from.
+    """
+    from maxent.constraints.rows import row_system
+
+    releases = (case.release,) if case.joined is None else case.joined.parts
+    beside: dict[str, Any] = {"knowledge": known.kinds, "marginal": case.of_each_class, "facts": case.facts or ()}
+    return row_system(releases, case.people, **beside, check=check)
+
+
+# Seconds that linear programs about rows may take before an estimate.
+ROWS = 20.0
+
+
 def compile_case(
     case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
 ) -> Program:
     """Everything that a case tells an adversary; records are used whole.
+
+    Of rows in training order it has what is proved of each by equations and linear programs.
+
+    Raises
+    ------
+    InvalidInput
+        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
+    """
+    program = compile_beside(case, known, enough, check)
+    if not case.rows:
+        return program
+    from maxent.constraints.rows import row_program
+    from maxent.solvers.rows import prove
+
+    system = system_of(case, known, check)
+    proof = prove(system, "linear", Clock(ROWS), program)
+    found = row_program(system, proof.low, proof.high, program)
+    wrong = found.contradictions if proof.consistent else proof.contradictions
+    notes = (*found.notes, proof.in_words())
+    return replace(found, contradictions=wrong, notes=notes, row_equations=proof.as_dict())
+
+
+def compile_beside(
+    case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
+) -> Program:
+    """The program of a case without equations about rows, and without what these say more exactly.
 
     Raises
     ------
@@ -76,7 +122,7 @@ def compile_case(
         "facts": case.facts or (),
         "rounding": known.rounding,
         "confidence": known.confidence,
-        "noise": known.noise,
+        "noise": _noise(case, known),
         "enough": enough,
         "cells": case.cells(check),
         "check": check,
@@ -84,8 +130,30 @@ def compile_case(
     if case.joined is not None:
         from maxent.constraints.compiler import compile_several
 
-        return compile_several(case.joined, case.people, **given)
-    return compile_program(case.release, case.people, weighed=case.weighed, **given)
+        program = compile_several(case.joined, case.people, **given)
+    else:
+        program = compile_program(case.release, case.people, weighed=case.weighed, **given)
+    return _without_draws(case, program) if case.rows else program
+
+
+def _noise(case: Case, known: Knowledge) -> Noise:
+    """What draws are taken for: of rows in training order, for what is certain."""
+    releases = [case.release] if case.joined is None else [*case.joined.parts]
+    drawn = case.rows and case.release.target.numbers is None and any(r.resampled is not None for r in releases)
+    return "likelihood" if drawn else known.noise
+
+
+def _without_draws(case: Case, program: Program) -> Program:
+    """A program without what trees say whose draws are known: equations about rows say it exactly."""
+    releases = [case.release] if case.joined is None else [*case.joined.parts]
+    told = [release.draws is not None for release in releases for _ in release.trees]
+    return replace(
+        program,
+        linear=tuple(said for said in program.linear if said.origin.node is None or not told[said.origin.tree or 0]),
+        internal=tuple(said for said in program.internal if not told[said.tree]),
+        notes=() if all(told) else program.notes,
+        likelihood=None,
+    )
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:

@@ -14,7 +14,8 @@ from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
-from maxent.api.proving import LONGEST, Certainty, check_level, proof_of
+from maxent.api.proving import LONGEST, Certainty, check_level, most_certain, proof_of
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.leakage import channel_of, leakage, min_capacity
@@ -168,7 +169,8 @@ def compile_release(call: options.ProblemOptions) -> Program:
     """
     case = case_of(call)
     program = compile_case(case, options.of(Knowledge, call))
-    return replace(program, notes=(*case.noticed.notes, *program.notes))
+    notes = (*case.noticed.notes, *program.notes)
+    return replace(program, notes=notes, unread=unread_in(case.noticed, program))
 
 
 @takes(options.Estimating)
@@ -312,7 +314,11 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
         return None
 
     parts = (case.release,) if case.joined is None else case.joined.parts
-    return worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
+    found = worst_case(program, parts, case.truth, case.weighed, case.unweighed, solved)
+    if found.why or (case.weighed is not None and len(case.weighed.weight)):
+        return found
+    telling = program.release.target.of or found.numbers()["certain"]
+    return replace(found, most=most_certain(program, case.truth)) if telling else found
 
 
 def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:

@@ -173,6 +173,20 @@ class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class RowsOption:
+    """Whether the order of the people is known."""
+
+    rows: bool = parameter(
+        False,
+        "QI lists the people in training order, a row each, and the adversary knows that: who was drawn for each tree, "
+        "where the release tells it, then makes counts of leaves equations about rows.",
+        group="known",
+        doc="Whether the adversary knows that ``qi`` lists the people in training order, a row each. Results are then "
+        "of rows. For releases that tell who was drawn for each tree (`Release.draws`), see docs/bounds.md.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Read:
     """How the release and all tables are read."""
 
@@ -559,7 +573,18 @@ class ProblemOptions(Linked, Knowing, Released):
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Estimating(
-    Interruptible, Informed, WholeOptions, Top, SolverOptions, ByBackend, Linked, Knowing, Evidence, Truth, Released
+    Interruptible,
+    Informed,
+    WholeOptions,
+    Top,
+    SolverOptions,
+    ByBackend,
+    RowsOption,
+    Linked,
+    Knowing,
+    Evidence,
+    Truth,
+    Released,
 ):
     """A call of `maxent.estimate`."""
 
@@ -608,12 +633,14 @@ class ProofOptions(LevelOption):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Bounding(Interruptible, Linked, Knowing, ProofOptions, Released):
+class Bounding(Interruptible, RowsOption, Linked, Knowing, ProofOptions, Released):
     """A call of `maxent.bounds`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Auditing(SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, Linked, Facts, Attacks):
+class Auditing(
+    SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, RowsOption, Linked, Facts, Attacks
+):
     """A call of `maxent.audit`."""
 
     release: Published = field(kw_only=False, metadata=_positional(RELEASE))
@@ -765,7 +792,18 @@ TIME = 120.0
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Reviewing(
-    Interruptible, Informed, Top, SolverOptions, ByBackend, Read, Noisy, Confident, RoundingOption, Kinds, Evidence
+    Interruptible,
+    Informed,
+    Top,
+    SolverOptions,
+    ByBackend,
+    RowsOption,
+    Read,
+    Noisy,
+    Confident,
+    RoundingOption,
+    Kinds,
+    Evidence,
 ):
     """A call of `maxent.review`."""
 
@@ -892,6 +930,11 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     sensitive: str | Sequence[str] | None = same(
         SensitiveOption, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
     )
+    sample_weight: str | None = same(
+        Reviewing,
+        "sample_weight",
+        doc="The column of ``truth`` that has the weights that people had in training, if any, as for `maxent.review`.",
+    )
     time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
     title: str = parameter("", "Of the record: a title.", group="call")
@@ -936,6 +979,7 @@ class EstimatingInParts(
     Top,
     SolverOptions,
     ByBackend,
+    RowsOption,
     Linked,
     Knowing,
     Evidence,
@@ -954,6 +998,7 @@ class AuditingInParts(
     ControlOption,
     RiskOption,
     RoundingOption,
+    RowsOption,
     Linked,
     Facts,
     Attacks,
@@ -965,7 +1010,7 @@ class AuditingInParts(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BoundingInParts(ProgressOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
+class BoundingInParts(ProgressOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
     """A call of `maxent.bounds_in_parts`."""
 
     level: str = same(LevelOption, "level", default="closed", help="None but ``closed``.")

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api import options
+from maxent.constraints.program.program import CHOICES
 from maxent.disclosure.limits import Limits, judge_rows
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -135,9 +136,7 @@ class Certainty:
         return [each["proved_most"] for each in (*alone, *row.get("targets", ()))]
 
     def _views(self) -> list[IntArray]:
-        """The values that classes stand for: themselves, then those of each of several columns."""
-        target = self.program.release.target
-        return [np.arange(self.program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
+        return views_of(self.program)
 
     def _sensitive(self, proof: Proof) -> BoolArray:
         """Who can have a sensitive class alone, shape (n_qi,)."""
@@ -194,6 +193,25 @@ class Certainty:
             except WorkerLost:
                 self._proof.append(None)
         return self._proof[0]
+
+
+def views_of(program: Program) -> list[IntArray]:
+    """The values that classes stand for: themselves, then those of each of several columns."""
+    target = program.release.target
+    return [np.arange(program.n_classes), *(part_codes(target, i) for i in range(len(target.of)))]
+
+
+def most_certain(program: Program, truth: IntArray | None, seconds: float = TRYING) -> tuple[int, ...]:
+    """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown.
+
+    People of the truth change places so that the splits of tools are chosen again.
+    """
+    from maxent.solvers.certainty.exchange import perhaps_certain
+
+    if truth is None or all(each.what != CHOICES for each in program.unread):
+        return ()
+    found = perhaps_certain(program, truth, views_of(program), Clock(seconds), choices=True)
+    return () if found is None else tuple(int(program.table.counts[each].sum()) for each in found)
 
 
 def most_proved(limits: Limits) -> int | None:

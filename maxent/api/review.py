@@ -64,8 +64,9 @@ def without_private_splits(release: Release) -> Release:
     """
     classes = release.target.classes
     arrays = [packed("release", tree.nodes, release.attributes, classes).columns for tree in release.trees]
+    public = tuple(attribute.name for attribute in release.public)
     trees = tuple(
-        Tree(_kept(nodes, release), Induction(tree.induction.algorithm), tree.weight)
+        Tree(_kept(nodes, release), Induction(tree.induction.algorithm, among=public), tree.weight)
         for tree, nodes in zip(release.trees, arrays, strict=True)
     )
     predicts = None if release.predicts == "score" else release.predicts
@@ -177,6 +178,7 @@ def review_subject(
     interruptible: bool = False,
     progress: Progress | None = None,
     ahead: Callable[[Verdict], object] = lambda verdict: None,
+    rows: bool = False,
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `maxent.review`.
 
@@ -184,6 +186,7 @@ def review_subject(
     so many cells that solving takes a while.
     """
     case = known.of_verdict(_case_of(subject))
+    in_order = known.of_verdict(_case_of(subject, rows=True)) if rows else case
     begin, limit = time.monotonic(), solving.time_limit
     private = bool(case.release.private)
     if limit is not None and private and progress is not None:
@@ -207,13 +210,13 @@ def review_subject(
 
     def before(program: Program, clock: Clock) -> None:
         nonlocal found
-        found = replace(found, early=_early(case, program, clock, found))
+        found = replace(found, early=_early(in_order, program, clock, found))
         if not failed and found.verdict().status == "fail":
             told(found.verdict())
 
-    judged, left = case, solving
+    judged, left = in_order, solving
     if weaker:
-        judged = replace(case, release=without_private_splits(case.release))
+        judged = replace(judged, release=without_private_splits(case.release))
     if limit is not None:
         left = replace(solving, time_limit=max(limit - (time.monotonic() - begin), limit * LEAST))
     estimate, why = None, ""
@@ -257,10 +260,10 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
     return early
 
 
-def _case_of(subject: Subject) -> Case:
-    """The case of what was read; where its table has other classes than a file, with the way to name these."""
+def _case_of(subject: Subject, *, rows: bool = False) -> Case:
+    """The case of what was read, or that of its rows; where its table has other classes, with the way to name these."""
     try:
-        return subject.tables.case(subject.converted.release)
+        return replace(subject.tables, rows=rows).case(subject.converted.release)
     except InvalidInput as error:
         if subject.converted.format in ("maxent/1", "scikit-learn"):
             raise
@@ -309,13 +312,14 @@ def review_several(
     interruptible: bool = False,
     progress: Progress | None = None,
     ahead: Callable[[Verdict], object] = lambda verdict: None,
+    rows: bool = False,
 ) -> SeveralReviews:
     """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
     each = solving
     if solving.time_limit is not None:
         each = replace(solving, time_limit=solving.time_limit / len(subjects))
     found = {
-        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead)
+        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead, rows)
         for subject in subjects
     }
     estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}
@@ -428,8 +432,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
         wanted["target"] = targets[0] if targets else None
-        weighted = weights is not None
-        subjects = (subject_of(call.model, X, y, wanted, reading, weighted=weighted, **numbers),)
+        subjects = (subject_of(call.model, X, y, wanted, reading, **numbers),)
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
@@ -438,9 +441,9 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}
     told |= {"time_limit": call.time_limit, "top": call.top}
-    told |= {"no_marginal": True} if call.no_marginal else {}
+    told |= {name: True for name in ("no_marginal", "rows") if getattr(call, name)}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
     words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
-    how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early)
+    how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early, call.rows)
     return review_subject(subject, *how) if len(subjects) == 1 else review_several(subjects, *how)

@@ -36,6 +36,11 @@ from maxent.models.tables.frame import DELIMITERS, Source
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+# Of AdaBoost, whose first tree seems to count rows that weighed alike, beside classes that it would not count so
+UNLIKE = (
+    "counts of the first tree: the classes of the table are others, so rows weighed differently in training (then give "
+    "sample_weight), or X and y are not as fit was given them"
+)
 
 # The training table of a model that is reviewed, as a DataFrame.
 
@@ -181,8 +186,6 @@ def subject_of(
     y: Any,
     wanted: Mapping[str, Any],
     reading: Reading | None,
-    *,
-    weighted: bool = False,
     **numeric: Sequence[float] | None,
 ) -> Subject:
     """Read what is to be reviewed.
@@ -195,8 +198,6 @@ def subject_of(
         ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
     reading : Reading, optional
         How files are read.
-    weighted : bool
-        Whether ``sample_weight`` is given.
     **numeric
         ``bins`` and ``values`` of `review`.
 
@@ -226,7 +227,7 @@ def subject_of(
         if wanted[name] is not None:
             expected = "None: a model that is there has what it needs"
             raise invalid("options", ARGUMENT, name, expected, shorten(wanted[name]))
-    return _of_model(model, X, y, wanted, reading, numeric, weighted).keeping(aside_in(given))
+    return _of_model(model, X, y, wanted, reading, numeric).keeping(aside_in(given))
 
 
 def _listed(value: Any) -> list[Any]:
@@ -380,9 +381,8 @@ def _of_model(
     wanted: Mapping[str, Any],
     reading: Reading | None,
     numeric: Mapping[str, Sequence[float] | None],
-    weighted: bool,
 ) -> Subject:
-    """A model that is there, and the table that it was fitted on, ``weighted`` where its rows are said to have been."""
+    """A model that is there, and the table that it was fitted on."""
     table = frame_of(X)
     target = wanted["target"] or getattr(y, "name", None) or UNNAMED
     checked = wanted_of(**{**wanted, "target": str(target)}, train=None)
@@ -401,23 +401,25 @@ def _of_model(
     labels = y if release.target.numbers else class_names(final_of(model), y, checked.classes)
     if not release.target.numbers and (saved is None or UNPROVEN not in saved.aside):
         check_classes(release, table, list(labels))
-    if hasattr(final_of(model), "estimator_weights_") and weighed_alike(final_of(model), y):
+    alike = (
+        True if saved is not None and saved.alike else weighed_alike(final_of(model), y) if np.ndim(y) == 1 else None
+    )
+    unlike: tuple[str, ...] = ()
+    if hasattr(final_of(model), "estimator_weights_") and alike:
         # AdaBoost does not tell whether rows weighed alike: the classes do.
         counted, _ = piped(model, table, **named, sample_weight=np.ones(len(table)))
         try:
             check_classes(counted, table, list(labels))
             release = counted
-        except InvalidInput:
-            if not weighted:
-                raise
+        except InvalidInput:  # weighted sums can be whole numbers, too
+            alike, unlike = False, (UNLIKE,)
     truth = with_column(people, str(target), labels)
     from importlib.metadata import version
 
-    lost = () if release.labels == "majority" else (DECIDED,)
+    lost = (*(() if release.labels == "majority" else (DECIDED,)), *unlike)
     tool = f"scikit-learn {version('scikit-learn')}"
     found = Converted(release, tool, lost, format="scikit-learn")
     if saved is not None:
         found = replace(saved, release=release, tool=f"{saved.tool} behind steps of {tool}", format=found.format)
-    alike = weighed_alike(final_of(model), y) if np.ndim(y) == 1 and not found.alike else found.alike or None
     tables = Tables(people, truth, reading=reading, weights=np.ones(1) if alike else None, unweighed=alike is False)
     return Subject(type(final_of(model)).__name__, found, tables)

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 TOLERANCE = 1e-5
 # Fields whose words are those of a version of maxent.
 SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|verdict\.unread|policy\.left_out")
+# Options of a call that are arguments of a check.
+CALL = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight")
 # Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict")
 # A number in a sentence that was rounded.
@@ -233,7 +235,7 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, prog
     options = record["call"]["options"]
     if own:
         read_policy({key: value for key, value in policy.content.items() if key != "extends"})  # which has the errors
-    names = ("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "limits")
+    names = (*CALL, "limits")
     loose = ("facts", "marginal") if own or isinstance(options.get("policy"), Mapping) else ()  # of no file's folder
     said = {
         **{name: options.get(name) for name in names},

@@ -41,6 +41,7 @@ USED_MOST: Mapping[str, tuple[str, ...]] = {
     "export": ("--to", "--output", "--table"),
     "predict": ("--output", "--json"),
     "reconstruct": ("--people", "--time-limit", "--proved", "--output", "--json"),
+    "strip": ("--json", "--from"),
     "sweep": ("--output", "--jobs", "--dry-run", "--data", "--json"),
     "review": ("--max-certain", "--min-k", "--time-limit", "--report", "--output"),
 }

@@ -11,7 +11,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files
 from maxent.command_line.parsing import split_names
-from maxent.command_line.progress import DONE, Job
+from maxent.command_line.progress import DONE, Job, tell
 from maxent.models.files.output import RELEASE
 
 # Calls that its help ends with.
@@ -88,6 +88,10 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
 
     found = converted(model, wanted_of(**said, parameters=read_parameters(given)), reading)
     found.release.save(output)
+    if found.release.draws is not None:
+        tell(
+            f"note: {output}: kept {found.tells_draws}, by which who knows the rows in training order may know classes"
+        )
     if as_json:
         print_json(found.summary)
     else:

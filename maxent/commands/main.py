@@ -42,6 +42,7 @@ COMMANDS: Mapping[str, str] = {
     "advise": "The most accurate release within limits, of all defenses.",
     "card": "A section for the card of a model, from the record of a check.",
     "convert": "A model that another tool wrote, as a release.",
+    "strip": "A model's own file without seeds, from which follows who was drawn.",
     "predict": "The class that a release predicts for each row of a table.",
     "export": "A release as an SQL query, rules, a table, a graph or a drawing.",
     "defend": "A tree or a forest, grown from confidential records and defended.",

@@ -15,8 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.compiler import SCORES
 from maxent.constraints.kinds.boosted_leaves import before_each_tree
-from maxent.constraints.program.program import Linear, Program, Regions
+from maxent.constraints.program.program import CHOICES, Linear, Program, Regions
 from maxent.disclosure.truth import right_by
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import Origin
@@ -30,7 +31,6 @@ if TYPE_CHECKING:
     from maxent.models.tables.truth_and_facts import Weighed
 
 NO_TRUTH = "the true classes are not given"
-NUMBERS = "the target is a number, and sums tell more than classes"
 WEIGHTS = "people had weights in training, which are not given"
 UNSHOWN = (
     "the file does not show whether people had the same weight in training (`sample_weight`, a column, states weights: "
@@ -49,12 +49,14 @@ class WorstCase:
 
     ``posterior`` and ``people`` are those of groups who are not told apart, or of quasi-identifiers: P(class), and
     people of each class, shapes (n, n_classes). ``printed`` are the probabilities that the release prints, same shape.
+    ``most``, where it is known, are people who may be certain: of the target, then of each of its columns.
     """
 
     why: str = ""
     posterior: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
     people: IntArray = field(default_factory=lambda: np.empty((0, 0), np.int64))
     printed: FloatArray = field(default_factory=lambda: np.empty((0, 0)))
+    most: tuple[int, ...] = ()
 
     def numbers(self, some: Sequence[int] | None = None) -> dict[str, Any]:
         """The key ``worst_case``; ``some`` are the classes that it is about, all by default."""
@@ -70,7 +72,7 @@ class WorstCase:
             right = float(self.people[np.arange(len(guess)), guess][np.isin(guess, codes)].sum())
         return {
             "max_posterior": float(mine.max()),
-            "certain": int(self.people[mine >= CERTAIN].sum()),
+            "certain": min([int(self.people[mine >= CERTAIN].sum()), *self.most[:1]]),
             "right_guesses": right / float(about) if about else 0.0,
             "printed": float(self.printed[:, codes].max()) if self.printed.size else None,
         }
@@ -81,7 +83,8 @@ class WorstCase:
         if self.why:
             return self
         printed = marginal(self.printed, target, part) if self.printed.size else self.printed
-        return WorstCase("", marginal(self.posterior, target, part), marginal(self.people, target, part), printed)
+        people, most = marginal(self.people, target, part), self.most[part + 1 : part + 2]
+        return WorstCase("", marginal(self.posterior, target, part), people, printed, most)
 
 
 def worst_case(
@@ -110,12 +113,10 @@ def worst_case(
     """
     if truth is None:
         return WorstCase(NO_TRUTH)
-    if program.release.target.numbers is not None:
-        return WorstCase(NUMBERS)
     why = _unexplained(program, parts, truth, unweighed) if weighed is None else ""
     if why:
         return WorstCase(why)
-    alike, printed = _alike(program), _printed(program, parts)
+    alike, printed = _alike(program, _among(program, parts)), _printed(program, parts)
     if weighed is not None and len(weighed.weight):
         people = _pairs(alike, weighed, program.n_classes)
         if len(people) > alike.max() + 1:  # weights differ among people who are alike
@@ -132,10 +133,21 @@ def worst_case(
     return WorstCase("", program.posterior(masses), truth, printed)
 
 
-def _alike(program: Program) -> IntArray:
+def _among(program: Program, parts: Sequence[Release]) -> list[int]:
+    """The columns of the table by whose values splits were chosen, where that is not read; none where it is."""
+    if all(each.what != CHOICES for each in program.unread):
+        return []
+    lists = [tree.induction.among for part in parts for tree in part.trees]
+    names = {name for some in lists for name in some or ()}
+    whole = program.unfinished
+    return [j for j, a in enumerate(program.table.attributes) if whole or a.name in names]
+
+
+def _alike(program: Program, among: Sequence[int]) -> IntArray:
     """The group of each quasi-identifier, shape (n_qi,): those who end in the same leaves of all trees.
 
-    Where private attributes decide on leaves, it is those who can end in the same ones.
+    Where private attributes decide on leaves, it is those who can end in the same ones. They are the same in the
+    columns ``among``, too: growing a tree from a table without drawing people is a function of such numbers of people.
     """
     cells = program.cells
     _, leaves = np.unique(cells.leaf, axis=0, return_inverse=True)
@@ -143,7 +155,9 @@ def _alike(program: Program) -> IntArray:
     first = np.flatnonzero(np.diff(cells.owner[order], prepend=-1))
     number: dict[bytes, int] = {}
     spans = np.split(leaves.ravel()[order], first[1:])
-    return np.array([number.setdefault(span.tobytes(), len(number)) for span in spans], np.int64)
+    group = np.array([number.setdefault(span.tobytes(), len(number)) for span in spans], np.int64)
+    finer = np.column_stack([group, program.table.codes[:, among]])
+    return np.asarray(np.unique(finer, axis=0, return_inverse=True)[1].ravel(), np.int64) if len(among) else group
 
 
 def _summed(group: IntArray, people: IntArray) -> IntArray:
@@ -224,7 +238,9 @@ def _unexplained(program: Program, parts: Sequence[Release], truth: IntArray, un
     """
     spare, mixed, first = 0, False, 0
     for part in parts:
-        if not _shared(part) and (unweighed or not _summed_alike(program, part, first, truth)):
+        if not _shared(part) and (
+            unweighed or not (_summed_alike(program, part, first, truth) or _counted_alike(program, truth))
+        ):
             return WEIGHTS if unweighed else UNSHOWN
         for t, tree in enumerate(part.trees if _shared(part) else (), first):
             if all(node.value is None or node.counts is not None for node in tree.nodes):
@@ -264,6 +280,25 @@ def _summed_alike(program: Program, part: Release, first: int, truth: IntArray) 
                     return False
                 checked += sum_ > 0
     return checked >= SPARE
+
+
+def _counted_alike(program: Program, truth: IntArray) -> bool:
+    """Whether the scores of all leaves are read, and are those of the true classes of people who count once each.
+
+    Under other weights they would hardly be: a number of people in a leaf of several classes would not come out whole.
+    """
+    if not program.single or any(each.what == SCORES for each in program.unread):
+        return False
+    spare, people = 0, truth[program.cells.owner]
+    for said in (each for each in program.linear if each.kind == "boosting"):
+        here = people[program.regions[said.region]]
+        sums = (here if said.weights is None else here * said.weights).sum(axis=0) @ said.coef.T
+        size = float(here.sum())
+        if ((sums < said.lower - SUMMED * size) | (sums > said.upper + SUMMED * size)).any():
+            return False
+        mixed = (here.sum(axis=0) > 0).sum() > 1
+        spare += mixed * int((said.upper - said.lower <= SUMMED * size).sum())
+    return spare >= SPARE
 
 
 def _held(program: Program, t: int, truth: IntArray) -> FloatArray:

@@ -27,6 +27,7 @@ from maxent.attacks.linking import (
     risk_rows,
     uniqueness,
 )
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows, limits_of
 from maxent.disclosure.registry import audited
@@ -73,6 +74,8 @@ def summarise(audit: Findings) -> dict[str, Any]:
     found["reliable"] = audit.reliable
     doubts = [f"{text}: not to be relied on" for text in audit.contradictions]
     found |= {"notes": [*audit.noticed.notes, *audit.notes, *doubts], **audit.noticed.summary}
+    if unread := [each.as_dict("not") for each in unread_in(audit.noticed)]:
+        found["unread"] = unread
     return found
 
 
@@ -541,7 +544,8 @@ class Audit(Shown, Findings):
     @property
     def _numbers(self) -> dict[str, Any]:
         """What limits are about, in a row."""
-        return {**audited(self._summary), **base_numbers(self.baseline, self._people)}
+        unread = {"unread": self._summary.get("unread", ())}
+        return {**audited(self._summary), **unread, **base_numbers(self.baseline, self._people)}
 
     @cached_property
     def baseline(self) -> Baseline:

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.models.display import Display, Shown
 from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
-from maxent.results.solved import unread_entries
 from maxent.results.text.bounds import bounds_display
 from maxent.solvers.certainty.levels import level_names
 
@@ -135,6 +135,12 @@ class ProvedBounds(Shown, Proof):
     unwitnessed: str | None = None
 
     @property
+    def constraints(self) -> dict[str, int]:
+        """Number of constraints of each kind; of rows in training order all equations of draws."""
+        found, equations = super().constraints, self.program.row_equations
+        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
         return deepcopy(self._summary)
@@ -149,7 +155,10 @@ class ProvedBounds(Shown, Proof):
             "certain_proved": self.certain_proved,
             **self.as_dict(),
             "ties": self.program.ties,
+            "unread": self._unread,
         }
+        if self.program.row_equations is not None:
+            summary["row_equations"] = dict(self.program.row_equations)
         if self.worlds is not None:
             summary["worlds"] = self.worlds.summary
         if self.witness is not None or self.unwitnessed is not None:
@@ -164,6 +173,10 @@ class ProvedBounds(Shown, Proof):
             ]
         return summary
 
+    @property
+    def _unread(self) -> list[dict[str, Any]]:
+        return [each.as_dict("not") for each in unread_in(self.noticed, self.program)]
+
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, as far as proofs alone can tell: ``max_certain``; of others it cannot be told.
 
@@ -171,7 +184,7 @@ class ProvedBounds(Shown, Proof):
         """
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
-        row["unread"] = unread_entries(self.program)
+        row["unread"] = self._unread
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
         [judged] = judge_rows(limits_of(limits), [row]).releases
         return Verdict(limits_of(limits), (replace(judged, no_marginal=False),))
@@ -196,7 +209,8 @@ class ProvedBounds(Shown, Proof):
         """One row per distinct quasi-identifier and class, in the order in which they were read.
 
         Columns: the public attributes, ``count``, ``class``, ``low`` and ``high`` (P(class | quasi-identifier)), and
-        ``proved_by``, the level that proved them. With `worlds` also ``worlds`` and ``estimate``: the probabilities
+        ``proved_by``, the level that proved them; of rows in
+        training order also ``row``, from 1. With `worlds` also ``worlds`` and ``estimate``: the probabilities
         with each world equally likely, nothing where that is not known, and as estimated. Names that an attribute has
         already get the prefix ``maxent_``.
         """
@@ -213,6 +227,9 @@ class ProvedBounds(Shown, Proof):
             names[self.proved_by[order].ravel()],
         ]
         names_of_ours = ["count", "class", "low", "high", "proved_by"]
+        if program.row_equations is not None:
+            ours.append(np.repeat(np.arange(1, len(order) + 1), n_classes))
+            names_of_ours.append("row")
         if self.worlds is not None:
             known = np.where(self.worlds.known[:, None], self.worlds.weighed.posterior, np.nan)
             ours += [known[order].ravel(), self.worlds.estimate[order].ravel()]

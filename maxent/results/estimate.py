@@ -96,6 +96,8 @@ class Estimate(Shown, Solved):
             summary["leakage"] = self.leakage.as_dict()
         if self.sensitive is not None:
             summary["sensitive"] = self.sensitive.as_dict()
+        if self.program.row_equations is not None:
+            summary["row_equations"] = dict(self.program.row_equations)
         if np.isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
         if np.isfinite(outcome.entropy_upper_bound):

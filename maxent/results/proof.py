@@ -122,8 +122,8 @@ class Proof:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes in words on the reading of the release and the tables."""
-        return (*self.noticed.notes, *self.program.notes)
+        """Notes in words on the reading of the release and the tables, and on the levels."""
+        return (*self.noticed.notes, *self.program.notes, *self.bounds.notes)
 
     @property
     def lines(self) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.program.program import Contradiction, Program
+from maxent.constraints.program.program import Contradiction, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.registry import audited
@@ -148,19 +148,12 @@ class Solved(Inference):
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 
-def unread_entries(program: Program, worst: WorstCase | None = None) -> list[dict[str, Any]]:
-    """The key ``unread``: what the release states that is in no constraint, and whether a worst case bounds it."""
-    judged = "not" if worst is None or worst.why else "worst_case"
-    return [each.as_dict(judged) for each in program.unread]
-
-
 def unread_numbers(result: Solved) -> dict[str, Any]:
     """The keys ``unread`` and ``worst_case`` of what is not read; nothing where everything is."""
-    kept = [{"what": what, "trees": 0, "leaves": 0, "judged": "not"} for what in result.noticed.aside]
-    if not result.program.unread and not kept:
-        return {}
-    bounded = {} if result.worst is None else {"worst_case": result.worst.numbers()}
-    return {"unread": [*unread_entries(result.program, result.worst), *kept], **bounded}
+    unread, worst = unread_in(result.noticed, result.program), result.worst
+    judged = "not" if worst is None or worst.why else "worst_case"
+    bounded = {} if worst is None else {"worst_case": worst.numbers()}
+    return {"unread": [each.as_dict(judged) for each in unread], **bounded} if unread else {}
 
 
 def unread_of(estimate: Solved | None) -> dict[str, Any]:
@@ -173,8 +166,7 @@ def unread_lines(estimate: Solved | None) -> list[str]:
     if estimate is None:
         return []
     worst = {"why": ""} if estimate.worst is None else estimate.worst.numbers()
-    kept = [f"not read: {what}: no limit is known to be kept" for what in estimate.noticed.aside]
-    return [*(each.in_words(worst) for each in estimate.program.unread), *kept]
+    return [each.in_words(worst) for each in unread_in(estimate.noticed, estimate.program)]
 
 
 def estimate_numbers(result: Solved) -> dict[str, Any]:

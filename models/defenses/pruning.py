@@ -71,7 +71,7 @@ def prune_leaf(release: Release, k: int) -> Release:
     refuse(problems)
     trees = tuple(_without_small_leaves(release, t, k, problems) for t in range(len(release.trees)))
     refuse(problems)
-    return replace(release, trees=trees, defense=combined(release, PRUNE_LEAF, k))
+    return replace(release, trees=trees, defense=combined(release, PRUNE_LEAF, k), draws=None)
 
 
 def prune_parent(release: Release, k: int) -> Release:
@@ -101,7 +101,7 @@ def prune_parent(release: Release, k: int) -> Release:
     implied = counts_reader(release)
     trees = tuple(_without_small_children(release, t, k, implied, problems) for t in range(len(release.trees)))
     refuse(problems)
-    return replace(release, trees=trees, defense=combined(release, PRUNE_PARENT, k))
+    return replace(release, trees=trees, defense=combined(release, PRUNE_PARENT, k), draws=None)
 
 
 def stated_k(release: Release, method: str) -> int | None:

@@ -181,6 +181,7 @@ NL = FileKind(
         ".row": r"\A(linear\[|internal\[|negative_entropy\n)",
     },
 )
+MODEL = FileKind("maxent-model", marks={"": r"(?!)"})  # of other tools: replaced with --force alone
 EXPORT = FileKind(
     "maxent-export",
     _adjacent("tree", "leaf", "rule"),

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeAlias
 
 from maxent.models.arguments import shorten
 from maxent.models.display import Display, Shown
+from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import open_input
 from maxent.models.files.json_files import MAX_BYTES
 from maxent.models.hints import close_to
 from maxent.models.nodes import each, links_of
+from maxent.models.release import Induction
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -28,9 +30,7 @@ if TYPE_CHECKING:
 
 UNNAMED = "class"  # the name of a target that neither the file nor the caller names
 
-# What is kept of a model whose trees were grown from rows that were drawn: who that was follows from its file
-DRAWN = "draws of rows, which follow from a seed that is stated, or the usual one (`maxent convert` writes none)"
-# The same of one whose file does not show that there were no draws
+# What is kept of a model whose file does not show that there were no draws
 UNPROVEN = "draws or weights of rows, as no sums prove that each tree was grown from all people alike"
 # What tells of some people how many the trees are right about
 EVALUATED = "scores of an evaluation (best_score, evals_result)"
@@ -141,6 +141,11 @@ class Converted(Shown):
         lost = [f"lost: {sentence}" for sentence in self.lost]
         lines = [f"{name}: {value}" for name, value in rows]
         return Display(f"A model of {self.tool} as a release", [*lines, *lost], ("", ""), rows, lost)
+
+    @property
+    def tells_draws(self) -> str:
+        """What of the model tells who was drawn for each tree, followed or not, in words; empty where nothing does."""
+        return tells_draws(self.release.draws, self.aside)
 
     @property
     def states(self) -> States:
@@ -296,9 +301,23 @@ def model_reader(
 ) -> ReleaseReader:
     """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
 
+    def converted(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+        found = convert(path, wanted, reader)
+        return found if found.tool == "maxent" else replace(found, release=grown_by_tool(found.release))
+
     def read(path: str | PathLike[str], reader: Reader) -> Release:
-        found = convert(path, Wanted(), reader)
+        found = converted(path, Wanted(), reader)
         reader.keep_aside(found.aside)
         return found.release
 
-    return ReleaseReader(name, words, suffixes, read, recognise, convert, parameters)
+    return ReleaseReader(name, words, suffixes, read, recognise, converted, parameters)
+
+
+def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:
+    """A release of a tool whose trees say so, where nothing is stated of their growth; ``among``: all attributes."""
+    names = tuple(attribute.name for attribute in release.attributes) if among is None else tuple(among)
+    if release.sampled or not names:
+        return release
+    tool = Induction(among=names)
+    trees = (replace(tree, induction=tool) if tree.induction == Induction() else tree for tree in release.trees)
+    return replace(release, trees=tuple(trees))

@@ -697,7 +697,7 @@ def _lost(release: Release) -> Iterator[str]:
         yield "counts and labels of leaves: the model has scores, or shares of records that weigh differently"
     if all(leaf.n is None for leaf in leaves):
         yield "sizes of leaves: they are not surely those of all records; --train may prove them"
-    if all(tree.induction.impurity is None for tree in release.trees):
+    if all(tree.induction.candidates == "none" for tree in release.trees):
         yield "which splits competed"
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from maxent.models.arguments import LARGEST_COUNT, shorten
+from maxent.models.draws import DRAWN
 from maxent.models.errors import InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, json_object, uncollected
@@ -36,7 +37,7 @@ from maxent.models.formats.pmml.inputs import PmmlInput, Scope
 from maxent.models.formats.pmml.release import Conversion, PmmlModel, with_target
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import TrainingColumns, read_training
-from maxent.models.formats.release_reader import DRAWN, Converted, Head, Wanted, model_reader
+from maxent.models.formats.release_reader import UNPROVEN, Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting
 from maxent.models.tables.cells import MISSING, OTHER
@@ -691,7 +692,9 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     tool = f"Spark MLlib {found.about.text('sparkVersion', '')}".strip()
     whole = options.raw.get("bootstrap") is False and options.raw.get("subsamplingRate") == 1
     drawn = options.raw.get("bootstrap") is not False and kind(found.about) == "RandomForestClassificationModel"
-    aside = DRAWN if drawn or options.raw.get("subsamplingRate", 1) != 1 else ""
+    drawn |= options.raw.get("subsamplingRate", 1) != 1
+    told = DRAWN if "seed" in options.raw else UNPROVEN  # `maxent strip` takes it out
+    aside = told if drawn else ""
     read = Conversion(PmmlModel(element, given, ensemble, tool, draws=False, whole=whole), wanted, training).converted()
     return replace(read, aside=aside)
 

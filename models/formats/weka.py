@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Sequence
 from os import PathLike
 
 from maxent.models.arguments import shorten
+from maxent.models.draws import DRAWN
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -188,6 +189,7 @@ def is_weka(head: Head) -> bool:
 
 _OPTIONS = re.compile(r"^(?:Options:|Scheme:).*", re.MULTILINE)
 _HELD_OUT = re.compile(r"\s-R\b")
+_FOLDS = re.compile(r"\) \[[0-9.]+/[0-9.]+\]")  # numbers of a part that was held out
 _ADVICE = "the table that Weka built the tree from, whole: not a part of it, as with -R, and without weights"
 _FRACTIONS = (
     "counts and sizes of leaves below tests of values that records lack: Weka counts such records there in parts"
@@ -261,7 +263,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         lost.append(_ROUNDED)
     if wanted.classes is None and not known:
         lost.append("classes that no leaf predicts, which --classes, or --train and --target, give")
-    return Converted(release, f"Weka {'RandomForest' if forest else kind}", tuple(lost), exact)
+    aside = DRAWN if forest or part or (kind == "REPTree" and _FOLDS.search(text)) else ""
+    return Converted(release, f"Weka {'RandomForest' if forest else kind}", tuple(lost), exact, aside=aside)
 
 
 def _parsed(

@@ -72,6 +72,8 @@ class QITable:
         The name of the file, the pattern for several files, or ``qi`` for a DataFrame.
     unit : str
         What ``lines`` are: ``line`` or ``row``, or where all whom several trees do not tell apart are one, ``cell``.
+    ordered : bool
+        Whether these are single rows in their order, of which several may be equal.
     """
 
     attributes: tuple[Attribute, ...]
@@ -81,6 +83,7 @@ class QITable:
     lines: IntArray
     source: str
     unit: Literal["line", "row", "cell"] = "line"
+    ordered: bool = False
 
     def __len__(self) -> int:
         return len(self.counts)
@@ -146,7 +149,9 @@ class Records:
         return describe_codes(self.attributes, self.levels, self.codes[index])
 
 
-def read_qi(source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None) -> QITable:
+def read_qi(
+    source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None, rows: bool = False
+) -> QITable:
     """Read the adversary's table: one row per individual, or per ``count`` of them.
 
     Parameters
@@ -162,8 +167,16 @@ def read_qi(source: Source, release: Release, *, count: str | None = None, reade
         The column with the number of individuals a row stands for.
     reader : Reader, optional
         How to read, see `maxent.models.reading.Reading`.
+    rows : bool
+        Whether every row is one of its own, in the order of the source, also where others are equal; of ``count``
+        people it is as many rows.
     """
-    records = read_rows(source, "qi", release, release.public, count, merge=True, reader=reader)
+    records = read_rows(source, "qi", release, release.public, count, merge=not rows, reader=reader)
+    if rows:
+        each = np.repeat(np.arange(len(records)), records.counts)
+        ones = np.ones(len(each), np.int64)
+        found = records.attributes, records.codes[each], records.levels, ones, records.lines[each]
+        return QITable(*found, records.source, records.unit, ordered=True)
     keys = row_keys(records.codes, [len(level) for level in records.levels])
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return QITable(

@@ -97,10 +97,18 @@ def _placed(
         count,
         target=True,
         count_optional=True,
-        merge=True,
+        merge=not table.ordered,
         reader=reader,
     )
     codes = recoded(truth.codes, truth.levels, table)
+    if table.ordered:
+        at = np.repeat(np.arange(len(truth)), truth.counts)
+        if len(at) != len(table) or (differs := (codes[at] != table.codes).any(axis=1)).any():
+            row = int(np.argmax(differs)) if len(at) == len(table) else min(len(at), len(table))
+            expected = f"the {len(table):,} rows of {table.source} in their order, with their classes"
+            found = f"{len(at):,} rows" if len(at) != len(table) else f"another quasi-identifier in row {row + 1:,}"
+            raise invalid(truth.source, "rows", "order", expected, found)
+        return np.eye(len(release.target.classes), dtype=np.int64)[truth.classes[at]], truth, np.arange(len(table))
     known: BoolArray = np.all(codes >= 0, axis=1)
     sizes = [len(level) for level in table.levels]
     keys = row_keys(np.vstack([table.codes, codes[known]]), sizes)

@@ -104,7 +104,7 @@ def restate(release: Release, publish: Publish) -> Release:
                 nodes.append(node if publish == "counts" else replace(node, n=None, counts=None))
         trees.append(replace(tree, nodes=tuple(nodes)))
     refuse(problems)
-    return replace(release, trees=tuple(trees))
+    return replace(release, trees=tuple(trees), draws=None)
 
 
 def _restated(

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
 # bound was rounded outward by end there.
@@ -35,6 +35,8 @@ class Bounds:
         Pairs about which a level could not be asked, as time or its solver ended: their bounds hold, and may be loose.
     ended : bool
         Whether the solver of a level ended before it had answered.
+    notes : tuple of str
+        What levels say of what they used.
     """
 
     low: FloatArray
@@ -43,6 +45,7 @@ class Bounds:
     high_by: LevelNumbers
     unasked: BoolArray
     ended: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def open(self) -> BoolArray:
@@ -76,6 +79,11 @@ def whole(values: FloatArray) -> FloatArray:
         close = np.abs(values - near) <= WHOLE
     result: FloatArray = np.where(close, near, values) + 0.0  # which makes 0 of -0
     return result
+
+
+def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
+    """Proved bounds, rounded to whole numbers inward."""
+    return np.ceil(low - WHOLE).astype(np.int64), np.floor(high + WHOLE).astype(np.int64)
 
 
 def unbounded(program: Program) -> Bounds:

@@ -4,6 +4,9 @@ Two people in the same leaves of all trees change places with their classes. No 
 else that is compiled, comparisons of splits above all, is evaluated again. If it holds, the exchanged data agree with
 all that is published and known, as the truth does, and so no proof finds either class. Many pairs are tried at once;
 where something breaks, each half of them by itself.
+
+Of a tool that does not state all that splits competed with, choices are evaluated, too: what was worse than the chosen
+split has to stay so. What was better was not among the candidates, which no class decides.
 """
 
 from __future__ import annotations
@@ -14,23 +17,27 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.constraints.program.residuals import Evaluator
+from maxent.models.arrays import TINY
+from maxent.models.nodes import links_of
 from maxent.solvers.worlds.part import TIED
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.control import Clock
 
 # Probability by which a linear statement may be missed: the error of computing it.
 MET = 1e-9
 # Rounds of other partners in which nobody was cleared, after which no more are tried.
 TRIES = 4
+# Steps from world to world, where splits have to be chosen again.
+STEPS = 1000
 # Two quasi-identifiers, and the classes of the people of each who change places.
 Pair = tuple[int, int, int, int]
 
 
 def perhaps_certain(
-    program: Program, truth: IntArray, views: Sequence[IntArray], clock: Clock
+    program: Program, truth: IntArray, views: Sequence[IntArray], clock: Clock, *, choices: bool = False
 ) -> tuple[BoolArray, ...] | None:
     """Quasi-identifiers whose people may be proved to have one value, for each view of the classes.
 
@@ -45,21 +52,25 @@ def perhaps_certain(
         The value that each class stands for.
     clock : Clock
         Ends the search: whoever was not cleared by then may be certain.
+    choices : bool
+        Whether splits that a tool chose (`Induction.among`) have to be chosen again.
 
     Returns
     -------
     tuple of shape (n_qi,), or None
-        None where the truth itself misses a statement, as draws may.
+        None where the truth itself misses a statement, as draws may, or where choices cannot be evaluated.
     """
     seen = _Seen(truth, views)
+    if choices and not _choices_are_known(program):
+        return None
     if not program.single:  # leaves of people are not known; mixed groups are, where statements are not of chance
         return None if program.release.sampled or program.scaling is not None else tuple(seen.alike)
-    worlds = _Worlds(program, truth, seen, clock)
+    worlds = _Worlds(program, truth, seen, clock, choices)
     if not worlds.hold(truth):
         return None
     box = np.empty(len(truth), np.int64)
     box[program.cells.owner] = np.unique(program.cells.leaf, axis=0, return_inverse=True)[1].ravel()
-    if _only_boxes(program, box):
+    if not choices and _only_boxes(program, box):
         for alike, view in zip(seen.alike, views, strict=True):
             values = _by_value(truth, view) > 0
             there = np.zeros((int(box.max()) + 1, values.shape[1]), bool)
@@ -74,6 +85,8 @@ def perhaps_certain(
             break
         worlds.exchange(pairs)
         idle = 0 if seen.left < before else idle + 1
+    if choices:
+        worlds.walk(box, rng)
     return tuple(seen.alike)
 
 
@@ -126,8 +139,9 @@ class _Seen:
 class _Worlds:
     """Labellings of the people of a program, whose quasi-identifiers have a cell each."""
 
-    def __init__(self, program: Program, truth: IntArray, seen: _Seen, clock: Clock) -> None:
+    def __init__(self, program: Program, truth: IntArray, seen: _Seen, clock: Clock, choices: bool) -> None:
         self._evaluator, self._owner = Evaluator(program), program.cells.owner
+        self._chosen = _Chosen(program, truth) if choices else None
         self._least = TIED if program.ties == "first" else -TIED
         self._truth, self._seen, self._clock = truth, seen, clock
 
@@ -136,22 +150,108 @@ class _Worlds:
         masses = world[self._owner].astype(np.float64)
         if float(self._evaluator.linear.violation(masses).max(initial=0.0)) > MET:
             return False
-        return float(self._evaluator.internal.slack(masses).min(initial=np.inf)) >= self._least
+        if float(self._evaluator.internal.slack(masses).min(initial=np.inf)) < self._least:
+            return False
+        return self._chosen is None or self._chosen.again(masses)
+
+    def walk(self, box: IntArray, rng: np.random.Generator) -> None:
+        """Let pairs change places one after the other, so that what one breaks another may mend."""
+        world = self._truth
+        for _ in range(STEPS):
+            if self._clock.stop() is not None or not self._seen.left:
+                return
+            pairs = list(_pairs(world, box, self._seen.any, rng))
+            if not pairs:
+                return
+            step = [pairs[i] for i in rng.choice(len(pairs), min(len(pairs), int(rng.integers(1, 4))), replace=False)]
+            if self.hold(moved := _exchanged(world, step)):
+                world = moved
+                self._seen.add(world)
 
     def exchange(self, pairs: list[Pair]) -> None:
         """Let pairs change places, all together where that is possible, else each half by itself."""
         if self._clock.stop() is not None:
             return
-        world = self._truth.copy()
-        one, other, its, others = np.array(pairs).T
-        for who, loses, gains in ((one, its, others), (other, others, its)):
-            np.add.at(world, (who, loses), -1)
-            np.add.at(world, (who, gains), 1)
+        world = _exchanged(self._truth, pairs)
         if self.hold(world):
             self._seen.add(world)
         elif len(pairs) > 1:
             self.exchange(pairs[: len(pairs) // 2])
             self.exchange(pairs[len(pairs) // 2 :])
+
+
+def _exchanged(world: IntArray, pairs: Sequence[Pair]) -> IntArray:
+    """A world in which the people of pairs have changed places."""
+    found = world.copy()
+    one, other, its, others = np.array(pairs).T
+    for who, loses, gains in ((one, its, others), (other, others, its)):
+        np.add.at(found, (who, loses), -1)
+        np.add.at(found, (who, gains), 1)
+    return found
+
+
+def _choices_are_known(program: Program) -> bool:
+    """Whether each tree with `Induction.among` cuts columns of the table in two, by an impurity that is stated."""
+    whole = {attribute.name for attribute in program.table.attributes if not attribute.missing}
+    return program.single and all(
+        tree.induction.impurity in ("gini", "entropy")
+        and tree.induction.candidates == "none"
+        and tree.induction.encoding == "ordinal"
+        and whole.issuperset(tree.induction.among)
+        and set(links_of(tree.nodes)[0].tolist()) <= {0, 2}
+        for tree in program.release.trees
+        if tree.induction.among is not None
+    )
+
+
+class _Chosen:
+    """Choices of splits that are not compiled: candidates that were worse in the truth, or as good."""
+
+    def __init__(self, program: Program, truth: IntArray) -> None:
+        names = [attribute.name for attribute in program.table.attributes]
+        self._program = program
+        self._of = [
+            (t, [names.index(name) for name in tree.induction.among], str(tree.induction.impurity))
+            for t, tree in enumerate(program.release.trees)
+            if tree.induction.among is not None and len(tree.nodes) > 1
+        ]
+        self._before = list(self._cuts(truth[program.cells.owner].astype(np.float64)))
+
+    def again(self, masses: FloatArray) -> bool:
+        """Whether all splits are chosen again, by the people of each cell and class.
+
+        A candidate that is as good stays what it is: which of several is chosen depends on their order.
+        """
+        return all(
+            bool(((gap > MET) | (was < -MET) | ((was <= MET) & (left == held).all(axis=1))).all())
+            for (gap, left), (was, held) in zip(self._cuts(masses), self._before, strict=True)
+        )
+
+    def _cuts(self, masses: FloatArray) -> Iterable[tuple[FloatArray, FloatArray]]:
+        """By how much the cuts of a column are worse than the chosen ones, and their people on the left, by class."""
+        for t, columns, measure in self._of:
+            totals = self._program.sums.totals(t, masses)
+            parts, places = _impurity(measure, totals), self._program.cells.trees[t].places
+            for column in columns:
+                sums = self._program.sums.by_value(t, column)
+                up_to = np.concatenate([np.zeros((1, masses.shape[1])), np.cumsum(sums(masses), axis=0)])
+                left = up_to[1:] - up_to[sums.start[:-1]][sums.node]
+                right = totals[sums.places][sums.node] - left
+                chosen = np.array([parts[list(places.children[place])].sum() for place in sums.places.tolist()])
+                last = np.zeros(len(left), bool)
+                last[sums.start[1:] - 1] = True
+                gap = _impurity(measure, left) + _impurity(measure, right) - chosen[sums.node]
+                size = totals[sums.places].sum(axis=1)[sums.node]
+                yield (gap / np.maximum(size, 1.0))[~last], left[~last]
+
+
+def _impurity(measure: str, people: FloatArray) -> FloatArray:
+    """The impurity of groups times their people, of each class in the last axis."""
+    size = people.sum(axis=-1)
+    if measure == "gini":
+        return np.asarray(size - (people**2).sum(axis=-1) / np.maximum(size, TINY))
+    share = people / np.maximum(size, TINY)[..., None]
+    return np.asarray(-(people * np.log(np.maximum(share, TINY))).sum(axis=-1))
 
 
 def _pairs(truth: IntArray, box: IntArray, left: BoolArray, rng: np.random.Generator) -> Iterable[Pair]:

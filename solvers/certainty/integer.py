@@ -11,6 +11,7 @@ import numpy as np
 
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import WorkerLost
@@ -46,10 +47,6 @@ def likely(program: Program, clock: Clock) -> FloatArray | None:
     people = np.zeros((len(program.table), program.n_classes))
     np.add.at(people, program.cells.owner, found.masses)
     return np.asarray(people / program.table.counts[:, None], np.float64)
-
-
-# Individuals: a proved bound this close to a whole number is that number.
-ROUNDED = 1e-6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -142,11 +139,6 @@ def _guessed(task: WorldTask, like: IntArray, people: FloatArray) -> WorldTask:
     return replace(task, likely=pooled / task.part.weight[:, None])
 
 
-def whole_numbers(low: FloatArray, high: FloatArray) -> tuple[IntArray, IntArray]:
-    """Proved bounds, rounded to whole numbers inward."""
-    return np.ceil(low - ROUNDED).astype(np.int64), np.floor(high + ROUNDED).astype(np.int64)
-
-
 def task_of(
     whole: WholeProgram, number: int, low: IntArray, high: IntArray, questions: BoolArray
 ) -> tuple[IntArray, WorldTask]:
@@ -184,6 +176,10 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
         Where OR-Tools is not installed.
     """
     need_cp_sat()
+    if program.release.draws is not None:
+        bounds, questions = _unordered(program, bounds, questions, clock)
+        if bounds.contradicted or not questions.any():
+            return bounds
     patience = Patience.of(clock)
     guess = partial(likely, program, clock)
     found = whole_bounds(program, bounds.low, bounds.high, questions, patience, guess=guess)
@@ -192,3 +188,20 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
     return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)
+
+
+def _unordered(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> tuple[Bounds, BoolArray]:
+    """What draws tell of people whose order is not known, and what they leave open."""
+    from maxent.solvers.certainty.unordered import settle_unordered
+
+    found = settle_unordered(program, clock)
+    bounds = replace(bounds, notes=(*bounds.notes, found.sentence), ended=bounds.ended or found.lost)
+    if found.contradicted:
+        return replace(bounds, high=np.where(questions, -1.0, bounds.high)), questions
+    low, high = np.maximum(bounds.low, found.low), np.minimum(bounds.high, found.high)
+    wrong = low > high  # what is known with a confidence was not so
+    low = np.where(questions, np.where(wrong, found.low, low), bounds.low)
+    high = np.where(questions, np.where(wrong, found.high, high), bounds.high)
+    bounds = replace(bounds, low=low, high=high)
+    late = found.late & questions
+    return replace(bounds, unasked=bounds.unasked | late), late & bounds.open

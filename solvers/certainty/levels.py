@@ -86,7 +86,9 @@ class Proved:
     status: Status
 
 
-def prove(program: Program, last: str, clock: Clock, asked: BoolArray | None = None) -> Proved:
+def prove(
+    program: Program, last: str, clock: Clock, asked: BoolArray | None = None, start: Bounds | None = None
+) -> Proved:
     """Bounds by all levels up to ``last``, each asked about what is open after those before it.
 
     ``asked`` of shape (n_quasi_identifiers,) are those that all levels but the first are asked about, by default all.
@@ -104,7 +106,7 @@ def prove(program: Program, last: str, clock: Clock, asked: BoolArray | None = N
         else:
             bounds = level.tighten(program, bounds, questions, clock).stamped(bounds, number)
         if bounds.contradicted:
-            return Proved(unbounded(program), "inconsistent")
+            return Proved(replace(unbounded(program), notes=bounds.notes), "inconsistent")
         if level.name == last:
             break
     if not bounds.unasked.any():

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
-from maxent.solvers.certainty.integer import task_of, whole_numbers
+from maxent.solvers.certainty.bounds import whole_numbers
+from maxent.solvers.certainty.integer import task_of
 from maxent.solvers.certainty.witness import worlds_of
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program

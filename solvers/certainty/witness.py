@@ -9,7 +9,8 @@ import numpy as np
 
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import MaxentError
-from maxent.solvers.certainty.integer import task_of, whole_numbers
+from maxent.solvers.certainty.bounds import whole_numbers
+from maxent.solvers.certainty.integer import task_of
 from maxent.solvers.workers import WorkerLost
 from maxent.solvers.worlds.part import WholeProgram, whole_program
 from maxent.solvers.worlds.settle import Extremes, Patience, Run, WorldTask, need_cp_sat, two_elsewhere

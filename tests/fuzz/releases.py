@@ -157,8 +157,20 @@ def _classes(document: Any, dice: Dice) -> None:
 
 
 def _published(document: Any, dice: Dice) -> None:
-    key = dice.choice(["sampling_rate", "suppressed_below", "defense"])
+    key = dice.choice(["sampling_rate", "suppressed_below", "defense", "resampled", "draws"])
+    trees, n = len(document["trees"]), dice.choice([1, 7, 11, 2**31, 10**18])
+    drawn = dice.choice([n, *[sum(node["counts"].values()) for node in _nodes(document, dice) if "counts" in node]])
+    whole = {"n": n, "drawn": drawn, "replace": dice.chance(0.8)}
+    seeded = {"generator": dice.choice(["scikit-learn-forest", "scikit-learn-bagging"]), "seeds": [2**31] * trees}
     value = {
+        "resampled": [drawn, 11, 0, -1],
+        "draws": [
+            {**whole, **seeded},
+            {**whole, **seeded, "features": dice.choice([{"n": 3, "drawn": 2}, {"n": 1}, 3])},
+            {**whole, "seeds": [-1]},
+            {**whole, "counts": [[drawn, *([0] * (min(n, 20) - 1))]] * trees},
+            {**whole, "counts": [["x"], 3]},
+        ],
         "sampling_rate": [1, 0.5, 1e-300, 0, 1.1, 0.999999999999],
         "suppressed_below": [0, 1, 2, 100, 2**53, -1, 1.5],
         "defense": [{"method": "rdt", "beta": 0.1}, {"method": "prune-leaf", "k": 5}, {"method": ""}, {"k": 2}],

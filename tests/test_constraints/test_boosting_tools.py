@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from support.boosted import satisfied
-from support.calls import refused
 
 import maxent
 from maxent.constraints.kinds.boosted_leaves import leaf_counts
@@ -119,27 +118,32 @@ def test_models_of_weighted_classes(tmp_path: Path, tool: str) -> None:
         assert (counts + sums == 0) if own is not None else counts > 0
 
 
-@pytest.mark.parametrize("of_class", ["balanced", {0: 2.5}, {0: 0.5, 1: 3.0}], ids=str)
+@pytest.mark.parametrize("of_class", ["balanced", {0: 2.5}, {0: 0.5, 1: 3.0}, {0: 2.5, 1: 0.5, 2: 1.1}], ids=str)
 def test_weights_of_classes_that_were_those_of_records_are_read(tmp_path: Path, of_class: Any) -> None:
     """Those of `LGBMClassifier`, which its file does not have; nothing where records have weights of their own, too."""
     import lightgbm
 
-    told = of_class if isinstance(of_class, str) else f"{of_class[0]},{of_class.get(1, 1)}"
+    n = max(len(of_class), 2) if isinstance(of_class, dict) else 2
+    told = of_class if isinstance(of_class, str) else ",".join(str(of_class.get(x, 1)) for x in range(n))
     for seed in range(6):
         random = np.random.default_rng(seed)
-        frame, y = people(random, 2)
+        frame, y = people(random, n)
         own = None if seed % 3 else random.integers(1, 4, len(y))
         how = {"n_estimators": 4, "num_leaves": 6, "boost_from_average": seed % 2 > 0, "n_jobs": 1, "verbose": -1}
         model = lightgbm.LGBMClassifier(class_weight=of_class, reg_lambda=float(seed % 2), **how)
         model.fit(frame, y, sample_weight=own).booster_.save_model(path := tmp_path / "model.txt")
         counts, held, sums = satisfied(maxent.convert(path, parameters={"class_weight": told}), frame, y)
         assert held
-        assert (counts + sums == 0) if own is not None else (counts > 0 and sums > 0)
+        assert (counts + sums == 0) if own is not None else ((counts > 0 or n > 2) and sums > 0)
         assert satisfied(maxent.convert(path), frame, y) == (0, True, 0)
+        if n > 2:  # others than those of the training
+            others = maxent.convert(path, parameters={"class_weight": "5,0.5,1.1"})
+            assert satisfied(others, frame, y) == (0, True, 0)
         if seed < 2:
             live = maxent.review(model, frame, y, qi=list(frame), target="Y")
-            assert bool(live.summary["unread"]) == (own is not None)
-    refused("a weight above 0 of each class, 2 in all", maxent.convert, path, parameters={"class_weight": "1"})
+            assert ("scores" in [each["what"] for each in live.summary["unread"]]) == (own is not None)
+    with pytest.raises(maxent.InvalidInput, match=f"a weight above 0 of each class, {n} in all"):
+        maxent.convert(path, parameters={"class_weight": "1"})
 
 
 @pytest.mark.slow

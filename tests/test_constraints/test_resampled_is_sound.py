@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
-from sklearn.ensemble import RandomForestClassifier
+from scipy.stats import binom, hypergeom
+from sklearn.ensemble import BaggingClassifier, RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
 from support.soundness import check
 from support.strategies import (
     Case,
@@ -98,6 +99,9 @@ def test_intervals_are_those_of_clopper_and_pearson_for_whole_records() -> None:
             tails = binom.sf(drawn - 1, among, np.arange(whole + 1) / whole)
             args = (np.array([v]) for v in (drawn, among, whole))
             assert least_records(*args, np.array([miss])).tolist() == [int(np.argmax(tails > miss))]
+            tails = hypergeom.sf(drawn - 1, whole, np.arange(whole + 1), among)
+            args = (np.array([v]) for v in (drawn, among, whole))
+            assert least_records(*args, np.array([miss]), again=False).tolist() == [int(np.argmax(tails > miss))]
 
 
 @pytest.mark.parametrize("missing", [False, True])
@@ -122,11 +126,11 @@ def alike(n: int, levels: int, classes: int = 2) -> People:
     return People(tuple(Attribute(a, "numeric") for a in columns), columns, np.arange(n) % classes, names)
 
 
-def held(people: People, confidence: float, releases: int, **settings: Any) -> int:
+def held(people: People, confidence: float, releases: int, make: Any = RandomForestClassifier, **settings: Any) -> int:
     """Of how many forests, each tree of which chose its leaves by what it drew, the truth satisfies every interval."""
     found, X = 0, people.frame[list("ABC")].to_numpy()
     for seed in range(releases):
-        model = RandomForestClassifier(random_state=seed, **settings).fit(X, people.y)
+        model = make(random_state=seed, **settings).fit(X, people.y)
         release = from_sklearn(model, target="Y", features=list("ABC"), classes=people.classes)
         program = compile_program(release, read_qi(people.qi, release), confidence=confidence)
         truth = true_masses(Case(people, release), program)
@@ -138,6 +142,12 @@ def test_all_intervals_of_a_greedy_forest_hold_together_as_often_as_is_said() ->
     """Dividing by the leaves that are shown, those of purest draws, they would in 3 of 20."""
     asked = {"n_estimators": 3, "max_depth": 4, "max_features": None}
     assert held(alike(400, 20), 0.5, 20, **asked) >= binom.ppf(1e-4, 20, 0.5)
+
+
+def test_all_intervals_of_a_bag_without_replacement_hold_together_as_often_as_is_said() -> None:
+    asked = {"estimator": DecisionTreeClassifier(max_depth=4), "bootstrap": False, "n_estimators": 3}
+    for share in (0.1, 0.9):
+        assert held(alike(400, 20), 0.5, 20, BaggingClassifier, max_samples=share, **asked) >= binom.ppf(1e-4, 20, 0.5)
 
 
 @pytest.mark.slow

@@ -281,6 +281,15 @@ def test_a_policy_may_have_every_check(checked: Any) -> None:
     assert repr(checked).startswith("tree, checked against all")
 
 
+def test_figures_of_the_estimate_are_named_and_one_that_did_not_end_decides_nothing(matters: Matters) -> None:
+    for key, limit in {"max_t_closeness": 0.0, "min_l_diversity": 9.0}.items():
+        found = BY_KEY[key].judge(matters["plain"], limit)
+        assert (found.status, " by the estimate, at " in found.said) == ("fail", True)
+        found = BY_KEY[key].judge(matters["unreliable"], limit)
+        assert (found.status, found.figure) == ("cannot_tell", None)
+        assert "not to be relied on" in found.said
+
+
 def test_ids_are_of_their_family_and_keys_are_different() -> None:
     assert {digit: {check.id[2] for check in checks} for digit, (_, checks) in FAMILIES.items()} == {
         digit: {digit} for digit in FAMILIES
@@ -480,7 +489,7 @@ def test_a_model_and_its_release_are_judged_alike(tmp_path: Path, name: str) -> 
     skops.dump(model, tmp_path / "model.skops")
     truth, columns = people.assign(ill=classes), ["a", "b"] if name == "tree" else ["a", "b", "c"]
     maxent.convert(tmp_path / "model.skops", train=truth, target="ill", qi=columns).save(tmp_path / "tree.json")
-    limits: dict[str, Any] = {"min_leaf": 10, "max_certain": 60}
+    limits: dict[str, Any] = {"min_leaf": 10, "max_certain": 100}
     private = [each for each in people if each not in columns]
     call: dict[str, Any] = {"truth": truth, **limits}
     of_model = maxent.check(tmp_path / "model.skops", people[columns], target="ill", private=private or None, **call)
@@ -618,3 +627,29 @@ def test_a_report_has_each_check_by_its_name_before_its_number(tmp_path: Path, c
     assert main([*call[:-1], str(tmp_path / "check.pdf")]) == 2
     assert "--report: expected" in capsys.readouterr().err
     assert os.listdir(tmp_path) == []
+
+
+def test_weights_of_people_are_a_column_of_the_truth(tmp_path: Path, capsys: Any) -> None:
+    import skops.io
+
+    rng = np.random.default_rng(1)
+    people = pd.DataFrame({"a": rng.integers(0, 3, 200), "b": rng.integers(0, 3, 200)}).astype(float)
+    labels, weights = pd.Series(np.where(rng.random(200) < 0.3, "yes", "no")), 1.0 + (people["a"] == 1)
+    tree = DecisionTreeClassifier(max_depth=2, random_state=0).fit(people, labels, sample_weight=weights)
+    model, table, truth = (str(tmp_path / name) for name in ("model.skops", "table.csv", "truth.csv"))
+    skops.io.dump(tree, model)
+    people.to_csv(table, index=False)
+    people.assign(y=labels, w=weights).to_csv(truth, index=False)
+    record = str(tmp_path / "record.json")
+    call = ["check", model, table, "--truth", truth, "--target", "y", "--max-certain", "0", "--max-posterior", "0.97"]
+    assert main(call) == 4
+    assert main([*call, "--sample-weight", "w", "--record", record]) == 0
+    assert json.loads(Path(record).read_text(encoding="utf-8"))["call"]["options"]["sample_weight"] == "w"
+    assert maxent.verify(record).status == "pass"
+    given: dict[str, Any] = {"target": "y", "max_certain": 0}
+    assert maxent.check(model, table, truth=truth, sample_weight="w", **given).status == "pass"
+    for wrong in ({"sample_weight": "w"}, {"sample_weight": weights, "truth": truth}):
+        with pytest.raises(maxent.InvalidInput, match="the name of a column of truth="):
+            maxent.check(model, table, **wrong, **given)
+    with pytest.raises(maxent.InvalidInput, match="sample_weight"):
+        maxent.check(model, table, truth=truth, sample_weight="other", **given)

@@ -308,6 +308,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "call/options/private": (["Gender"], "CANNOT TELL"),
     "call/options/count": ("n", "CANNOT TELL"),
     "call/options/sensitive": ([">50K"], "checks.MX202.found"),
+    "call/options/sample_weight": ("Salary", "CANNOT TELL"),
     "call/options/backend": ("none", "CANNOT TELL"),
     "call/options/tolerance": (1e-9, "not verified"),
     "call/options/presolve": (False, "not verified"),

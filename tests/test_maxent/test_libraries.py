@@ -9,6 +9,7 @@ from support.search import cases
 
 FIRST = 40
 TURNS = range(5)
+QUICK = 1  # the turn that is no slow test, in which some pass
 EACH = 20  # Models of a turn: a hundred in all, and a thousand in a round of a hunt
 
 
@@ -19,7 +20,7 @@ def test_the_libraries_are_there() -> None:
 
 
 @pytest.mark.search
-@pytest.mark.parametrize("turn", [pytest.param(i, marks=[pytest.mark.slow] if i else []) for i in TURNS])
+@pytest.mark.parametrize("turn", [pytest.param(i, marks=[pytest.mark.slow] if i != QUICK else []) for i in TURNS])
 def test_no_model_is_passed_that_tells_a_class(turn: int) -> None:
     """Of somebody in a leaf of one class alone, or of one in all trees where not everything is read."""
     said: Counter[str] = Counter()
@@ -35,7 +36,7 @@ def test_no_model_is_passed_that_tells_a_class(turn: int) -> None:
     assert not passed
     assert said.keys() <= {"pass", "fail", "cannot_tell"}, "no model is refused"
     assert said["fail"]
-    assert turn or said["pass"], "what is read and proves nobody passes"
+    assert turn != QUICK or said["pass"], "what is read and proves nobody passes"
 
 
 def test_every_kind_has_its_turn() -> None:

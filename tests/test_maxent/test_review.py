@@ -29,6 +29,7 @@ from maxent.api.review import without_private_splits
 from maxent.api.review_input import subject_of
 from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.errors import InvalidInput, NoAnswerInTime, UnreliableResult
+from maxent.models.formats.scikit_learn.ensemble import weighed_alike
 
 QI = ["age", "job"]
 
@@ -155,7 +156,6 @@ def test_rows_that_weigh_nothing_are_left_out(weight):
     [
         RandomForestClassifier(3, bootstrap=False, max_depth=4, random_state=0),
         DecisionTreeClassifier(max_depth=3, class_weight="balanced"),
-        AdaBoostClassifier(n_estimators=2),
         GradientBoostingClassifier(n_estimators=2),
         HistGradientBoostingClassifier(max_iter=2, min_samples_leaf=5),
     ],
@@ -172,6 +172,24 @@ def test_classes_in_another_order_than_that_of_the_rows_are_refused(model: Any, 
     assert states or any(node.counts for node in found.converted.release.trees[0].nodes)
     with pytest.raises(InvalidInput, match="row by row"):
         subject_of(fitted, X, y.sample(frac=1, random_state=0).reset_index(drop=True), WANTED, None)
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_adaboost_whose_first_tree_counts_other_classes_is_read_without_counts(shuffled: bool) -> None:
+    """Weights that nobody names can sum to whole numbers, as many as there are rows; so can other classes."""
+    X = pd.DataFrame({"a": [2.0, 2, 0, 3, 2, 0, 2, 1, 1, 1, 0, 0, 2, 2, 2]})
+    y = pd.Series([1, 1, 1, 1, 0, 1, 1, 1, 0, 1, 0, 0, 0, 1, 1], name="state")
+    weights = np.array([2.0, 3, 3, 2, 3, 1, 2, 1, 2, 2, 3, 1, 3, 1, 1])
+    model = AdaBoostClassifier(DecisionTreeClassifier(max_depth=2), n_estimators=2, random_state=0)
+    model.fit(X, y, sample_weight=None if shuffled else weights)
+    given = y.iloc[[0, 1, 8, 3, 4, 5, 6, 7, 2, *range(9, 15)]].reset_index(drop=True) if shuffled else y
+    assert weighed_alike(model, y)
+    found = maxent.review(model, X, given, qi=["a"], max_certain=15, max_posterior=1.0)
+    assert "rows weighed differently" in found.converted.lost[-1]
+    assert [node.counts for node in found.release.trees[0].nodes if node.counts and min(node.counts.values()) > 0] == []
+    assert found.verdict().status == "cannot_tell"
+    if not shuffled:
+        assert maxent.review(model, X, y, qi=["a"], sample_weight=weights).estimate is not None
 
 
 WANTED = {"target": "state", "qi": ["age"], "classes": None, "features": None, "parameters": None}

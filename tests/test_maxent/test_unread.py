@@ -12,7 +12,6 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
-    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -31,12 +30,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 
 import maxent
+from maxent.__main__ import main
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 
 RNG = np.random.default_rng(0)
-X = pd.DataFrame({name: RNG.integers(0, 3, 300) for name in "ABC"})
-Y = pd.Series(np.where(RNG.random(300) < 0.2 + 0.2 * X["A"], "yes", "no"), name="Y")
-WEIGHTS = RNG.random(300)
+X = pd.DataFrame({name: RNG.integers(0, 3, 600) for name in "ABC"})
+Y = pd.Series(np.where(RNG.random(600) < 0.2 + 0.2 * X["A"], "yes", "no"), name="Y")
+WEIGHTS = RNG.random(600)
 LIMITS = {"max_posterior": 0.95, "max_certain": 0, "max_right_guesses": 1.0}
 
 NOT_READ = {
@@ -47,11 +47,11 @@ NOT_READ = {
 }
 
 
-def reviewed(model: Any, weights: Any = None, **limits: Any) -> maxent.Review:
-    model.fit(X, Y, sample_weight=weights)
+def reviewed(model: Any, weights: Any = None, rows: int = 600, **limits: Any) -> maxent.Review:
+    model.fit(X[:rows], Y[:rows], sample_weight=None if weights is None else weights[:rows])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", maxent.UnreliableResult)
-        return maxent.review(model, X, Y, qi=list("ABC"), target="Y", **limits)
+        return maxent.review(model, X[:rows], Y[:rows], qi=list("ABC"), target="Y", **limits)
 
 
 @pytest.mark.parametrize("name", NOT_READ)
@@ -59,9 +59,9 @@ def test_what_is_not_read_is_not_passed(name: str) -> None:
     found = maxent.estimate(reviewed(*NOT_READ[name]).release, X)
     verdict = found.verdict(**LIMITS)
     assert verdict.status == "cannot_tell"
-    [unread] = found.summary["unread"]
-    assert unread["what"] == "scores"
-    assert unread["judged"] == "not"
+    unread, choices = found.summary["unread"]
+    assert (unread["what"], choices["what"]) == ("scores", "choices of splits")
+    assert unread["judged"] == choices["judged"] == "not"
     assert 1 <= unread["trees"] <= unread["leaves"]
     assert f"as more is stated than is read: scores ({unread['leaves']}" in "\n".join(verdict.lines())
     assert "; the true classes are not given" in "\n".join(verdict.lines())
@@ -83,20 +83,23 @@ def test_a_record_states_what_is_not_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", NOT_READ)
 def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) -> None:
     found = reviewed(*NOT_READ[name], max_posterior=0.65)
-    unread, *kept = found.summary["unread"]
+    unread, choices, *kept = found.summary["unread"]
+    assert choices["what"] == "choices of splits"
     assert len(kept) == ("boosting" in name)  # whose draws follow from what it keeps
     if NOT_READ[name][1] is not None:  # weights that are not given
         assert unread["judged"] == "not"
         assert found.summary["worst_case"] == {"why": "people had weights in training, which are not given"}
         assert found.summary["worst_case"]["why"] in "\n".join(found.verdict().lines())
         found = reviewed(*NOT_READ[name], sample_weight=NOT_READ[name][1], max_posterior=0.65)
-        [unread] = found.summary["unread"]
-    assert unread["judged"] == "worst_case"
+        unread, choices = found.summary["unread"]
+    assert unread["judged"] == choices["judged"] == "worst_case"
     assert found.verdict().status == "cannot_tell"  # the worst case alone fails nothing
     assert found.estimate.disclosure.max_posterior <= 0.65 < found.summary["worst_case"]["max_posterior"]
     if kept:
         return
-    assert "if the scores gave all counts away: largest posterior" in "\n".join(found.verdict().lines())
+    assert "if the scores and choices of splits gave all counts away: largest posterior" in "\n".join(
+        found.verdict().lines()
+    )
 
 
 def test_proofs_from_what_is_read_pass_nothing_beside_what_is_not() -> None:
@@ -132,9 +135,9 @@ def test_a_share_of_0_is_that_nobody_is_there(name: str) -> None:
     """Whoever is in a leaf of one class alone is certain, whatever anybody weighed."""
     weights, how = (WEIGHTS, {}) if name == "weights" else (None, {"monotonic_cst": [1, 0, 0]})
     model = DecisionTreeClassifier(random_state=0, **how)
-    found = reviewed(model, weights, max_certain=0)
-    leaf = model.apply(X)
-    pure = [set(Y[leaf == at]) for at in np.unique(leaf)]
+    found = reviewed(model, weights, 200, max_certain=0)
+    leaf = model.apply(X[:200])
+    pure = [set(Y[:200][leaf == at]) for at in np.unique(leaf)]
     certain = sum(int((leaf == at).sum()) for at, there in zip(np.unique(leaf), pure, strict=True) if len(there) == 1)
     assert certain > 0
     assert found.verdict().status == "fail"
@@ -241,7 +244,10 @@ KEPT: dict[str, tuple[Any, str]] = {
     ),
     "a part for validation": (lambda: boosted(n_iter_no_change=3, random_state=0), "state of random numbers"),
     "early stopping of histograms": (lambda: histograms(early_stopping=True), "state of random numbers"),
-    "a bag of one row": (lambda: BaggingClassifier(STUMP, 2, max_samples=1, bootstrap=False), "seeds"),
+    "a forest that weighs classes": (
+        lambda: RandomForestClassifier(2, max_depth=1, class_weight="balanced_subsample"),
+        "seeds",
+    ),
     "answers": (lambda: RandomForestClassifier(9, max_depth=1, oob_score=True), "oob_decision_function_"),
     "best columns": (lambda: select(SelectKBest(f_classif, k=1)), "SelectKBest learned from the classes (scores_"),
     "columns of a model": (lambda: select(SelectFromModel(STUMP)), "SelectFromModel learned from the classes"),
@@ -383,7 +389,8 @@ def test_groups_are_judged_whatever_is_read() -> None:
 )
 def test_what_is_read_and_within_limits_passes(model: Any) -> None:
     found = reviewed(model, max_posterior=0.95, max_certain=0)
-    assert found.estimate.summary["unread"] == []
+    unread = {each["what"]: each["judged"] for each in found.estimate.summary["unread"]}
+    assert unread == ({"choices of splits": "worst_case"} if hasattr(model, "estimators_") else {})
     assert found.verdict().status == "pass"
 
 
@@ -396,28 +403,66 @@ def test_a_report_says_what_is_not_read(tmp_path: Any) -> None:
     assert "Not read, and so no limit is known to be kept: scores of" in text
 
 
+FEW = pd.DataFrame({"a": np.repeat([0.0, 1.0, 2.0], 8), "b": np.tile([0.0, 1.0], 12)})
+OF_FEW = np.array([0, 1, 1, 0, 1, 1, 1, 1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 0, 0, 1, 0, 0, 0, 0])  # two in each cell
+WITH_TRUTH = FEW.assign(**{"class": OF_FEW.astype(str)})
+
+
 def test_what_a_file_keeps_is_judged_in_estimates_and_comparisons_too(tmp_path: Path) -> None:
     """Impurities of gradient boosting are in its own file, and not in the release that is made of it."""
     import skops.io
 
-    people = pd.DataFrame({"a": [0.0, 0, 0, 1, 1, 1, 2, 2, 2, 2], "b": [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
     model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0)
     path, release = tmp_path / "model.skops", tmp_path / "release.json"
-    skops.io.dump(model.fit(people, [0, 1, 0, 1, 0, 1, 1, 1, 0, 1]), path)
+    skops.io.dump(model.fit(FEW, OF_FEW), path)
     maxent.convert(path).save(release)
-    limits = {"max_certain": 10, "max_posterior": 1.0}
-    found = maxent.estimate(path, people).verdict(**limits)
-    assert (found.status, maxent.estimate(release, people).verdict(**limits).status) == ("cannot_tell", "pass")
+    limits = {"max_certain": 0, "max_posterior": 1.0}
+    found = maxent.estimate(path, FEW, WITH_TRUTH).verdict(**limits)
+    kept = maxent.estimate(release, FEW, WITH_TRUTH).verdict(**limits)
+    assert (found.status, kept.status) == ("cannot_tell", "pass")
     assert "impurities" in "\n".join(found.lines())
-    compared = maxent.compare([release, path], people)
+    compared = maxent.compare([release, path], FEW, WITH_TRUTH)
     assert compared.verdict(**limits).status == "cannot_tell"
-    assert [len(row.get("unread", ())) for row in compared.rows] == [0, 1]
+    assert [len(row.get("unread", ())) for row in compared.rows] == [1, 2]
 
 
 def test_so_is_what_a_model_that_is_there_keeps() -> None:
-    people = pd.DataFrame({"a": [0.0, 0, 0, 1, 1, 1, 2, 2, 2, 2], "b": [0.0, 1, 0, 1, 0, 1, 0, 1, 0, 1]})
-    model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0).fit(people, [0, 1] * 5)
-    limits = {"max_certain": 10, "max_posterior": 1.0}
-    assert maxent.estimate(model, people).verdict(**limits).status == "cannot_tell"
+    model = GradientBoostingClassifier(n_estimators=3, max_depth=1, random_state=0).fit(FEW, OF_FEW)
+    limits = {"max_certain": 0, "max_posterior": 1.0}
+    assert maxent.estimate(model, FEW, WITH_TRUTH).verdict(**limits).status == "cannot_tell"
     release = maxent.from_sklearn(model, target="class")
-    assert maxent.estimate(release, people).verdict(**limits).status == "pass"
+    assert maxent.estimate(release, FEW, WITH_TRUTH).verdict(**limits).status == "pass"
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", ["a second round", "answers"])  # people are linked, and taken in parts
+def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
+    tmp_path: Path, capfd: Any, name: str
+) -> None:
+    import skops.io
+
+    path, qi = tmp_path / "model.skops", tmp_path / "qi.csv"
+    make, said = KEPT[name]
+    model = make().fit(X, Y)
+    skops.io.dump(model, path)
+    skops.io.dump(STUMP.fit(X, Y), tmp_path / "tree.skops")
+    X.to_csv(qi, index=False)
+    limits: dict[str, Any] = {"max_certain": 300, "max_posterior": 1.0}
+    each = [(getattr(maxent, name), getattr(maxent, f"{name}_in_parts")) for name in ("bounds", "audit", "estimate")]
+    for call, parts in each:
+        for found in (call(path, X), call(model, X), parts(path, qi), parts(model, qi)):
+            told = found if isinstance(found, dict) else found.summary
+            kept = told["unread"][-1]
+            assert said in kept["what"]
+            assert kept["judged"] == "not"
+            verdict = found.verdict(**limits)
+            assert verdict.status == "cannot_tell"
+            assert "pass" not in [check.status for check in verdict.releases[0].checks]
+    for memory in (None, "1GB"):
+        compared = maxent.compare([tmp_path / "tree.skops", path], qi, memory=memory)
+        assert compared.verdict(**limits).status == "cannot_tell"
+    assert maxent.bounds(tmp_path / "tree.skops", X).summary["unread"] == []
+    assert "unread" not in maxent.audit(tmp_path / "tree.skops", X)
+    for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
+        assert main([*command, str(path), str(qi)]) == 0
+        assert "not read: " in capfd.readouterr().out

@@ -11,7 +11,7 @@ from support.calls import refused
 from support.models import reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.registry import convert_model
+from maxent.models.formats.registry import convert_model, load_release
 from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reading, reader_of
 from maxent.models.trees.predict import predict, predict_proba
@@ -184,7 +184,7 @@ def test_missing_values_go_where_the_strategy_says(read: Any, how: dict[str, str
     assert parted == (how.get("missingValueStrategy") in ("weightedConfidence", "aggregateNodes"))
 
 
-def test_surrogates_take_records_with_missing_values(read: Any) -> None:
+def test_surrogates_take_records_with_missing_values(read: Any, tmp_path: Path) -> None:
     left = compound("surrogate", YOUNG, simple("Job", "equal", "clerk"), "<False/>")
     right = compound("surrogate", OLD, simple("Job", "notEqual", "clerk"), "<True/>")
     found = read(document(tree(leaf(left, "low", (4, 1)) + leaf(right, "high", (2, 3)))))
@@ -192,6 +192,13 @@ def test_surrogates_take_records_with_missing_values(read: Any) -> None:
     assert list(predict(found.release, rows)) == ["low", "high", "low", "high", "high"]
     assert all(node.counts is None for node in found.release.trees[0].leaves)
     assert any("several ways" in lost for lost in found.lost)
+    places = found.release.trees[0].leaves
+    first = {leaf.label: leaf.id for leaf in reversed(places)}
+    assert len(places) > len(first)
+    assert [leaf.part_of for leaf in places] == [first[leaf.label] for leaf in places]
+    found.release.save(tmp_path / "again.json")
+    again = load_release(tmp_path / "again.json")
+    assert [leaf.part_of for leaf in again.trees[0].leaves] == [leaf.part_of for leaf in places]
 
 
 DERIVED = {

@@ -7,7 +7,9 @@ import pandas as pd
 import pytest
 from support.models import read_model
 
+from maxent.models.draws import Draws
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import convert_model
 from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader, Reading
@@ -174,3 +176,42 @@ def test_what_cannot_be_read_soundly_is_refused(tmp_path: Path) -> None:
 def test_a_folder_without_tables_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match="files: expected the tables of the trees"):
         convert_model(tmp_path, Wanted(), Reader(Reading(format="r-forest")))
+
+
+INBAG = [(2, 1), (0, 1), (0, 0), (1, 2), (3, 1), (0, 1)]
+
+
+def test_draws_beside_the_tables_are_kept(tmp_path: Path) -> None:
+    plain = "".join(f"{a},{b}\n" for a, b in [("V1", "V2"), *INBAG])
+    named = "".join(f'"{name}",{line}\n' for name, line in zip(["", *"123456"], plain.splitlines(), strict=True))
+    stump = RANGER + "0,,,,,,TRUE,yes\n"
+    for text in (plain, named):
+        files = {"tree1.csv": LISTS, "tree2.csv": stump, "levels.csv": LEVELS, "inbag.csv": text}
+        found = read(tmp_path, files, **TOLD)
+        draws = found.release.draws
+        assert draws is not None
+        assert found.tells_draws == "counts of the draws of each tree"
+        assert (draws.n, draws.drawn, draws.replace, found.release.resampled) == (6, 6, True, 6)
+        assert draws.matrix().T.tolist() == [list(row) for row in INBAG]
+        validate_release(found.release)
+    wrong = {
+        "how often the row was drawn": plain.replace("2,1\n", "2,x\n"),
+        "as many draws for each tree, at least 1": plain.replace("2,1\n", "1,1\n"),
+        "a column for each of 2 trees": "V1\n1\n",
+        "0 lines": "V1,V2\n",
+        "cells: expected 2": plain + "1\n",
+    }
+    for message, text in wrong.items():
+        with pytest.raises(InvalidInput, match=message):
+            read(tmp_path, {"inbag.csv": text}, **TOLD)
+
+
+def test_draws_without_replacement_of_random_forest_are_kept(tmp_path: Path) -> None:
+    files = {
+        "tree1.csv": MASKS,
+        "levels.csv": LEVELS,
+        "inbag.csv": '"","1"\n' + "".join(f'"{i}",{i % 2}\n' for i in range(1, 7)),
+    }
+    found = read(tmp_path, files, **TOLD)
+    assert found.tool == "R randomForest"
+    assert found.release.draws == Draws(6, 3, replace=False, counts=((1, 0, 1, 0, 1, 0),))

@@ -95,7 +95,8 @@ def test_records_without_a_value_go_by_the_surrogate_then_with_the_majority(tmp_
         "that labels are most frequent classes: they are those of the tool's leaves, of which leaves are parts"
     )
     unread = maxent.estimate(found.release, frame.drop(columns="Y")).summary["unread"]
-    assert [each["what"] for each in unread] == ["labels of the tool's leaves, of which leaves are parts"]
+    parted = "labels of the tool's leaves, of which leaves are parts"
+    assert [each["what"] for each in unread] == [parted, "choices of splits"]
     assert predict(found.release, frame).tolist() == FRAME["Y"].tolist()
     frame.loc[1, "x"] = 3.0  # which the surrogate sends right
     with pytest.raises(InvalidInput, match="training table"):

@@ -58,6 +58,7 @@ def test_errors_of_two_classes_are_counts_and_held_out_ones_are_added(tmp_path: 
     found = read(tmp_path, text, classes=("a", "b"))
     assert [leaf.counts for leaf in found.release.trees[0].leaves] == [{"a": 4, "b": 2}, {"a": 0, "b": 3}]
     assert not found.exact
+    assert "from a seed" in found.tells_draws
     matrix = "=== Confusion Matrix ===\n\n a b   <-- classified as\n 4 1 | a = b\n 2 5 | b = a\n\n"
     assert read(tmp_path, text + matrix).release.target.classes == ("b", "a")
     assert read(tmp_path, text).release.trees[0].leaves[0].counts is None  # of a third class, perhaps
@@ -76,6 +77,8 @@ def test_a_forest_counts_draws_and_predicts_by_the_mean(tmp_path: Path) -> None:
     found = read(tmp_path, f"RandomForest\n\nBagging with 2 iterations and base learner\n\n\n{tree}{tree}")
     assert (found.release.resampled, found.release.predicts, len(found.release.trees)) == (7, "mean", 2)
     assert found.tool == "Weka RandomForest"
+    assert "from a seed" in found.tells_draws
+    assert not read(tmp_path, tree).tells_draws
     with pytest.raises(InvalidInput, match="one tree, or a forest"):
         read(tmp_path, tree + tree)
     with pytest.raises(InvalidInput, match="as many records in every tree"):

@@ -14,6 +14,7 @@ from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.leaf_results import AuditInParts
 from maxent.api.out_of_core.opened import OfLeaves, Opened, groups_for, row_of_leaf, table_of
+from maxent.models.errors import check_unused
 from maxent.results.audit import Audit, people_table
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def audit_in_parts(call: options.AuditingInParts) -> Audit | RecordsAudit:
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
+    check_unused("people who are not taken in parts", rows=call.rows or None)
     where, how = InParts.of(call.folder, call.memory), options.of(Solving, call)
     attacks, tables = options.of(Attacking, call), options.of(Tables, call, proved=True)
     return audit_tables(call.release, tables, attacks, how, where, target=call.target, progress=call.progress)

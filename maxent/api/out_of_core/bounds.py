@@ -21,7 +21,7 @@ from maxent.api.out_of_core.leaf_results import BoundsInParts
 from maxent.api.out_of_core.opened import Opened, groups_for
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, read_group
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
@@ -111,6 +111,7 @@ def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
+    check_unused("people who are not taken in parts", rows=call.rows or None)
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
     tables, known, how = options.of(Tables, call), options.of(Knowledge, call), options.of(Proving, call)
     return bounds_tables(call.release, tables, known, how, work, where, target=call.target, progress=call.progress)

@@ -209,6 +209,7 @@ def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
         For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
         for memory, saying what links them.
     """
+    check_unused("people who are not taken in parts", rows=call.rows or None)
     where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
 
     def settings() -> tuple[Knowledge, Solving]:
@@ -268,7 +269,7 @@ def estimate_tables(
     linked += ["control people"] * (tables.control is not None)
     tell = progress or (lambda text, done, total: None)
     if linked:
-        return _together(opened, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
+        return _together(opened, reader, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
     check_unused("records, and this is a tree", target=target)
     check_unused("several releases, each with a table of its own", who=tables.who)
     others = workers_of(jobs, dask, limit, copied=not tables.at_addresses)
@@ -395,6 +396,7 @@ def _finite(value: float) -> float | None:
 
 def _together(
     published: Published,
+    reader: Reader,
     tables: Tables,
     known: Knowledge,
     how: Solving,
@@ -412,6 +414,7 @@ def _together(
     given = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
     case = read_case(published, tables, target, **{name: given.get(name) for name in TREES_ONLY})
     check_fits(case, linked, where.memory)
+    case = replace(case, noticed=reader.noticed.joined(case.noticed))
     found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
     if where.folder is not None:
         with made(where.folder) as folder:

@@ -186,7 +186,7 @@ class Opened:
         """
         case = read_case(self.release, self.tables, self.target, **options)
         check_fits(case, self.linked, self.where.memory)
-        return case
+        return replace(case, noticed=self.reader.noticed.joined(case.noticed))
 
     def case(self, table: QITable) -> Case:
         """A case of quasi-identifiers that stand for all people."""

@@ -115,10 +115,12 @@ def within(
     bound: Literal["at most", "at least"],
     sure: bool = True,
     why: str = "",
+    by: str = "",
 ) -> Finding:
     """A finding about a number that is between two others, equal where it is known, None where nothing is.
 
-    ``sure`` is whether a number that seems to be within the limit proves that; ``why`` is the reason where it is not.
+    ``by`` is what it rests on, in words. ``sure`` is whether a number that seems to be within the limit proves that;
+    ``why`` is the reason where it is not.
     """
     least, most = -inf if low is None else low, inf if high is None else high
     kept, broken = (most <= limit, least > limit) if bound == "at most" else (least >= limit, most < limit)
@@ -132,6 +134,7 @@ def within(
     else:
         found = f"from {number(least)} to {number(most)}" if most < inf else f"{number(least)} or more"
     told = CHECK_WORDS[status] + (f", {why}" if why and status == "cannot_tell" else "")
+    found += f" {by}" * bool(by)
     return Finding(status, figure, f"{name} {found}, {bound} {number(limit)}: {told}")
 
 

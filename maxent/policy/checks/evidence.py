@@ -12,29 +12,34 @@ if TYPE_CHECKING:
 
 NO_CONTROL = "there are no control people (--truth and --control)"
 WP216 = "Article 29 Working Party, Opinion 05/2014 (WP216), section 2.2.1; Giomi et al., Anonymeter (2023)"
+_GUESSES = "by guesses of the estimate"
 FIX = "As for the checks 2xx. More control people make the interval narrower."
 
 
-def _beyond(name: str, interval: Interval | None, of: Matter, limit: float) -> Finding:
-    """A finding about a difference: beyond the limit, or within it, only if the whole interval is."""
+def _beyond(name: str, interval: Interval | None, by: str, of: Matter, limit: float) -> Finding:
+    """A finding about a difference: beyond the limit, or within it, only if the whole interval is.
+
+    ``by`` is what it rests on, in words.
+    """
     if interval is None:
         return unknown(name, of.review.unsolved or NO_CONTROL)
     low, high = interval
     why = of.doubt or "as the limit is inside the interval"
-    return within(name, low, high, limit, bound="at most", sure=not of.doubt, why=why)
+    return within(name, low, high, limit, bound="at most", sure=not of.doubt, why=why, by=by)
 
 
 def _control(of: Matter, limit: float) -> Finding:
     estimate = of.review.estimate
     found = None if estimate is None else estimate.control
     name = "hit rate of members above that of control people"
-    return _beyond(name, None if found is None else found.interval, of, limit)
+    return _beyond(name, None if found is None else found.interval, _GUESSES, of, limit)
 
 
 def _risk(key: str, name: str, of: Matter, limit: float) -> Finding:
     estimate = of.review.estimate
     found = None if estimate is None or estimate.wp216 is None else estimate.wp216.named[key].interval
-    return _beyond(f"{name} of members above that of control people", found, of, limit)
+    by = _GUESSES if key == "inference" else "by count"
+    return _beyond(f"{name} of members above that of control people", found, by, of, limit)
 
 
 _TWO = (

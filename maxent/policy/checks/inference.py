@@ -32,13 +32,15 @@ def _measured(key: str, name: str, bound: Literal["at most", "at least"], of: Ma
     """The finding about a measure of the estimate."""
     if of.review.estimate is None:
         return unknown(name, of.review.unsolved)
+    if not of.reliable:  # then it proves nothing, whichever side of the limit it is on
+        return unknown(name, "the estimate is not to be relied on")
     found = of.row.get(key)
     if found is None:
         return unknown(name, "there is no truth to compare with (--truth)")
     value = float(found)
     if value == inf:
         return unknown(name, "the estimate rules out what is true of somebody")
-    return within(name, value, value, limit, bound=bound, sure=not of.doubt, why=of.doubt)
+    return within(name, value, value, limit, bound=bound, sure=not of.doubt, why=of.doubt, by="by the estimate")
 
 
 # The checks of this family.

@@ -84,6 +84,7 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
     if found["worst"]:
         yield "worst leaves:"
         yield from (f"  {_worst(row, trees)}" for row in found["worst"])
+    yield from (f"not read: {each['what']}: no limit is known to be kept" for each in found.get("unread", ()))
     yield from (f"note: {note}" for note in found["notes"])
 
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.program.program import unread_in
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.tables.cells import value_in_words
 from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
@@ -78,6 +79,7 @@ def bounds_lines(found: Proof) -> list[str]:
         "bounds proved by level: " + ", ".join(f"{number:,} {name}" for name, number in found.levels.items()),
         "constraints: " + kinds_line(found.constraints),
         f"{found.status}: {STATUS[found.status]}",
+        *(each.in_words({"why": ""}) for each in unread_in(found.noticed, program)),
     ]
     lines += [f"note: {note}" for note in found.notes]
     contradictions: Sequence[object] = program.contradictions

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from math import exp
 from os import PathLike
 
+from maxent.models.draws import DRAWN
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
@@ -16,7 +17,7 @@ from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
-from maxent.models.formats.release_reader import DRAWN, Converted, Wanted, model_reader
+from maxent.models.formats.release_reader import UNPROVEN, Converted, Wanted, model_reader
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -280,7 +281,9 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     version = re.search(r"release ([0-9.]+[0-9])", about.text("catboost_version_info", ""))
     tool = f"CatBoost {version[1]}" if version is not None else "CatBoost"
     measured = ["measures of training and of evaluation (model_info, training)"] * _measured(about)
-    aside = "; ".join([DRAWN] * _draws(about.child("params")) + measured)
+    params = about.child("params")
+    told = DRAWN if "random_seed" in params.raw else UNPROVEN  # `maxent strip` takes it out
+    aside = "; ".join([told] * _draws(params) + measured)
     if sized is None:
         return Converted(found, tool, tuple(lost), aside=aside)
     alike = sum(leaf.n != 0 for tree in sized.trees for leaf in tree.leaves) >= SPARE

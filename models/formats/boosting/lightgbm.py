@@ -6,15 +6,17 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import exp, inf, isfinite, isnan
+from operator import mul
 
 import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.draws import DRAWN
 from maxent.models.errors import Unreadable, invalid
 from maxent.models.formats.assemble import assemble, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
-from maxent.models.formats.release_reader import ABOVE, DRAWN, Converted, Wanted
+from maxent.models.formats.release_reader import ABOVE, UNPROVEN, Converted, Wanted
 from maxent.models.nodes import each
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Link, Node, Release, Tree
@@ -30,9 +32,11 @@ from maxent.models.trees.places import less_than
 Forest = Sequence[Sequence[Node]]
 
 _OFF = 1e-5  # by how much a sum of second derivatives may be off, as a share
+_CLEAR = 0.2  # by how much a number of records may be off at most, for a whole number to be clear
 _LARGEST = 1e6  # penalties, and factors of scores or their reciprocals, beyond which nothing is computed
 _PRINTED = 6  # digits with which parameters are printed
 _STEEP = 500.0  # score before the first tree that is none
+_FAR = 15.0  # score before the first tree of several classes beyond which nobody's share is told
 
 # Parameters that have to be 0, or not there, and what they are
 _PLAIN = {
@@ -78,7 +82,7 @@ def stated_training(
         return plain, trees, "JSON does not state the penalty of splits of categories (cat_l2): save the model as text"
     k, slope = trained.per_iteration, trained.slope
     weights: Mapping[str, float] = {}
-    if _weighted(trained):
+    if _weighted(trained) and k == 1:
         found = _weights(trained, trees, l2, penalties, rate)
         if found is None:
             return plain, trees, "the weights of classes, or the scores before the first tree, are not known"
@@ -87,6 +91,7 @@ def stated_training(
         weights = {name: w for name, w in zip(classes, (first, second), strict=True) if w != 1}
     else:
         base = _base(trained, trees, l2, penalties, rate)
+        weights = {name: w for name, w in zip(classes, trained.class_weight or [1.0] * k, strict=False) if w != 1}
     if base is None:
         return plain, trees, "the scores before the first tree are not known"
     without = [
@@ -116,7 +121,7 @@ def _doubt(trained: Trained) -> str:
         return "the factor of scores (sigmoid) is out of the ordinary"
     if not 0 <= _number(said, "lambda_l1", 0.0) < _LARGEST:
         return "lambda_l1 is no penalty"
-    if _of_records(trained) and (trained.per_iteration > 1 or _reweighed(trained)):
+    if _of_records(trained) and ((trained.balanced and trained.per_iteration > 1) or _reweighed(trained)):
         return "classes have weights (class_weight)"
     if not said:
         return ""
@@ -125,7 +130,7 @@ def _doubt(trained: Trained) -> str:
     for key, words in _PLAIN.items():
         if _number(said, key, 0.0) != 0:
             return f"values were found under {words}"
-    if _weighted(trained) and (trained.per_iteration > 1 or not _number(said, "scale_pos_weight", 1.0) > 0):
+    if _reweighed(trained) and (trained.per_iteration > 1 or not _number(said, "scale_pos_weight", 1.0) > 0):
         return "classes have weights (is_unbalance, scale_pos_weight)"
     if any(part.strip() not in ("", "0") for part in said.get("monotone_constraints", "").split(",")):
         return "values were limited by monotone constraints"
@@ -177,21 +182,26 @@ def _base(
     k = trained.per_iteration
     first = trees[:k]
     none = [0.0] * k
+    above = [{branch.child: node.attribute for node in each(tree) for branch in node.branches} for tree in first]
+    divisors = [
+        [(leaf.hessian or 0.0) + penalties.get(of.get(leaf.id) or "", l2) for leaf in each(tree) if leaf.is_leaf]
+        for tree, of in zip(first, above, strict=True)
+    ]
+
+    def agrees(base: Sequence[float]) -> bool:
+        if trained.class_weight:
+            return _holds_whole_records(trained, first, base, divisors, rate)
+        return _agrees(trained, first, base)
+
     if not _averaged(trained, first, rate) or _number(trained.parameters, "lambda_l1", 0.0) != 0:
-        return none if _agrees(trained, first, none) else None
+        return none if agrees(none) else None
     found = []
-    for tree in first:
-        above = {branch.child: node.attribute for node in each(tree) for branch in node.branches}
-        leaves = [node for node in each(tree) if node.is_leaf]
-        if len(leaves) == 1:
-            found.append(_value(leaves[0]))
-            continue
-        divisors = [(leaf.hessian or 0.0) + penalties.get(above.get(leaf.id) or "", l2) for leaf in leaves]
-        if not sum(divisors) > 0:
+    for tree, own in zip(first, divisors, strict=True):
+        values = [_value(node) for node in each(tree) if node.is_leaf]
+        if len(values) > 1 and not sum(own) > 0:
             return None
-        of = zip(leaves, divisors, strict=True)
-        found.append(sum(_value(leaf) * by for leaf, by in of) / sum(divisors))
-    return next((base for base in (found, none) if _agrees(trained, first, base)), None)
+        found.append(values[0] if len(values) == 1 else sum(map(mul, values, own)) / sum(own))
+    return next((base for base in (found, none) if agrees(base)), None)
 
 
 def _averaged(trained: Trained, first: Forest, rate: float) -> bool:
@@ -274,6 +284,33 @@ def _agrees(trained: Trained, first: Forest, base: Sequence[float]) -> bool:
             if leaf.hessian is None or leaf.n is None or abs(leaf.hessian - leaf.n * curve) > _OFF * leaf.n * curve:
                 return False
     return True
+
+
+def _holds_whole_records(
+    trained: Trained, first: Forest, base: Sequence[float], divisors: Sequence[Sequence[float]], rate: float
+) -> bool:
+    """Whether leaves of the first trees hold whole records of several classes with their weights, all in all as many.
+
+    Of a leaf of the class x, ``H / (h p (1 - p))`` is what its records weigh, and those of x weigh ``p`` of that and
+    ``v (H + l2) / rate``, v being its value without the score before the tree.
+    """
+    if _number(trained.parameters, "lambda_l1", 0.0) != 0 or max(map(abs, base)) > _FAR:
+        return False
+    total, k, weights, records = sum(map(exp, base)), trained.per_iteration, trained.class_weight, 0
+    for x, (score, tree, divided) in enumerate(zip(base, first, divisors, strict=True)):
+        share, others = exp(score) / total, [*weights[:x], *weights[x + 1 :]]
+        for leaf, divisor in zip((node for node in each(tree) if node.is_leaf), divided, strict=True):
+            if leaf.hessian is None or leaf.n is None or len(tree) == 1:
+                return False
+            weigh = leaf.hessian / (share * (1 - share) * k / (k - 1))
+            own = (share * weigh + (_value(leaf) - score) * divisor / rate) / weights[x]
+            off, left = _OFF * (1 + weigh / min(weights)), leaf.n - round(own)
+            rest = weigh - round(own) * weights[x]
+            within = min(others) * left - off * max(others) <= rest <= max(others) * left + off * max(others)
+            if off > _CLEAR or abs(own - round(own)) > off or not 0 <= round(own) <= leaf.n or not within:
+                return False
+            records += round(own)
+    return records == sum(leaf.n or 0 for leaf in each(first[0]) if leaf.is_leaf)
 
 
 def _moved(node: Node, by: float, slope: float) -> Node:
@@ -563,8 +600,9 @@ def converted(
     if wanted.classes is None:
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
-    # Rounding of gradients is drawn for each row, too.
-    drawn = [DRAWN] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
+    # Rounding of gradients is drawn for each row, too. `maxent strip` leaves parameters without seeds.
+    told = DRAWN if "bagging_seed" in parameters else UNPROVEN
+    drawn = [told] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
     aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 

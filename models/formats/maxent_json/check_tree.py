@@ -18,6 +18,7 @@ from maxent.models.files.json_files import uncollected
 from maxent.models.formats.maxent_json.parse import (
     UNREAD,
     answer_problems,
+    draw_problems,
     has_several,
     moment_problems,
     parse,
@@ -637,6 +638,7 @@ def checked_release(document: object, source: str) -> Content:
         roots += _check_nodes(problems, tree, places, release.attributes, publication)
         problems += part_problems(tree, places, release.labels)
     check_roots(problems, roots, publication)
+    problems += draw_problems(release, len(release.trees))
     problems += answer_problems(release, draft.places)
     problems += moment_problems(release, draft.places)
     if problems:
@@ -669,6 +671,7 @@ def check_by_tree(head: object, trees: Sequence[Tree], entry: Callable[[Tree], o
         problems += moment_problems(replace(content, trees=(tree,)), [places])
         heads.append(replace(tree, nodes=()))
     check_roots(problems, roots, publication)
+    problems += draw_problems(content, len(trees))
     problems += rule_problems(replace(content, trees=tuple(heads)), several=several)
     if problems:
         raise InvalidInput(source, problems)

@@ -30,6 +30,7 @@ from maxent.models.arguments import (
     whole_number,
 )
 from maxent.models.columns import complete_counts
+from maxent.models.draws import GENERATORS, MOST_ROWS, MOST_SEED, Draws
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
 from maxent.models.hints import closest
@@ -435,25 +436,29 @@ def moment_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterat
 UNREAD = -1  # in place of a key that is there but wrong: what it changes about the numbers of nodes is not known
 
 
-def read_publication(document: Fields) -> tuple[float, int, Defense | None, int | None, Rounded | None]:
-    """``sampling_rate``, ``suppressed_below``, ``defense``, ``resampled`` and ``rounded``, or `UNREAD`.
+def read_publication(document: Fields) -> tuple[float, int, Defense | None, int | None, Rounded | None, Draws | None]:
+    """``sampling_rate``, ``suppressed_below``, ``defense``, ``resampled``, ``rounded`` and ``draws``, or `UNREAD`.
 
     What is wrong is one problem. Numbers that only it could explain are not blamed as well.
     """
     if "release" not in document.raw:
-        return 1.0, 0, None, None, None
-    known = ("sampling_rate", "suppressed_below", "defense", "resampled", "rounded")
+        return 1.0, 0, None, None, None, None
+    known = ("sampling_rate", "suppressed_below", "defense", "resampled", "rounded", "draws")
     place = ("document", "release")
     fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
     if fields is None:
-        return UNREAD, UNREAD, None, UNREAD, None
+        return UNREAD, UNREAD, None, UNREAD, None, None
     stated = frozenset(fields.raw)
     rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
     below = fields.whole("suppressed_below", 0, UNREAD if "suppressed_below" in stated else 0) or 0
     drawn = fields.whole("resampled", 1, UNREAD if "resampled" in stated else None)
-    rounded = _rounded(fields)
+    rounded, draws = _rounded(fields), _draws(fields)
+    if "draws" in stated and "resampled" not in stated:
+        drawn = UNREAD if draws is None else draws.drawn
+    elif draws is not None and drawn not in (draws.drawn, UNREAD):
+        fields.refuse("resampled", f"as many as release.draws has drawn, {draws.drawn}")
     changed = {"sampling_rate": rate is not None and rate < 1, "suppressed_below": below > 1}
-    if "resampled" in stated:
+    if stated & {"resampled", "draws"}:
         for key in (key for key, there in changed.items() if there):
             fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
     if "rounded" in stated:
@@ -461,7 +466,89 @@ def read_publication(document: Fields) -> tuple[float, int, Defense | None, int 
             fields.refuse(key, "no such key beside rounded: what is rounded are the numbers of all records")
     if rate is None:
         rate = UNREAD if "sampling_rate" in stated else 1.0
-    return rate, below, _defense(fields), drawn, rounded
+    return rate, below, _defense(fields), drawn, rounded, draws
+
+
+_SEEDED = ("generator", "version", "n", "drawn", "replace", "seeds", "features")
+_COUNTED = ("n", "drawn", "replace", "counts")
+
+
+def _draws(release: Fields) -> Draws | None:
+    """Who was drawn for each tree; None when it is not told, or anything is wrong with it."""
+    if "draws" not in release.raw:
+        return None
+    raw, before = release.raw["draws"], len(release.problems)
+    known = _COUNTED if isinstance(raw, dict) and "counts" in raw else _SEEDED
+    fields = fields_of(release.problems, "draws", raw, known, key=("release", "draws"))
+    if fields is None:
+        return None
+    n, drawn = fields.whole("n", 1), fields.whole("drawn", 1)
+    for key in (key for key in ("n", "drawn") if key not in fields.raw):
+        fields.refuse(key, whole_number(1))
+    replaced = fields.flag("replace") is not False
+    if n is None or drawn is None or len(release.problems) > before:
+        return None
+    if not replaced and drawn > n:
+        fields.refuse("drawn", f"at most n, {n}, as no row was drawn twice")
+        return None
+    if known is _COUNTED:
+        found = Draws(n, drawn, replaced, counts=_drawn_rows(fields, n, drawn, 1 if not replaced else drawn))
+    else:
+        generator = fields.choice("generator", tuple(GENERATORS), None)
+        if generator is None and "generator" not in fields.raw:
+            fields.refuse("generator", f"one of {', '.join(GENERATORS)}, or counts in place of seeds")
+        for key in (key for key in ("n", "drawn") if fields.raw[key] > MOST_ROWS):  # type: ignore[operator]
+            fields.refuse(key, f"at most {MOST_ROWS}, as seeds are of draws of 32 bits")
+        seeds = fields.items("seeds", f"whole numbers from 0 to {MOST_SEED}, one for each tree")
+        bad = [seed for seed in seeds if not is_whole(seed, 0) or seed > MOST_SEED]  # type: ignore[operator]
+        if bad:
+            fields.wrong("seeds", f"whole numbers from 0 to {MOST_SEED}", listing_of(bad))
+        version = fields.text("version") if "version" in fields.raw else ""
+        whole: Any = () if bad else tuple(seeds)
+        found = Draws(n, drawn, replaced, generator or "", version or "", whole, features=_drawn_features(fields))
+    return None if len(release.problems) > before else found
+
+
+def _drawn_rows(fields: Fields, n: int, drawn: int, most: int) -> tuple[tuple[int, ...], ...]:
+    """How often each row was drawn for each tree."""
+    found = []
+    for number, row in enumerate(fields.items("counts", "lists of whole numbers, one for each tree"), 1):
+        words = f"tree {number}: {n} whole numbers of draws, from 0 to {most}, that add up to {drawn}"
+        if not isinstance(row, list) or len(row) != n:
+            fields.wrong("counts", words, f"a list of {len(row)}" if isinstance(row, list) else show(row))
+        elif not are_whole(row, 0) or max(row) > most:
+            fields.wrong("counts", words, listing_of([each for each in row if not is_whole(each, 0) or each > most]))
+        elif sum(row) != drawn:
+            fields.wrong("counts", words, f"a sum of {sum(row)}")
+        else:
+            found.append(tuple(row))
+            continue
+        break
+    return tuple(found)
+
+
+def _drawn_features(release: Fields) -> tuple[int, int, bool] | None:
+    """The columns of which each tree was given some, drawn before its rows; None of all."""
+    if "features" not in release.raw:
+        return None
+    place = ("draws", "features")
+    fields = fields_of(release.problems, "features", release.raw["features"], ("n", "drawn", "replace"), key=place)
+    if fields is None:
+        return None
+    n, drawn, replaced = fields.whole("n", 1), fields.whole("drawn", 1), fields.flag("replace") or False
+    if n is None or drawn is None or drawn > n or n > MOST_ROWS:
+        release.refuse(
+            "features", "how many columns there are (n), and how many each tree had (drawn), at most as many"
+        )
+        return None
+    return n, drawn, replaced
+
+
+def draw_problems(release: Content, trees: int) -> Iterator[Problem]:
+    """Draws of another number of trees than there are."""
+    if release.draws is not None and release.draws.trees != trees:
+        key = "seeds" if release.draws.seeds else "counts"
+        yield Problem("draws", key, f"one for each tree, {trees}", str(release.draws.trees))
 
 
 def _defense(release: Fields) -> Defense | None:
@@ -765,7 +852,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
-    sampling_rate, suppressed_below, defense, resampled, rounded = read_publication(fields)
+    sampling_rate, suppressed_below, defense, resampled, rounded, draws = read_publication(fields)
     domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
     names = Names(
         {attribute.name: attribute for attribute in attributes},
@@ -784,6 +871,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         resampled,
         **read_answers(fields, names),
         rounded=rounded,
+        draws=draws,
     )
     return fields, content, names
 
@@ -883,7 +971,7 @@ def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
     """Knowledge of the algorithm; the defaults for what could not be read."""
     if "induction" not in tree.raw:
         return Induction()
-    known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+    known = ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared", "among")
     place = (tree.where, "induction")
     fields = fields_of(tree.problems, f"{prefix}induction", tree.raw["induction"], known, key=place)
     if fields is None:
@@ -899,15 +987,18 @@ def _induction(tree: Fields, prefix: str, names: Names) -> Induction:
         min_samples_leaf=fields.whole("min_samples_leaf", 1, 1) or 1,
         k=fields.whole("k", 1, 1) or 1,
         encoding=encoding,
-        compared=_compared(fields, names) if "compared" in fields.raw else None,
+        compared=_named(fields, "compared", names),
+        among=_named(fields, "among", names),
     )
 
 
-def _compared(fields: Fields, names: Names) -> tuple[str, ...] | None:
-    """The attributes whose splits competed."""
+def _named(fields: Fields, key: str, names: Names) -> tuple[str, ...] | None:
+    """The attributes that a key lists, None without it."""
+    if key not in fields.raw:
+        return None
     if names.all_attributes:
-        return fields.names_among("compared", "attributes", names.attributes, names.attributes)
-    return fields.names("compared", "attributes")
+        return fields.names_among(key, "attributes", names.attributes, names.attributes)
+    return fields.names(key, "attributes")
 
 
 def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Node:

@@ -23,7 +23,14 @@ from maxent.models.columns import NOTHING, Columns, Statements
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import json_object, uncollected
 from maxent.models.formats.maxent_json.check_tree import Publication, allowed_off, disagreements
-from maxent.models.formats.maxent_json.parse import Fields, Names, answer_problems, parse_head, parse_tree_head
+from maxent.models.formats.maxent_json.parse import (
+    Fields,
+    Names,
+    answer_problems,
+    draw_problems,
+    parse_head,
+    parse_tree_head,
+)
 from maxent.models.nodes import Nodes
 from maxent.models.release import Content, Tree
 
@@ -742,6 +749,7 @@ def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[
     if parsed is None or problems:
         return False
     _, content, names = parsed
+    problems += draw_problems(content, len(release.trees))
     different = {repr(each): each for each in heads}.values()
     for each in different:
         parse_tree_head(Fields(problems, "", each, ("induction", "weight", "class")), "", names)
@@ -902,6 +910,8 @@ def _release(data: bytes) -> Content:
         raise Doubtful
     _, content, names = parsed
     heads = [tree.head for tree in document.trees]
+    if any(draw_problems(content, len(heads))):
+        raise Doubtful
     head_of = {head: _tree(head, names) for head in set(heads)}
     codes = Codes.of(content)
     try:

@@ -10,6 +10,7 @@ from math import isfinite
 from typing import Any
 
 from maxent.models.columns import SparseCounts
+from maxent.models.draws import Draws
 from maxent.models.files.output import write_text
 from maxent.models.formats.maxent_json.check_tree import check_by_tree, checked_release
 from maxent.models.formats.maxent_json.typed import is_sound
@@ -25,6 +26,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
         defense=None if release.defense is None else _defense_entry(release.defense),
         resampled=_plain(release.resampled),
         rounded=None if release.rounded is None else asdict(release.rounded),
+        draws=None if release.draws is None else _draws_entry(release.draws),
     )
     return {
         "format": FORMAT,
@@ -137,6 +139,16 @@ def _defense_entry(defense: Defense) -> dict[str, object]:
     return {"method": defense.method, **{key: _plain(value) for key, value in defense.parameters.items()}}
 
 
+def _draws_entry(draws: Draws) -> dict[str, object]:
+    """Who was drawn for each tree, as the document has it."""
+    whole = {"n": draws.n, "drawn": draws.drawn, "replace": draws.replace}
+    if draws.counts:
+        return {**whole, "counts": _listed(tuple(map(_listed, draws.counts)))}
+    features = None if draws.features is None else dict(zip(("n", "drawn", "replace"), draws.features, strict=True))
+    stated = {"generator": draws.generator, **({"version": draws.version} if draws.version else {}), **whole}
+    return {**stated, "seeds": list(draws.seeds), **({"features": features} if features else {})}
+
+
 def _tree_entry(tree: Tree) -> dict[str, object]:
     """A tree of the document."""
     return {**_tree_head(tree), "nodes": [_node_entry(node) for node in each(tree.nodes)]}
@@ -152,7 +164,7 @@ def _tree_head(tree: Tree) -> dict[str, object]:
     default = Induction()
     induction = {
         key: _listed(_plain(getattr(tree.induction, key)))
-        for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared")
+        for key in ("algorithm", "impurity", "candidates", "min_samples_leaf", "k", "encoding", "compared", "among")
         if getattr(tree.induction, key) != getattr(default, key)
     }
     weight = None if tree.weight == 1 else _plain(tree.weight)

@@ -122,7 +122,15 @@ class PmmlWriter:
         self, route: Route, how: Literal["counts", "rates", "scores", "values", "labels"], *, sizes: bool, draws: bool
     ) -> Tree:
         """A tree; ``sizes`` is whether numbers of records are stated, ``draws`` whether they are of draws."""
-        return Tree(tuple(self._node(route, node, how, sizes, draws) for node in route.nodes))
+        nodes = [self._node(route, node, how, sizes, draws) for node in route.nodes]
+        first: dict[int, str] = {}  # where records reach a leaf on several ways: its places are named after the first
+        for at, routed in enumerate(route.nodes if how not in ("values", "scores") else ()):
+            if not routed.branches and routed.element is not None and route.ways.get(id(routed.element), 1) > 1:
+                nodes[at] = replace(nodes[at], part_of=first.setdefault(id(routed.element), routed.id))
+        if first:  # what nodes within count would tell its places apart
+            bare = (Node(node.id, node.attribute, node.branches) if node.branches else node for node in nodes[1:])
+            nodes = [nodes[0], *bare]
+        return Tree(tuple(nodes))
 
     def _node(self, route: Route, node: PmmlRouted, how: str, sizes: bool, draws: bool) -> Node:
         alone = node.element is not None and route.ways.get(id(node.element), 1) == 1

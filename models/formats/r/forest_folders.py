@@ -14,6 +14,7 @@ import numpy as np
 from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.columns import NOTHING
+from maxent.models.draws import Draws
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
@@ -32,6 +33,7 @@ from maxent.models.formats.r.forest_tables import (
     random_forest_tree,
     ranger_kinds,
     ranger_tree,
+    read_csv,
     read_levels,
     read_tables,
     splits_of,
@@ -102,6 +104,39 @@ def _renamed(tree: Tree, meant: Mapping[str, str]) -> Tree:
 
     nodes: Sequence[Node] = tree.nodes
     return replace(tree, nodes=tuple(map(node, nodes)))
+
+
+# How often each row was drawn for each tree, where the forest was asked to keep it (``keep.inbag``).
+#
+# A file ``inbag.csv`` beside the tables has a line for each row of the training table and a column for each tree, as
+# ``write.csv(do.call(cbind, model$inbag.counts), "inbag.csv")`` of ranger and ``write.csv(model$inbag, "inbag.csv")``
+# of randomForest write it, with or without the names of rows.
+
+INBAG = "inbag.csv"
+
+
+def read_draws(folder: Path, trees: int) -> Draws | None:
+    """The draws in a file beside the tables, None where there is none."""
+    file = folder / INBAG
+    if not os.path.exists(file):
+        return None
+    source, counts = shown_path(file), [array("q") for _ in range(trees)]
+    (_, header), *rows = read_csv(file)
+    named = len(header) - trees  # the names of rows come first
+    if named not in (0, 1) or not rows:
+        expected = f"a column for each of {trees} trees, and a line for each row of the training table"
+        raise invalid(source, "file", "header", expected, f"{len(header)} columns, {len(rows)} lines")
+    for line, row in rows:
+        for number, (cell, of) in enumerate(zip(row[named:], counts, strict=True), 1):
+            if re.fullmatch("[0-9]{1,9}", cell) is None:
+                raise invalid(source, f"line {line}", f"tree {number}", "how often the row was drawn", shorten(cell))
+            of.append(int(cell))
+    drawn = {sum(of) for of in counts}
+    if len(drawn) > 1 or drawn == {0}:
+        expected = "as many draws for each tree, at least 1"
+        raise invalid(source, "file", "sums of columns", expected, shorten(sorted(drawn)))
+    again = max(map(max, counts)) > 1
+    return Draws(len(rows), drawn.pop(), again, counts=tuple(map(tuple, counts)))
 
 
 # Trees of ``gbm`` (``pretty.gbm.tree``): what leaves add to a score, and a third child for missing values.
@@ -252,14 +287,22 @@ def convert(path: str | os.PathLike[str], wanted: Wanted, reader: Reader) -> Con
         return _gbm(source, tables, folder, levels, wanted, lost)
     for table in tables:
         _refuse_gaps(source, table, training)
+    draws = read_draws(folder, len(tables))
     if {*RANGER} <= columns:
-        return _ranger(source, tables, levels, wanted, lost)
+        return _drawn(_ranger(source, tables, levels, wanted, lost), draws)
     if {*RANDOM_FOREST} <= columns:
         kinds = random_forest_kinds(source, splits_of(tables, "split var", "split point"), levels)
         grown = [random_forest_tree(table, kinds, levels) for table in tables]
-        return _voting(source, "R randomForest", grown, levels, wanted, lost)
+        return _drawn(_voting(source, "R randomForest", grown, levels, wanted, lost), draws)
     expected = "columns of treeInfo of ranger, getTree of randomForest, or pretty.gbm.tree of gbm"
     raise invalid(source, "file", "header", expected, "others")
+
+
+def _drawn(found: Converted, draws: Draws | None) -> Converted:
+    """A forest with the draws of its trees."""
+    if draws is None:
+        return found
+    return replace(found, release=replace(found.release, resampled=draws.drawn, draws=draws))
 
 
 def _refuse_gaps(source: str, table: ForestTable, training: TrainingColumns | None) -> None:

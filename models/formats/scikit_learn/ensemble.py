@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
+from maxent.models.draws import ANSWERS, MOST_ROWS, MOST_SEED, SEEDS, STATE, Draws
 from maxent.models.errors import invalid
 from maxent.models.formats.scikit_learn.models import check_model
 from maxent.models.release import Boosting, Predicts
@@ -225,10 +227,10 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """The trees of a model, and how they predict together; ``draws`` with replacement are what each of them counts.
+    """The trees of a model, and how they predict together; ``draws`` are what each of them counts.
 
     ``base`` are the scores before the first tree, of the one class that all trees add to or of each. ``weights`` are
-    those of the records of each class, where the model was told to weigh them.
+    those of the records of each class, where the model was told to weigh them. ``told``: who was drawn.
     """
 
     members: tuple[Member, ...]
@@ -237,6 +239,7 @@ class Ensemble:
     boosting: Boosting | None = None
     base: FloatArray | None = None
     weights: FloatArray | None = None
+    told: Draws | None = None
 
 
 def is_ensemble(model: object) -> bool:
@@ -311,30 +314,70 @@ def _several(model: Any, rows: int | None) -> Ensemble:
     weights = {float(tree.weighted_n_node_samples[0]) for tree in trees}
     drawn = drawn_rows(model, trees)
     part = not model.bootstrap and known is not None and drawn < int(known)
-    plain = not part and not any(is_monotonic(tree) for tree in model.estimators_)
+    plain = not any(is_monotonic(tree) for tree in model.estimators_)
     weighted = getattr(model, "_sample_weight", None) is not None
     own = [tree.class_weight is not None for tree in model.estimators_]  # of a bag, whose trees weigh by themselves
     balanced = any(own) or getattr(model, "class_weight", None) is not None
     found: list[IntArray | None] = []
-    if plain and balanced and not model.bootstrap and not (weighted and any(own)):
+    if plain and balanced and not model.bootstrap and not part and not (weighted and any(own)):
         found = [counts_without(tree if any(own) else model, tree.tree_) for tree in model.estimators_]
-    elif plain and not balanced and not weighted and weights == {float(drawn)}:
+    elif plain and not balanced and not weighted and weights == {float(drawn)} and (not part or unweighed(model)):
         found = [counts_of(tree) for tree in trees]
     if not found or any(each is None for each in found):
         sizes = [None] * len(trees) if model.bootstrap or part else sizes_of(trees, rows)
         return _answering([replace(m, rows=n) for m, n in zip(members, sizes, strict=True)])
-    distinct = [np.asarray(tree.n_node_samples, np.int64) if model.bootstrap else None for tree in trees]
+    draws = drawn if model.bootstrap or part else None
+    distinct = [None if draws is None else np.asarray(tree.n_node_samples, np.int64) for tree in trees]
     counted = [replace(m, counts=c, rows=n) for m, c, n in zip(members, found, distinct, strict=True)]
     if balanced:
         return _answering(counted)
-    return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", drawn if model.bootstrap else None)
+    return Ensemble(tuple(counted), None if len(counted) == 1 else "mean", draws, told=told_draws(model))
 
 
-_SEEDS = "seeds, from which follows who was drawn for each tree (ONNX, PMML and `maxent convert` write none)"
-_STATE = "seeds or a state of random numbers, from which follows who was drawn for training"
+def told_draws(model: Any) -> Draws | None:
+    """Who was drawn for each tree of a forest or bag, where its seeds tell it and its nodes count these draws.
+
+    They do not where rows had weights, by which scikit-learn draws since 1.9, or classes had some.
+    """
+    members = getattr(model, "estimators_", ())
+    if not hasattr(model, "bootstrap") or not all(hasattr(tree, "tree_") for tree in members) or not len(members):
+        return None
+    trees, bag = [tree.tree_ for tree in members], hasattr(model, "bootstrap_features")
+    drawn = drawn_rows(model, trees)
+    n = getattr(model, "_n_samples", None) or (drawn if getattr(model, "max_samples", 0) is None else 0)
+    width = model.n_features_in_
+    given = getattr(model, "_max_features", 0) if bag else width
+    seeds = np.ravel(getattr(model, "_seeds", ())).tolist() if bag else [tree.random_state for tree in members]
+    if len(seeds) != len(members) or not all(_is_seed(each) for each in (n, given, *seeds)):
+        return None
+    if not 0 < drawn <= MOST_ROWS or not 0 < n <= MOST_ROWS or not (model.bootstrap or drawn < n):
+        return None
+    if not 0 < given <= width or min(seeds) < 0 or max(seeds) > MOST_SEED or not _counts_draws(model, trees, drawn):
+        return None
+    stored, again = vars(model).get("_sklearn_version"), bag and bool(model.bootstrap_features)
+    version = stored if isinstance(stored, str) and stored else import_module("sklearn").__version__
+    generator = "scikit-learn-bagging" if bag else "scikit-learn-forest"
+    columns = None if given == width and not again else (int(width), int(given), again)
+    return Draws(int(n), drawn, bool(model.bootstrap), generator, version, tuple(map(int, seeds)), features=columns)
+
+
+def _counts_draws(model: Any, trees: Sequence[Any], drawn: int) -> bool:
+    """Whether the nodes of a model weigh as much as they have draws, and stay as they were."""
+    if getattr(model, "_sample_weight", None) is not None or getattr(model, "n_outputs_", 1) != 1:
+        return False
+    if any(getattr(each, "class_weight", None) is not None for each in (model, *model.estimators_)):
+        return False
+    if any(is_monotonic(tree) for tree in model.estimators_) or not (model.bootstrap or unweighed(model)):
+        return False
+    if {float(tree.weighted_n_node_samples[0]) for tree in trees} != {float(drawn)}:
+        return False
+    if not hasattr(model, "classes_"):
+        return all(np.array_equal(n, np.rint(n)) for n in (tree.weighted_n_node_samples for tree in trees))
+    return all(counts_of(tree) is not None for tree in trees)
+
+
 _ERRORS = "impurities of nodes, which no leaf value tells (ONNX, PMML and `maxent convert` write none)"
 _DEVIANCES = "impurities of nodes, which are no variances (ONNX, PMML and `maxent convert` write none)"
-_ANSWERS = "answers to single rows by the trees that were grown without them (oob_decision_function_)"
 
 
 def aside_of(model: object) -> str:
@@ -342,7 +385,8 @@ def aside_of(model: object) -> str:
 
     Since scikit-learn 1.9 forests keep the weights of their rows: under weights of classes, the class of each row.
     Integers that draws were made from say how often each row was drawn for each tree, and counts of draws then are
-    equations about single rows; so do generators, whose states before follow from those afterwards.
+    equations about single rows; so do generators, whose states before follow from those afterwards. Where
+    `told_draws` follows them, they are in the release.
 
     Gradient boosting keeps the impurity of each node, the mean square of residuals r. In the first round these have two
     values, so that it follows from the sum of r that a leaf states. Afterwards they differ from cell to cell, and so
@@ -359,17 +403,17 @@ def aside_of(model: object) -> str:
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)
     asked = getattr(model, "max_samples", None)
     drawn = getattr(model, "bootstrap", False) or not (asked is None or (isinstance(asked, float) and asked == 1))
-    if drawn and (seeded or getattr(model, "_seeds", None) is not None):
-        found.append(_SEEDS)
-    if getattr(model, "oob_decision_function_", None) is not None:
-        found.append(_ANSWERS)
+    if drawn and (seeded or getattr(model, "_seeds", None) is not None) and told_draws(model) is None:
+        found.append(SEEDS)
+    if any(getattr(model, f"oob_{what}_", None) is not None for what in ("decision_function", "prediction", "score")):
+        found.append(ANSWERS)
     gradient = bool(trees) and hasattr(model, "n_iter_no_change") and hasattr(model, "subsample")
     if gradient and (getattr(model, "subsample", 1.0) < 1 or getattr(model, "n_iter_no_change", None) is not None):
-        found.append(_STATE)
+        found.append(STATE)
     if gradient and len(getattr(model, "estimators_", ())) > 1:
         found.append(_ERRORS)
     if getattr(model, "do_early_stopping_", False):  # of histogram boosting
-        found.append(_STATE)
+        found.append(STATE)
     if any(getattr(each, "criterion", "") == "poisson" for each in (model, *trees)):
         found.append(_DEVIANCES)
     return "; ".join(found)

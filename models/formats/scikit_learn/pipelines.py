@@ -875,7 +875,13 @@ def _one_sided(source: str, node: str, name: str) -> Exception:
 
 def induction_of(tree: Tree, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Induction:
     """What is known of the choice of the splits: attributes whose every split in the table competed, no others."""
-    stated = tree.induction
+    stated, mine = tree.induction, tuple(dict.fromkeys(u.attribute.name for u in undone.values()))
+    if stated.among is not None:
+        stated = replace(stated, among=mine)
+    if stated.impurity is not None and stated.candidates == "none":
+        every = {*undone}
+        cut = all(len(u.made) == 1 and "ordinal" in _encodings(u, every) for u in undone.values())
+        return stated if cut else replace(stated, impurity=None)
     if stated.impurity is None or stated.candidates != "thresholds":
         return stated
     names = [*map(input_name, undone)] if stated.compared is None else stated.compared
@@ -885,7 +891,9 @@ def induction_of(tree: Tree, undone: Mapping[int, Undone], attributes: Sequence[
     best: Encoding = "onehot" if _many(known, "onehot") > _many(known, "ordinal") else "ordinal"
     compared = tuple(name for name in columns if best in known[name])
     if not compared:
-        return Induction(stated.algorithm)
+        return Induction(stated.algorithm, among=mine)
+    if len(compared) < len(mine):
+        stated = replace(stated, among=mine)
     every = {attribute.name for attribute in attributes} <= {*compared}  # a quasi-identifier need not be in the model
     return replace(stated, encoding=best, compared=None if every else compared)
 

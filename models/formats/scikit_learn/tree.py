@@ -29,6 +29,7 @@ from maxent.models.formats.scikit_learn.ensemble import (
     shares_of,
     sizes_of,
     splits_of,
+    told_draws,
     trees_of,
     weighed,
 )
@@ -147,13 +148,43 @@ def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: 
         or model.max_features_ < model.n_features_in_
         or (fit.whole is None and len(missing_seen(model.tree_)) > 0)
     ):
-        return Induction("cart")
+        return _of_some(model, impurity, encoding, fit.whole)
     compared = tuple(_compared(model.tree_, coding, fit.whole))
     if not compared:
-        return Induction("cart")
+        return _of_some(model, impurity, encoding, fit.whole)
     every = len(compared) == len({feature.attribute for feature in coding})
     least = fewest_records(model, fit)
     return Induction("cart", impurity, "thresholds", least, encoding=encoding, compared=None if every else compared)
+
+
+def _of_some(model: Any, impurity: Impurity | None, encoding: Encoding | None, whole: BoolArray | None) -> Induction:
+    """The induction of a tree of which it is not known which splits competed; with an impurity if that alone chose."""
+    clear = encoding == "ordinal" and whole is not None and bool(whole.all()) and _is_bare(model)
+    return Induction("cart", impurity) if clear else Induction("cart")
+
+
+def _of_first(model: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Induction:
+    """The induction of the first tree of boosting: residuals of two values have the variance of their classes."""
+    of = {**_IMPURITIES, "friedman_mse": "gini", "squared_error": "gini"}
+    return _of_some(model, of.get(model.criterion), _encoding(coding), whole)
+
+
+def _is_bare(model: Any) -> bool:
+    """Whether no split had to be worth more than others, or anything: or each leaf was one for another reason."""
+    if model.max_leaf_nodes is None and not model.ccp_alpha and not model.min_impurity_decrease:
+        return True
+    tree, depth = model.tree_, np.zeros(len(model.tree_.children_left), np.int64)
+    for node in np.flatnonzero(tree.children_left >= 0).tolist():  # children have larger numbers
+        depth[[tree.children_left[node], tree.children_right[node]]] = depth[node] + 1
+    fewest = [model.min_samples_split, *[2 * model.min_samples_leaf] * isinstance(model.min_samples_leaf, Integral)]
+    ended = (tree.impurity <= 0) | (depth >= (np.inf if model.max_depth is None else model.max_depth))
+    ended |= tree.n_node_samples < max((each for each in fewest if isinstance(each, Integral)), default=0)
+    return bool(ended[tree.children_left < 0].all())
+
+
+def _in_whole(induction: Induction, model: Any) -> bool:
+    """Whether all that a tree was grown by is stated: all splits competed, and the best of them was made."""
+    return induction.candidates != "none" and induction.compared is None and _is_bare(model)
 
 
 def _encoding(coding: Sequence[Feature]) -> Encoding | None:
@@ -250,7 +281,8 @@ def regression_of(source: str, model: Any) -> Ensemble:
     # Forests and bags keep how many rows they were given; a bag draws by its weights, whatever its trees then weigh.
     forest = trees[0][0] is not model
     given = getattr(model, "_n_samples", trees[0][0].tree_.n_node_samples[0])
-    draws = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest and model.bootstrap else None
+    drawn = drawn_rows(model, [tree.tree_ for tree, _ in trees]) if forest else 0
+    draws = drawn if forest and (model.bootstrap or 0 < drawn < given) else None
     weighed = getattr(model, "_sample_weight", None) is not None
     members = []
     for tree, features in trees:
@@ -262,14 +294,14 @@ def regression_of(source: str, model: Any) -> Ensemble:
             raise invalid(source, "model", "monotonic_cst", expected, shorten(list(tree.monotonic_cst)))
         grown = tree.tree_
         rows, records = (np.asarray(n, np.float64) for n in (grown.n_node_samples, grown.weighted_n_node_samples))
-        whole = np.array_equal(records, np.rint(records)) if draws is not None else np.array_equal(rows, records)
+        whole = np.array_equal(records, np.rint(records) if forest and model.bootstrap else rows)
         if weighed or not whole or records[0] != (given if draws is None else draws):
             raise invalid(source, "model", "sample_weight", "every record once", "weights, or some of the records")
         splits = splits_of(grown)
         splits = Splits(splits.left, splits.right, splits.feature, exact(splits.threshold), splits.missing_left)
         known = np.arange(tree.n_features_in_) if features is None else np.asarray(features, np.int64)
         members.append(Member(splits, known, np.empty(0, np.int64), rows=rows.astype(np.int64), tree=tree))
-    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws)
+    return Ensemble(tuple(members), "mean" if len(members) > 1 else None, draws, told=told_draws(model))
 
 
 def check_covered(source: str, ensemble: Ensemble, target: Target) -> None:
@@ -727,8 +759,18 @@ def from_sklearn(
         alike = len(own) == len(coding) and own == coding
         if alike and ensemble.predicts != "score" and not draws and member.tree is not None:
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
+        if (
+            member.tree is not None
+            and len(members) == 1
+            and hasattr(model, "estimators_")
+            and ensemble.predicts == "score"
+        ):
+            induction = _of_first(member.tree, coding, None if given is None else ~given.any(axis=0))
+        if not draws and not _in_whole(induction, member.tree):
+            induction = replace(induction, among=tuple(by_attribute))
         if numeric is not None:
-            trees.append(Tree(numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)))
+            means = numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)
+            trees.append(Tree(means, induction))
             continue
         nodes = nodes_of(member, own, attributes, names, publish, inner_counts=inner_counts, draws=draws)
         of = None if member.values is None or member.values.shape[1] > 1 else names[int(member.classes[0])]
@@ -740,6 +782,7 @@ def from_sklearn(
         resampled=ensemble.draws,
         predicts=ensemble.predicts,
         boosting=boosting_of(ensemble, names),
+        draws=ensemble.told if publish == "counts" else None,
     )
 
 

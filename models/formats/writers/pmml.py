@@ -1,7 +1,8 @@
 """A release as PMML 4.4, which other programs predict with.
 
 Leaves state what PMML has words for: label, records, shares and counts of classes, means. The release itself stands in
-an extension that other programs skip: read back by maxent it is what it was, private attributes and induction included.
+an extension that other programs skip: read back by maxent it is what it was, private attributes and induction included,
+but for who was drawn for each tree.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from html import unescape
 from math import inf, isfinite
 from xml.sax.saxutils import escape, quoteattr
@@ -60,7 +62,7 @@ def own_release(content: bytes, source: str) -> Release | None:
 
 
 def _document(release: Release) -> Iterator[str]:
-    stated = json.dumps(release_to_document(release), ensure_ascii=True, separators=(",", ":"))
+    stated = json.dumps(release_to_document(replace(release, draws=None)), ensure_ascii=True, separators=(",", ":"))
     yield "  <Header>"
     yield _OWN + escape(stated, {'"': "&quot;", "\n": "&#10;"}) + '"/>'
     yield '    <Application name="maxent"/>\n  </Header>'

@@ -1,0 +1,508 @@
+"""Proofs about single rows: who has which class, where it is known how often each row was drawn for each tree.
+
+Everything is exact. *Propagation*: whole numbers of rows in a statement leave a class to a row or take it. *Equations*
+alone: where the columns of the rows are independent modulo a prime they are so over the rationals, and a solution that
+is multiplied out in whole numbers is the only one. Else a row is proved by a combination of equations, found in
+floating point, rounded to whole multiples of a power of two, and multiplied out: what is left of the other rows, whose
+unknowns are 0 or 1, cannot make up for the difference. What is then open is a program of rows for linear programs and
+CP-SAT, as of any release.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+from scipy import sparse
+
+from maxent.constraints.rows import row_program
+from maxent.solvers.certainty.bounds import Bounds
+from maxent.solvers.certainty.levels import Status
+from maxent.solvers.certainty.levels import prove as prove_program
+from maxent.solvers.control import Clock
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Contradiction, Program
+    from maxent.constraints.rows import RowSystem
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+
+# Numbers of a matrix that is taken apart as a whole, and of its shorter side.
+LARGEST, LONGEST = 60_000_000, 6_000
+# Rows that one combination each is looked for, and the longest side of their matrix.
+COMBINED = 2_000
+# What a combination of equations is a whole multiple of.
+UNIT = 1 << 30
+# Seconds that linear programs and CP-SAT may take where the call states no limit.
+SECONDS = 60.0
+CLOSED, LINEAR = 0, 1
+LEVEL = "linear"
+# People by which a proved bound may miss a whole number.
+WHOLE = 1e-6
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RowProof:
+    """What is proved of rows.
+
+    Attributes
+    ----------
+    equations : int
+        Equations of draws, each about every class.
+    rank : int or None
+        Their rank; None where the matrix is too large to be taken apart, or was not asked.
+    determined : int
+        Rows whose class follows from these equations alone, without classes being whole.
+    bounds : Bounds
+        Fewest and most people of each class in each row, 0 or 1, with the level that proved it.
+    status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
+        As of any bounds; inconsistent where the draws do not fit the counts.
+    contradictions : tuple of Contradiction
+        What cannot be where no classes of the rows satisfy everything.
+    """
+
+    equations: int
+    rank: int | None
+    determined: int
+    bounds: Bounds
+    status: Status
+    contradictions: tuple[Contradiction, ...] = ()
+
+    @property
+    def consistent(self) -> bool:
+        """Whether no contradiction was found: else the draws do not fit the counts."""
+        return self.status != "inconsistent"
+
+    @property
+    def low(self) -> IntArray:
+        """Whether a row is proved to have a class, shape (n_rows, n_classes)."""
+        return np.asarray(self.bounds.low >= 1, np.int64)
+
+    @property
+    def high(self) -> IntArray:
+        """Whether a row may have a class, shape (n_rows, n_classes)."""
+        return np.asarray(self.bounds.high >= 1, np.int64)
+
+    @property
+    def proved(self) -> BoolArray:
+        """Rows whose class is proved, shape (n_rows,)."""
+        return np.asarray(self.low.any(axis=1) & self.consistent)
+
+    @property
+    def classes(self) -> IntArray:
+        """The class of each row that is proved, else -1; shape (n_rows,)."""
+        return np.where(self.proved, self.low.argmax(axis=1), -1)
+
+    def as_dict(self) -> dict[str, int | None]:
+        """The key ``row_equations``."""
+        return {
+            "equations": self.equations,
+            "rank": self.rank,
+            "determined": self.determined,
+            "proved": int(self.proved.sum()),
+        }
+
+    def in_words(self) -> str:
+        """The same for people to read."""
+        rank = "" if self.rank is None else f" of rank {self.rank:,}"
+        return (
+            f"rows in training order: {self.equations:,} equations of draws{rank} tell the classes of "
+            f"{self.determined:,} by themselves; {int(self.proved.sum()):,} of {len(self.proved):,} are proved"
+        )
+
+
+class _Misfit(Exception):
+    """No classes of the rows satisfy everything; with the number of a statement, if one shows it."""
+
+    def __init__(self, statement: int | None = None) -> None:
+        super().__init__("no classes of the rows satisfy everything")
+        self.statement = statement
+
+    def of(self, system: RowSystem) -> tuple[Contradiction, ...]:
+        """What is wrong with the system, as far as one statement shows it."""
+        return () if self.statement is None else (system.misfit(self.statement),)
+
+
+def prove(
+    system: RowSystem, level: str, clock: Clock | None = None, base: Program | None = None, *, programs: bool = True
+) -> RowProof:
+    """What is proved of the rows of a system by all levels up to one.
+
+    Parameters
+    ----------
+    system : RowSystem
+    level : {"closed", "linear", "convex", "integer"}
+        ``closed``: propagation; ``linear``: equations and linear programs; ``integer``: CP-SAT.
+    clock : Clock, optional
+        When to stop. Without a limit linear programs and CP-SAT take a minute at most.
+    base : Program, optional
+        The program of everything else over the same rows, see `maxent.constraints.rows.row_program`.
+    programs : bool
+        Whether linear programs and CP-SAT are asked; without, what is open stays so.
+    """
+    clock = Clock() if clock is None else clock
+    n, k = system.n_rows, system.n_classes
+    none = np.zeros((n, k))
+    nothing = Bounds(none, none + 1.0, none.astype(np.int8), none.astype(np.int8), none.astype(bool))
+    rank: int | None = None
+    determined = 0
+    if system.contradictions:
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", system.contradictions)
+    state = _State(system)
+    try:
+        state.propagate()
+        bounds = state.bounds(nothing, CLOSED)
+        if level != "closed":
+            rank, determined = state.equations(clock)
+            state.combine(clock)
+            bounds = state.bounds(bounds, LINEAR)
+    except _Misfit as found:
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    status: Status = "proved"
+    limited = Clock(SECONDS) if clock.limit is None and not clock.runs else clock
+    try:
+        for last in dict.fromkeys((LEVEL, level)) if level != "closed" and programs else ():
+            before = -1
+            # What is whole tells more about others, until nothing changes; whole people are asked once.
+            while bounds.open.any() and before != (before := int(state.allowed.sum())):
+                program = row_program(system, state.sure, state.allowed.astype(np.int64), base)
+                proved = prove_program(program, last, limited, start=bounds)
+                status = proved.status
+                if status == "inconsistent":
+                    return RowProof(system.equations, rank, determined, nothing, status, program.contradictions)
+                low, high = np.ceil(proved.bounds.low - WHOLE), np.floor(proved.bounds.high + WHOLE)
+                bounds = replace(proved.bounds, low=low, high=high)
+                state.allowed &= (high > 0) & ((low > 0) | ~(low > 0).any(axis=1, keepdims=True))
+                state.propagate()
+                bounds = state.bounds(bounds, LINEAR)
+                if last != LEVEL or limited.stop() is not None:
+                    break
+    except _Misfit as found:
+        return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
+    return RowProof(system.equations, rank, determined, bounds, status)
+
+
+@dataclass(eq=False)
+class _State:
+    """Which classes each row may have, ``allowed`` of shape (n_rows, n_classes), and the statements about the rows."""
+
+    system: RowSystem
+    allowed: BoolArray = field(init=False)
+    low: IntArray = field(init=False)
+    high: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        system = self.system
+        self.allowed = np.ones((system.n_rows, system.n_classes), bool)
+        total = np.asarray(system.matrix.sum(axis=1), np.int64).reshape(-1, 1)
+        self.low, self.high = np.maximum(system.low, 0), np.minimum(system.high, total)
+        for _ in range(2):  # what the other classes leave
+            least, most = self.low.sum(axis=1, keepdims=True), self.high.sum(axis=1, keepdims=True)
+            self.low = np.maximum(self.low, total - (most - self.high))
+            self.high = np.minimum(self.high, total - (least - self.low))
+        self._entries = np.repeat(np.arange(system.matrix.shape[0]), np.diff(system.matrix.indptr))
+
+    @property
+    def open(self) -> BoolArray:
+        """Rows that may have several classes, shape (n_rows,)."""
+        return np.asarray(self.allowed.sum(axis=1) > 1)
+
+    @property
+    def sure(self) -> IntArray:
+        """1 for the only class that a row may have, shape (n_rows, n_classes)."""
+        return np.asarray(self.allowed & ~self.open[:, None], np.int64)
+
+    @property
+    def asked(self) -> range:
+        """The classes that statements are read of: of two, one says what the other does."""
+        return range(1, 2) if self.system.n_classes == 2 else range(self.system.n_classes)
+
+    def bounds(self, before: Bounds, level: int) -> Bounds:
+        """The bounds, with the number of the level that proved what is new."""
+        return before.narrowed(self.sure.astype(np.float64), self.allowed.astype(np.float64)).stamped(before, level)
+
+    def spans(self, x: int) -> tuple[IntArray, IntArray]:
+        """Fewest and most of a class that the rows of each statement can have, shapes (n_statements,)."""
+        matrix = self.system.matrix
+        sure = self.allowed[:, x] & ~self.open
+        return matrix @ sure.astype(np.int64), matrix @ self.allowed[:, x].astype(np.int64)
+
+    def settle(self, rows: IntArray, x: int, *, has: bool) -> None:
+        """State that rows have a class, or have not."""
+        if has:
+            kept = self.allowed[rows, x].copy()
+            self.allowed[rows] = False
+            self.allowed[rows, x] = kept
+        else:
+            self.allowed[rows, x] = False
+
+    def propagate(self) -> None:
+        """Leave to rows the classes that single statements leave to them, until nothing changes."""
+        matrix = self.system.matrix
+        at, row, coef = np.arange(matrix.nnz), matrix.indices, matrix.data
+        while True:
+            before = int(self.allowed.sum())
+            at = at[self.open[row[at]]]
+            for x in self.asked:
+                least, most = self.spans(x)
+                wrong = (most < self.low[:, x]) | (least > self.high[:, x])
+                if wrong.any():
+                    raise _Misfit(int(np.argmax(wrong)))
+                here = at[self.allowed[row[at], x] & self.open[row[at]]]
+                of, weight = self._entries[here], coef[here]
+                banned, forced = weight > (self.high[:, x] - least)[of], weight > (most - self.low[:, x])[of]
+                # Of a statement with one odd coefficient the rest says whether that row has the class.
+                odd, exact = weight % 2 == 1, (self.low[:, x] == self.high[:, x])[of]
+                single = np.bincount(of[odd], minlength=matrix.shape[0])[of] == 1
+                rest = ((self.low[:, x] - least) % 2 == 1)[of]
+                banned |= odd & exact & single & ~rest
+                forced |= odd & exact & single & rest
+                self.settle(row[here[forced]], x, has=True)
+                self.settle(row[here[banned]], x, has=False)
+                empty = ~self.allowed.any(axis=1)
+                if empty.any():
+                    raise _Misfit(self._about(int(np.argmax(empty))))
+            if int(self.allowed.sum()) == before:
+                return
+
+    def _about(self, row: int) -> int | None:
+        """A statement about a row."""
+        found = np.flatnonzero(self.system.matrix.indices == row)
+        return int(self._entries[found[0]]) if len(found) else None
+
+    def equations(self, clock: Clock) -> tuple[int | None, int]:
+        """The rank of the equations of draws, and how many rows follow from them alone; what follows is settled."""
+        n_equations = self.system.equations
+        matrix = self.system.matrix[:n_equations]
+        exact = (self.system.low[:n_equations] == self.system.high[:n_equations]).all(axis=1)
+        matrix = sparse.csr_matrix(matrix[exact])
+        rows, peeled = _peeled(matrix)
+        core = sparse.csr_matrix(matrix[rows][:, ~peeled])
+        rank, determined = int(peeled.sum()), int(peeled.sum())
+        columns = np.flatnonzero(~peeled)
+        known = True
+        counts = self.system.low[:n_equations][exact][rows]
+        for equations, mine in _components(core):
+            if not _affordable(len(equations), len(mine)) or clock.stop() is not None:
+                known = False
+                continue
+            piece = sparse.csr_matrix(core[equations][:, mine])
+            members = columns[mine]
+            # Rows that were peeled off have classes that propagation has found.
+            rest = counts[equations] - matrix[rows][equations] @ self._known(peeled)
+            found = _eliminated(piece, rest[:, 1:])
+            if found.wrong:
+                raise _Misfit
+            rank += found.rank
+            follows, solution = found.follows, found.values
+            if found.rank == len(mine):
+                _verify(piece, rest[:, 1:], solution)
+            elif follows.any():
+                solution, each = _combined(piece, rest[:, 1:], follows)
+                follows = np.asarray(each.all(axis=1))
+            determined += int(follows.sum())
+            for x, values in enumerate(solution.T, 1):
+                self.settle(members[follows & (values == 1)], x, has=True)
+                self.settle(members[follows & (values == 0)], x, has=False)
+        if not self.allowed.any(axis=1).all():
+            raise _Misfit(self._about(int(np.argmin(self.allowed.any(axis=1)))))
+        self.propagate()
+        return (rank if known else None), determined
+
+    def _known(self, of: BoolArray) -> IntArray:
+        """The classes of some rows that are settled, shape (n_rows, n_classes), 0 of others."""
+        return np.asarray(self.allowed & (of & ~self.open)[:, None], np.int64)
+
+    def combine(self, clock: Clock) -> None:
+        """Settle what follows from combinations of statements that are exact, about what is still open."""
+        while clock.stop() is None:
+            before = int(self.allowed.sum())
+            for x in self.asked:
+                self._combine(x, clock)
+            self.propagate()
+            if int(self.allowed.sum()) == before:
+                return
+
+    def _combine(self, x: int, clock: Clock) -> None:
+        least, _ = self.spans(x)
+        open_rows = np.flatnonzero(self.allowed[:, x] & self.open)
+        exact = np.flatnonzero(self.low[:, x] == self.high[:, x])
+        core = sparse.csr_matrix(self.system.matrix[exact][:, open_rows])
+        for equations, mine in _components(core):
+            if not _affordable(len(equations), len(mine)) or clock.stop() is not None:
+                continue
+            piece = sparse.csr_matrix(core[equations][:, mine])
+            rest = (self.low[:, x] - least)[exact[equations]][:, None]
+            found = _eliminated(piece, rest)
+            if found.wrong:
+                raise _Misfit
+            members, values, follows = open_rows[mine], found.values, found.follows
+            if found.rank == len(mine):
+                _verify(piece, rest, values)
+            elif follows.any():
+                values, proved = _combined(piece, rest, follows)
+                follows = proved[:, 0]
+            values = values[:, 0]
+            self.settle(members[follows & (values == 1)], x, has=True)
+            self.settle(members[follows & (values == 0)], x, has=False)
+            if not self.allowed.any(axis=1).all():
+                raise _Misfit
+
+
+def _verify(piece: sparse.csr_matrix, rest: IntArray, values: IntArray) -> None:
+    """Multiply the only solution out, in whole numbers."""
+    if values.max(initial=0) > 1 or (values.sum(axis=1) > 1).any() or (piece @ values != rest).any():
+        raise _Misfit
+
+
+def _affordable(n_equations: int, n_rows: int) -> bool:
+    return n_equations * n_rows <= LARGEST and min(n_equations, n_rows) <= LONGEST
+
+
+def _peeled(matrix: sparse.csr_matrix) -> tuple[IntArray, BoolArray]:
+    """Equations about several rows, and rows that equations about one row alone tell, one after the other.
+
+    Shapes (n_left,) and (n_rows,).
+    """
+    peeled = np.zeros(matrix.shape[1], bool)
+    entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
+    row = matrix.indices
+    while True:
+        here = ~peeled[row]
+        entry, row = entry[here], row[here]
+        sizes = np.bincount(entry, minlength=matrix.shape[0])
+        single = row[sizes[entry] == 1]
+        if not len(single):
+            return np.flatnonzero(sizes > 1), peeled
+        peeled[single] = True
+
+
+def _components(matrix: sparse.csr_matrix) -> list[tuple[IntArray, IntArray]]:
+    """Equations and rows that hang together, only such as there are equations about."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_equations, n_rows = matrix.shape
+    if not matrix.nnz:
+        return []
+    entry = np.repeat(np.arange(n_equations), np.diff(matrix.indptr))
+    ones = np.ones(matrix.nnz, np.int8)
+    graph = sparse.csr_matrix((ones, (entry, matrix.indices + n_equations)), shape=(n_equations + n_rows,) * 2)
+    _, label = connected_components(graph, directed=False)
+    order = np.argsort(label, kind="stable")
+    pieces = np.split(order, np.flatnonzero(np.diff(label[order])) + 1)
+    found = [(piece[piece < n_equations], piece[piece >= n_equations] - n_equations) for piece in pieces]
+    return [(equations, rows) for equations, rows in found if len(equations) and len(rows)]
+
+
+# Gaussian elimination modulo a prime, block by block: products of blocks are exact in double precision.
+
+PRIME = 4_194_301
+BLOCK = 64
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Eliminated:
+    """What elimination tells of ``matrix @ x = rest``.
+
+    ``values``, shape (n_rows, n_sides), solve it modulo the prime; ``follows`` are rows that all solutions modulo the
+    prime agree about, shape (n_rows,); ``wrong`` where it has no solution in whole numbers.
+    """
+
+    rank: int
+    values: IntArray
+    follows: BoolArray
+    wrong: bool
+
+
+def _reduced(values: FloatArray) -> FloatArray:
+    """Numbers modulo the prime, in place."""
+    values -= np.floor(values * (1.0 / PRIME)) * PRIME
+    values += PRIME * (values < 0)
+    values -= PRIME * (values >= PRIME)
+    return values
+
+
+def _eliminated(matrix: sparse.csr_matrix, rest: IntArray) -> _Eliminated:
+    """Eliminate modulo the prime; shapes (n_equations, n_rows) and (n_equations, n_sides)."""
+    n = matrix.shape[1]
+    work = _reduced(np.concatenate([matrix.toarray(), rest], axis=1).astype(np.float64))
+    pivots: list[int] = []
+    for begin in range(0, n, BLOCK):
+        if len(pivots) == len(work):
+            break
+        _eliminate_block(work, pivots, begin, min(begin + BLOCK, n))
+    rank = len(pivots)
+    wrong = bool(work[rank:, n:].any())
+    upper = work[:rank].astype(np.int64)
+    # The sides, and some directions in which solutions can move: whoever stays where they are in all of them follows.
+    moves = 3
+    found = np.zeros((n, rest.shape[1] + moves), np.int64)
+    free = np.ones(n, bool)
+    free[pivots] = False
+    found[free, -moves:] = np.random.default_rng(0).integers(1, PRIME, (int(free.sum()), moves))
+    sides = np.concatenate([upper[:, n:], np.zeros((rank, moves), np.int64)], axis=1)
+    for i in range(rank - 1, -1, -1):
+        at = pivots[i]
+        later = upper[i, at + 1 : n]
+        some = np.flatnonzero(later)
+        value = (sides[i] - later[some] @ found[at + 1 :][some]) % PRIME
+        found[at] = value * pow(int(upper[i, at]), -1, PRIME) % PRIME
+    values = found[:, : rest.shape[1]]
+    return _Eliminated(rank, values, np.asarray(~found[:, -moves:].any(axis=1)), wrong)
+
+
+def _eliminate_block(work: FloatArray, pivots: list[int], begin: int, end: int) -> None:
+    """Take some columns to echelon form, and all later ones with them, in place."""
+    top = len(pivots)
+    panel = work[top:, begin:end].copy()
+    factors = np.zeros((len(panel), end - begin))
+    done = 0
+    for j in range(end - begin):
+        if done == len(panel):
+            break
+        some = np.flatnonzero(panel[done:, j])
+        if not len(some):
+            continue
+        swap = done + int(some[0])
+        if swap != done:
+            for held in (panel, factors):
+                held[[done, swap]] = held[[swap, done]]
+            work[[top + done, top + swap]] = work[[top + swap, top + done]]
+        inverse = pow(int(panel[done, j]), -1, PRIME)
+        below = slice(done + 1, None)
+        factor = _reduced(panel[below, j] * inverse)
+        factors[below, done] = factor
+        panel[below, j:] = _reduced(panel[below, j:] - factor[:, None] * panel[done, j:])
+        pivots.append(begin + j)
+        done += 1
+    later = work[top:, end:]
+    for i in range(1, done):  # the pivots' own equations
+        later[i] = _reduced(later[i] - _reduced(factors[i, :i] @ later[:i]))
+    if done < len(later):
+        later[done:] = _reduced(later[done:] - _reduced(factors[done:, :done] @ later[:done]))
+    work[top:, begin:end] = panel
+
+
+def _combined(matrix: sparse.csr_matrix, rest: IntArray, asked: BoolArray) -> tuple[IntArray, BoolArray]:
+    """Rows that combinations of equations prove, and their values, shapes (n_rows, n_sides).
+
+    For whole numbers y, ``UNIT x_i = y rest + (UNIT e_i - y matrix) x``, and every other unknown is 0 or 1.
+    """
+    n = matrix.shape[1]
+    values, proved = np.zeros((n, rest.shape[1]), np.int64), np.zeros((n, rest.shape[1]), bool)
+    which = np.flatnonzero(asked)
+    if max(matrix.shape) > COMBINED:
+        return values, proved
+    aims = np.zeros((n, len(which)))
+    aims[which, np.arange(len(which))] = 1.0
+    factors = np.linalg.lstsq(matrix.T.toarray().astype(np.float64), aims, rcond=None)[0]
+    if not np.isfinite(factors).all() or np.abs(factors).max() * UNIT * max(float(np.abs(rest).sum()), 1.0) > 2.0**60:
+        return values, proved
+    whole = np.rint(factors * UNIT).astype(np.int64)
+    left = UNIT * aims.astype(np.int64) - matrix.T.astype(np.int64) @ whole
+    for s in range(rest.shape[1]):
+        side = whole.T @ rest[:, s]
+        least, most = side + np.minimum(left, 0).sum(axis=0), side + np.maximum(left, 0).sum(axis=0)
+        values[which, s] = least > 0
+        proved[which, s] = (least > 0) | (most < UNIT)
+    return values, proved
