@@ -426,17 +426,11 @@ def test_the_examples_of_the_paper(files, impurity):
     agree(*files, impurity=impurity)
 
 
-@pytest.mark.parametrize("number", [0, 1, 6, 7])
+@pytest.mark.parametrize(
+    "number", [0, 1, 6, 7, *(pytest.param(n, marks=pytest.mark.slow) for n in (2, 3, 8, 9, 18, 19, 20, 21))]
+)
 def test_random_releases(number):
-    release, people = random_problem(number)
-    agree(release, people)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("number", [2, 3, 8, 9, 18, 19, 20, 21])
-def test_more_random_releases(number):
-    release, people = random_problem(number)
-    agree(release, people)
+    agree(*random_problem(number))
 
 
 @pytest.mark.parametrize("knowledge", [("label",), ("rate",), ("label", "rate")])

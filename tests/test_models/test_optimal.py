@@ -129,15 +129,6 @@ def pruned_check(seed: int) -> bool:
     return True
 
 
-def test_the_optimum_of_all_subtrees() -> None:
-    assert sum(map(pruned_check, range(60))) > 20
-
-
-@pytest.mark.slow
-def test_the_optimum_of_all_subtrees_of_many_trees() -> None:
-    assert sum(map(pruned_check, range(1000, 3000))) > 500
-
-
 def test_patients_of_figure_3() -> None:
     """No leaf of fewer than 3, and nobody certain: the leaf of two pure records goes."""
     release = as_release([[np.array([2, 1, 0]), np.array([0, 2, 0])], [np.array([1, 0, 0]), np.array([1, 2, 0])]])
@@ -287,9 +278,9 @@ def removed_keeps(kept: list[Any], gone: list[Any], limits: Limits, truth: float
     return limits.min_divergence is None or overall >= limits.min_divergence - 1e-9
 
 
-def removed_check(seed: int, publish: Any = "counts") -> bool:
+def removed_check(seed: int) -> bool:
     """One random tree and random limits: the same optimum as of all subtrees and removals."""
-    random = np.random.default_rng(seed)
+    random, publish = np.random.default_rng(seed), ("counts", "labels")[seed % 2]
     shape = random_tree(random, int(random.integers(2, 6)))
     n = int(held(shape).sum())
     if not n:
@@ -313,15 +304,6 @@ def removed_check(seed: int, publish: Any = "counts") -> bool:
     leaves = [np.array(list((leaf.counts or {}).values())) for leaf in found.release.trees[0].leaves]
     assert any(sorted(map(tuple, ends(t)[0])) == sorted(map(tuple, leaves)) for t in allowed)
     return len(number_places(found.release.trees[0])) > len(found.release.trees[0].nodes)
-
-
-def test_the_optimum_of_all_subtrees_and_removals() -> None:
-    assert sum(removed_check(seed, ("counts", "labels")[seed % 2]) for seed in range(20)) > 4
-
-
-@pytest.mark.slow
-def test_the_optimum_of_all_subtrees_and_removals_of_many_trees() -> None:
-    assert sum(removed_check(seed, ("counts", "labels")[seed % 2]) for seed in range(1000, 1500)) > 80
 
 
 @thorough(15)
@@ -374,8 +356,9 @@ def said(leaf: Any, publish: str) -> Any:
     return np.eye(3)[np.argmax(leaf)] if publish == "labels" else leaf
 
 
-def costs_check(seed: int, publish: Any, remove: bool) -> bool:
+def costs_check(seed: int) -> bool:
     """One random tree, random costs, limits on leaves and now and then on right guesses."""
+    publish, remove = [(publish, remove) for publish in ("counts", "labels") for remove in (False, True)][seed % 4]
     random = np.random.default_rng(seed)
     shape = random_tree(random, int(random.integers(2, 6)))
     n = int(held(shape).sum())
@@ -405,17 +388,6 @@ def costs_check(seed: int, publish: Any, remove: bool) -> bool:
     same = [t for t in allowed if sorted(map(tuple, ends(t)[0])) == sorted(map(tuple, leaves))]
     assert min(cost(tree, costs, publish) for tree in same) / n == pytest.approx(least, abs=1e-12)
     return True
-
-
-def test_the_least_cost_of_all_subtrees() -> None:
-    ways = [(publish, remove) for publish in ("counts", "labels") for remove in (False, True)]
-    assert sum(costs_check(seed, *ways[seed % 4]) for seed in range(40)) > 15
-
-
-@pytest.mark.slow
-def test_the_least_cost_of_all_subtrees_of_many_trees() -> None:
-    ways = [(publish, remove) for publish in ("counts", "labels") for remove in (False, True)]
-    assert sum(costs_check(seed, *ways[seed % 4]) for seed in range(3000, 3500)) > 100
 
 
 def least_of_all(table: Any, y: Any, depth: int, k: int, costs: Any, publish: str) -> float:
@@ -552,15 +524,6 @@ def cautious_check(seed: int) -> bool:
     departs = most > counted(usual, shape, k)
     assert departs == (same[0] != same[1]).any()
     return departs
-
-
-def test_the_optimum_of_all_subtrees_with_what_is_more_than_chance() -> None:
-    assert sum(map(cautious_check, range(30))) > 0
-
-
-@pytest.mark.slow
-def test_the_optimum_with_what_is_more_than_chance_of_many_trees() -> None:
-    assert sum(map(cautious_check, range(1000, 1500))) > 10
 
 
 @pytest.mark.parametrize(("many", "counts"), [(12, False), (19, True)])
@@ -969,15 +932,6 @@ def check_counts(release: Release, training: Training) -> list[Any]:
     return found
 
 
-def test_the_optimum_of_all_cuts() -> None:
-    assert sum(map(merged_check, range(12))) > 3
-
-
-@pytest.mark.slow
-def test_the_optimum_of_all_cuts_of_many_trees() -> None:
-    assert sum(map(merged_check, range(1000, 1400))) > 130
-
-
 def merged_right(tree: Any, above: Any = None) -> int:
     """Records with the right label; a removed leaf has that of what is published beside it, or farther above."""
     if not isinstance(tree, list):
@@ -1012,15 +966,6 @@ def merged_removed_check(seed: int) -> bool:
     assert not found.proved or found.reached == pytest.approx(most, abs=1e-12), seed
     check_counts(found.release, training)
     return any(branch.child is None for node in found.release.trees[0].nodes for branch in node.branches)
-
-
-def test_removed_leaves_beside_merged_branches() -> None:
-    assert sum(map(merged_removed_check, range(6))) > 1
-
-
-@pytest.mark.slow
-def test_removed_leaves_beside_merged_branches_of_many_trees() -> None:
-    assert sum(map(merged_removed_check, range(2000, 2200))) > 30
 
 
 def test_branches_are_joined_in_the_smallest_group_that_has_enough() -> None:
@@ -1202,3 +1147,24 @@ def test_what_takes_long_is_told() -> None:
     assert told[0] == ("auditing subtrees", 0, 20)
     assert defend(frame, "prune-parent", **asked).release.trees
     refused("progress", defend, frame, "optimal", **{**asked, "progress": "yes"})
+
+
+@pytest.mark.parametrize(
+    ("check", "seeds", "least"),
+    [
+        pytest.param(pruned_check, range(60), 20, id="subtrees"),
+        pytest.param(pruned_check, range(1000, 3000), 500, id="subtrees, many", marks=pytest.mark.slow),
+        pytest.param(removed_check, range(20), 4, id="removals"),
+        pytest.param(removed_check, range(1000, 1500), 80, id="removals, many", marks=pytest.mark.slow),
+        pytest.param(costs_check, range(40), 15, id="costs"),
+        pytest.param(costs_check, range(3000, 3500), 100, id="costs, many", marks=pytest.mark.slow),
+        pytest.param(cautious_check, range(30), 0, id="more than chance"),
+        pytest.param(cautious_check, range(1000, 1500), 10, id="more than chance, many", marks=pytest.mark.slow),
+        pytest.param(merged_check, range(12), 3, id="cuts"),
+        pytest.param(merged_check, range(1000, 1400), 130, id="cuts, many", marks=pytest.mark.slow),
+        pytest.param(merged_removed_check, range(6), 1, id="removals, cuts"),
+        pytest.param(merged_removed_check, range(2000, 2200), 30, id="removals, cuts, many", marks=pytest.mark.slow),
+    ],
+)
+def test_the_optimum_of_all_there_are(check: Any, seeds: range, least: int) -> None:
+    assert sum(map(check, seeds)) > least

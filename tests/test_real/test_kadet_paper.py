@@ -66,14 +66,11 @@ def test_the_error_of_id3_without_hierarchies(k: int, error: float) -> None:
     assert fitted(CATEGORICAL, k=k)[1] == pytest.approx(error, abs=0.001)
 
 
-@pytest.mark.parametrize("k", [10, 100, 500])
+MORE = [pytest.param(k, marks=pytest.mark.slow) for k in (2, 5, 25, 50, 75, 150, 200, 250, 300, 400)]
+
+
+@pytest.mark.parametrize("k", [10, 100, 500, *MORE])
 def test_with_hierarchies_id3_stays_below_19_percent(k: int) -> None:
-    assert fitted(CATEGORICAL, k=k, hierarchies=HIERARCHIES)[1] < 0.19
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("k", [2, 5, 25, 50, 75, 150, 200, 250, 300, 400])
-def test_with_hierarchies_id3_stays_below_19_percent_for_all_k_up_to_500(k: int) -> None:
     assert fitted(CATEGORICAL, k=k, hierarchies=HIERARCHIES)[1] < 0.19
 
 
