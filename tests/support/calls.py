@@ -16,6 +16,13 @@ def printed_by(capsys: Any, call: list[str], status: int = 0) -> Any:
     return printed
 
 
+def refusal(function: Callable[..., object], *given: Any, **named: Any) -> InvalidInput:
+    """What is said of a call with invalid input."""
+    with pytest.raises(InvalidInput) as found:
+        function(*given, **named)
+    return found.value
+
+
 def refused(words: str, function: Callable[..., object], *given: Any, **named: Any) -> None:
     """Hold that a call is invalid input, in words that match."""
     with pytest.raises(InvalidInput, match=words):

@@ -16,9 +16,8 @@ from papers.peers import compare, environments, maxent_
 from papers.peers.page import tables
 from papers.reproduction_page import MARK, PAGE, compose
 from papers.tables import fill
+from support.calls import refusal
 from support.paths import ROOT
-
-from maxent.models.errors import InvalidInput
 
 MODULES = study_files.PAPERS
 # Every table, figure and number of the text that the papers print about examples or experiments.
@@ -276,9 +275,8 @@ def test_a_study_file_that_is_wrong_is_told_line_by_line(tiny: Path, capsys: pyt
     wrong = STUDY.replace("short", "shrt").replace('tables = ["one", "two"]', "").replace("why = ", "test = 1\nwhy = ")
     study = tiny / "examples" / "papers" / "tiny" / "paper.toml"
     study.write_text(wrong.replace('page = "examples/papers/tiny/README.md"', "page = 7"), encoding="utf-8")
-    with pytest.raises(InvalidInput) as refused:
-        study_files.load_paper(study)
-    assert {problem.field for problem in refused.value.problems} == {"short", "shrt", "tables", "test", "page"}
+    refused = refusal(study_files.load_paper, study)
+    assert {problem.field for problem in refused.problems} == {"short", "shrt", "tables", "test", "page"}
     assert call(tiny, "--page") == 2
     assert "shrt" in capsys.readouterr().err
 

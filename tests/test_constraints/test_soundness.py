@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier
 from sklearn.multioutput import MultiOutputClassifier
 from sklearn.tree import DecisionTreeClassifier
+from support.calls import refusal
 from support.documents import release_document
 from support.soundness import check
 from support.strategies import (
@@ -554,9 +555,8 @@ def test_shares_are_kept_in_a_file_and_one_that_is_not_named_is_0(tmp_path: Any)
     ],
 )
 def test_shares_that_cannot_be_are_refused(stated: dict[str, Any], field: str, words: str) -> None:
-    with pytest.raises(InvalidInput) as found:
-        parse_release(release_to_document(leaf(**stated)), "release")
-    assert any(problem.field == field and words in problem.expected for problem in found.value.problems)
+    found = refusal(parse_release, release_to_document(leaf(**stated)), "release")
+    assert any(problem.field == field and words in problem.expected for problem in found.problems)
 
 
 def test_printed_shares_are_intervals_and_a_note_says_so() -> None:

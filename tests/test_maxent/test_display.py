@@ -16,6 +16,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.calls import refusal
 from support.paths import D1
 
 import maxent
@@ -229,19 +230,12 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.regression(number=17)
 def test_a_model_in_place_of_a_release_is_told_what_to_do(name: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](TREE)
-    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(
-        refused.value
-    )
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](FOREST)
-    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(
-        refused.value
-    )
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](make_pipeline(StandardScaler(), TREE))
-    assert "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes" in str(refused.value)
+    refused = refusal(CALLS[name], TREE)
+    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(refused)
+    refused = refusal(CALLS[name], FOREST)
+    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(refused)
+    refused = refusal(CALLS[name], make_pipeline(StandardScaler(), TREE))
+    assert "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes" in str(refused)
 
 
 def test_what_it_is_told_works() -> None:

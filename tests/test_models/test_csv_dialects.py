@@ -7,7 +7,7 @@ import random
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.calls import printed_by, refused
+from support.calls import printed_by, refusal, refused
 
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
@@ -269,9 +269,7 @@ def test_an_encoding_that_is_named_is_read_without_a_word(tmp_path):
 def test_an_encoding_that_cannot_be_told_is_refused_with_those_it_may_be(tmp_path, words, encoding):
     path = tmp_path / "data.csv"
     path.write_bytes(("A,B\n" + "".join(f"{word},x\n" for word in words)).encode(encoding))
-    with pytest.raises(InvalidInput) as refusal:
-        read_frame(path, "data", ["A"])
-    (problem,) = refusal.value.problems
+    (problem,) = refusal(read_frame, path, "data", ["A"]).problems
     assert (problem.where, problem.field) == ("line 2", "encoding")
     assert "or in an encoding that can be told (name it: csv_encoding='cp1252', say)" in problem.expected
     assert encoding in problem.found.partition("; it may be ")[2]
@@ -283,9 +281,7 @@ def test_a_byte_far_below_that_is_none_of_the_encoding_is_refused_by_line(tmp_pa
     path.write_bytes(b"A,B\r\n" + b"K\xf6ln,x\r\n" * 20_000 + b"y,\x81\r\n")
     found = []
     for reading in ({"csv_encoding": "cp1252"}, {"csv_encoding": "utf-8"}):
-        with pytest.raises(InvalidInput) as refusal:
-            encoded_read(path, merged, **reading)
-        (problem,) = refusal.value.problems
+        (problem,) = refusal(encoded_read, path, merged, **reading).problems
         found.append((problem.where, problem.expected.partition(" (")[0], problem.found.partition(",")[0]))
     assert found == [
         ("line 20002", "CSV text in cp1252", "byte 0x81"),

@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import estimator_checks_generator
-from support.calls import refused
+from support.calls import refusal, refused
 from support.strategies import Style, cases, leaves_of, populations, thorough
 from support.yang import RANGES, chain, figure_1, wide_ranges
 
@@ -226,9 +226,8 @@ def test_what_was_done_before_is_kept():
 def test_what_is_wrong_is_named(change, arguments, where):
     release = figure_1()
     nodes = tuple(change.get(node.id, node) for node in release.trees[0].nodes if node.id != "4" or "2" not in change)
-    with pytest.raises(InvalidInput) as refused:
-        prune_erp(replace(release, trees=(Tree(nodes),)), **{"ranges": RANGES, **arguments})
-    assert [problem.where for problem in refused.value.problems] == where
+    refused = refusal(prune_erp, replace(release, trees=(Tree(nodes),)), **{"ranges": RANGES, **arguments})
+    assert [problem.where for problem in refused.problems] == where
 
 
 def test_suppressed_counts_are_refused():

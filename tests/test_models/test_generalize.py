@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.calls import refused
+from support.calls import refusal, refused
 from support.strategies import Style, cases, populations, thorough
 from support.yang import RANGES, figure_1, records
 
@@ -205,9 +205,8 @@ def test_a_table_that_covers_too_little_is_refused():
     table = uniform(training, together, 3)
     alone = replace(table, boxes=tuple(b.copy() for b in table.boxes))
     alone.boxes[0][:] = [57, 57]
-    with pytest.raises(InvalidInput) as refused:
-        check_covering(alone, training, everyone, together, 3)
-    assert [problem.found for problem in refused.value.problems] == ["0 for record 2", "1 for record 1"]
+    refused = refusal(check_covering, alone, training, everyone, together, 3)
+    assert [problem.found for problem in refused.problems] == ["0 for record 2", "1 for record 1"]
 
 
 def test_every_table_is_counted(monkeypatch):
@@ -292,9 +291,8 @@ def test_records_that_reach_no_leaf_are_named():
     nodes = tuple(node for node in figure_1().trees[0].nodes if node.id != "9")
     holed = replace(nodes[5], branches=(Branch("8", le=65.0), Branch(None, gt=65.0)))
     release = replace(figure_1(), trees=(Tree((*nodes[:5], holed, *nodes[6:])),))
-    with pytest.raises(InvalidInput) as refused:
-        tiered(training, release, 3)
-    assert [problem.where for problem in refused.value.problems] == ["record 12", "record 13", "record 14"]
+    refused = refusal(tiered, training, release, 3)
+    assert [problem.where for problem in refused.problems] == ["record 12", "record 13", "record 14"]
     young = replace(nodes[5], branches=(Branch("8", le=65.0),))
     release = replace(figure_1(), trees=(Tree((*nodes[:5], young, *nodes[6:])),))
     with pytest.raises(InvalidInput, match="record 12: leaf: expected a leaf of the tree, found node 6"):
@@ -359,9 +357,8 @@ EXAMPLES = Path(__file__).parents[2] / "examples" / "hierarchies"
 
 
 def problems(source: Any) -> list[str]:
-    with pytest.raises(InvalidInput) as caught:
-        read_hierarchy(source)
-    return [str(problem) for problem in caught.value.problems]
+    caught = refusal(read_hierarchy, source)
+    return [str(problem) for problem in caught.problems]
 
 
 @pytest.mark.parametrize("text", ["a;one;*\nb;one;*\n\nc;two;*\n", '\ufeffa,one,*\r\n"b",one, *\r\nc,two,*\r\n'])
@@ -606,9 +603,8 @@ ROWS = pd.DataFrame({"Age": ["20-30", "20-30", "40"], "Job": ["a|b", "a|b", "b"]
 
 
 def published_problems(rows, qi=PUBLISHED_QI, **options):
-    with pytest.raises(InvalidInput) as refused:
-        read_published(rows, qi, **options)
-    return [str(problem) for problem in refused.value.problems]
+    refused = refusal(read_published, rows, qi, **options)
+    return [str(problem) for problem in refused.problems]
 
 
 def test_every_bad_cell_is_named(tmp_path):

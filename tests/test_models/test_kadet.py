@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.anonymity import groups_by_span, hierarchies, training_of
-from support.calls import refused
+from support.calls import refusal, refused
 from support.strategies import Case, People, Style, cases, populations, thorough
 
 from maxent.models.defenses import KADETClassifier
@@ -433,9 +433,7 @@ def test_every_unsuitable_parameter_is_named() -> None:
         "max_depth": -1,
         "publish": "everything",
     }
-    with pytest.raises(InvalidInput) as caught:
-        fitted(**wrong)
-    assert {problem.field for problem in caught.value.problems} == set(wrong)
+    assert {problem.field for problem in refusal(fitted, **wrong).problems} == set(wrong)
     refused("selection: expected gain_ratio: only gain ratios are", fitted, k=1, selection="quinlan")
     refused("l and alpha: expected None", fitted, k=1, alpha=0.9, class_public=True)
 
@@ -708,9 +706,7 @@ def test_what_a_release_restates() -> None:
 
 
 def problems(function: Any, *arguments: Any) -> list[tuple[str, str]]:
-    with pytest.raises(InvalidInput) as caught:
-        function(*arguments)
-    return [(problem.where, problem.field) for problem in caught.value.problems]
+    return [(problem.where, problem.field) for problem in refusal(function, *arguments).problems]
 
 
 def test_what_states_too_little_is_refused_with_the_nodes() -> None:

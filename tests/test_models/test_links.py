@@ -12,7 +12,7 @@ from zipfile import ZipFile
 
 import numpy as np
 import pytest
-from support.calls import refused
+from support.calls import refusal, refused
 from support.paths import SEEDS
 from test_models.test_onnx import STUMP, given, model, trees
 from test_models.test_r_forests import FRAME, GBM, LEVELS, LISTS, MASKS, TOLD
@@ -207,9 +207,7 @@ def test_links_that_are_no_tree_are_refused_with_the_node(tmp_path: Path, name: 
         edit(path)
     else:
         path.write_bytes(edit((SEEDS / seed).read_bytes()))
-    with pytest.raises(InvalidInput) as refused:
-        convert_model(path, WANTED.get(name, Wanted()), Reader(Reading(format=name)))
-    said = str(refused.value)
+    said = str(refusal(convert_model, path, WANTED.get(name, Wanted()), Reader(Reading(format=name))))
     assert re.search(rf"node '?({node})'?\b", said), said
 
 

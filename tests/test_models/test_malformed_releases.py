@@ -7,7 +7,7 @@ import sys
 from contextlib import suppress
 
 import pytest
-from support.calls import refused
+from support.calls import refusal, refused
 from support.documents import release_document
 
 from maxent.models.errors import InvalidInput, Problem
@@ -50,13 +50,12 @@ def changed(*changes):
 
 
 def problems_of(document):
-    with pytest.raises(InvalidInput) as caught:
-        parse_release(document, "tree.json")
-    assert isinstance(caught.value, ValueError)
-    assert str(caught.value).split("\n") == [f"tree.json: {problem}" for problem in caught.value.problems]
+    caught = refusal(parse_release, document, "tree.json")
+    assert isinstance(caught, ValueError)
+    assert str(caught).split("\n") == [f"tree.json: {problem}" for problem in caught.problems]
     with suppress(TypeError, ValueError):  # what json does not write
         assert read_typed(json.dumps(document).encode()) is None
-    return caught.value.problems
+    return caught.problems
 
 
 def test_the_document_that_the_tests_break_is_valid():
@@ -416,10 +415,9 @@ NOT_STRICT = {
 def test_a_file_that_is_not_strict_json_is_refused(mistake, tmp_path):
     content, where, field, expected, found = NOT_STRICT[mistake]
     path = write(tmp_path, content)
-    with pytest.raises(InvalidInput) as caught:
-        load_release(path)
-    (problem,) = caught.value.problems
-    assert caught.value.source == str(path)
+    caught = refusal(load_release, path)
+    (problem,) = caught.problems
+    assert caught.source == str(path)
     assert problem.where.startswith(where)
     assert problem.field == field
     assert expected in problem.expected

@@ -16,7 +16,7 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.anonymity import training_of
-from support.calls import refused
+from support.calls import refusal, refused
 from support.strategies import Draw, People, leaves_of, populations, thorough
 
 from maxent import privacy
@@ -390,9 +390,8 @@ def test_numbers_of_numpy_are_written_as_numbers(tmp_path: Any) -> None:
 
 def test_all_that_is_wrong_is_named() -> None:
     wrong = RandomTrees(0, -1, 0.0, 1.5, -2.0, "x")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInput) as caught:
-        random_trees(crowd(10), wrong, Domains({}, {"b": (-0.5, 0.5), "c": (0.0, 1.0), "e": (0.0, 1.0)}))
-    fields = [problem.field for problem in caught.value.problems]
+    caught = refusal(random_trees, crowd(10), wrong, Domains({}, {"b": (-0.5, 0.5), "c": (0.0, 1.0), "e": (0.0, 1.0)}))
+    fields = [problem.field for problem in caught.problems]
     assert fields == ["trees", "depth", "beta", "k", "epsilon", "seed", "'b'", "'c'", "'e'"]
     refused("beta", random_trees, crowd(10), RandomTrees(beta=float("nan")), STATED)
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.calls import refused
+from support.calls import refusal, refused
 
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import NOTHING, Reader
@@ -168,19 +168,17 @@ def test_an_empty_text_is_missing_unless_the_domain_names_it():
     ({}, {"qi": ["city"], "domains": {"city": list("xyzx")}}, ["domains: expected each value once, found 'x'"]),
 ])  # fmt: skip
 def test_refusals_name_every_problem(change, call, messages):
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(DATA.assign(**change), target="ill", **call)
+    error = refusal(read_training, DATA.assign(**change), target="ill", **call)
     for message in messages:
-        assert message in str(refusal.value)
+        assert message in str(error)
 
 
 def test_files_are_refused_by_name_and_line(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("city,age,ill\nx,1,a\ny,,b\n,3,a\n")
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(path, target="ill", qi=["city", "age"])
-    assert refusal.value.source == str(path)
-    assert [problem.found for problem in refusal.value.problems] == [
+    error = refusal(read_training, path, target="ill", qi=["city", "age"])
+    assert error.source == str(path)
+    assert [problem.found for problem in error.problems] == [
         "1 missing, the first in line 4",
         "1 missing, the first in line 3",
     ]
@@ -219,15 +217,13 @@ def test_everything_else_is_refused_by_name(tmp_path: Path) -> None:
         "text": "abc",
         "none": None,
     }
-    with pytest.raises(InvalidInput) as caught:
-        read_domains({"fine": ["a"], **wrong}, "risk")
-    assert [problem.field for problem in caught.value.problems] == [repr(name) for name in wrong]
+    caught = refusal(read_domains, {"fine": ["a"], **wrong}, "risk")
+    assert [problem.field for problem in caught.problems] == [repr(name) for name in wrong]
     file = tmp_path / "domains.json"
     file.write_text('{"a": ["x"], "a": ["y"], "b": [0, NaN]}')
-    with pytest.raises(InvalidInput) as caught:
-        read_domains(file, "risk")
-    assert [problem.field for problem in caught.value.problems] == ["'a'", "'b'"]
-    assert caught.value.source == str(file)
+    caught = refusal(read_domains, file, "risk")
+    assert [problem.field for problem in caught.problems] == ["'a'", "'b'"]
+    assert caught.source == str(file)
     with pytest.raises(InvalidInput, match="columns with their domains"):
         read_domains(["age"], "risk")  # type: ignore[arg-type]
 
@@ -235,9 +231,7 @@ def test_everything_else_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_number_that_is_none_is_shown_as_it_was_written(tmp_path: Path) -> None:
     file = tmp_path / "domains.json"
     file.write_text('{"A": -1e400, "B": [NaN, 1e999]}', encoding="utf-8")
-    with pytest.raises(InvalidInput) as caught:
-        read_domains(file, "T")
-    assert [problem.found for problem in caught.value.problems] == ["-1e400", "[NaN, 1e999]"]
+    assert [problem.found for problem in refusal(read_domains, file, "T").problems] == ["-1e400", "[NaN, 1e999]"]
 
 
 def test_what_is_unstated_and_what_does_not_fit() -> None:
