@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import shorten
+from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model, reader_names
@@ -281,7 +281,7 @@ def as_published(found: Converted, format: str | None) -> Converted:
     if format is None:
         return found
     names = reader_names()
-    if format not in names:
+    if not is_one_of(format, names):
         expected = f"one of {', '.join(names)}"
         raise invalid("options", ARGUMENT, "published_as", expected, f"{shorten(format)}{close_to(str(format), names)}")
     words = found.aside.split("; ")
