@@ -58,12 +58,8 @@ class Atom:
 class Atoms:
     """The atoms of all attributes of a release.
 
-    Attributes
-    ----------
-    attributes : tuple of Attribute, those of the release
-    of : tuple of tuple of Atom, one per attribute
-    start : shape (n_attributes + 1,), the first bit of each attribute
-    tested : shape (n_attributes,), whether any tree tests it
+    ``start``, shape (n_attributes + 1,), the first bit of each attribute. ``tested``, shape (n_attributes,), whether
+    any tree tests it.
     """
 
     attributes: tuple[Attribute, ...]
@@ -158,12 +154,9 @@ MANY, ROWS = 1 << 40, 5_000_000
 class TreeCounts:
     """Statements of a tree about its places (nodes, then removed leaves).
 
-    Attributes
-    ----------
-    places : Places
-    low, high : shape (n_places, n_classes), individuals of each class; `MANY` where nothing is stated
-    least, most : shape (n_places,), individuals of all classes together
-    label : shape (n_places,), the class that no other one is more frequent than, -1 where that is not stated
+    ``low``, ``high``, shape (n_places, n_classes), individuals of each class; `MANY` where nothing is stated.
+    ``least``, ``most``, shape (n_places,), individuals of all classes together. ``label``, shape (n_places,), the class
+    that no other one is more frequent than, -1 where that is not stated.
     """
 
     places: Places
@@ -311,13 +304,8 @@ MOST, HASTY = 150_000, 2_000
 class Patterns:
     """All patterns: pattern i is of class ``klass[i]`` and owner ``owner[i]``, with its leaf (a place) in each tree.
 
-    Attributes
-    ----------
-    owner, klass : shape (n,)
-    leaf : int32, shape (n, n_trees)
-    box : shape (n, n_words), the atoms that lead there
-    complete : bool
-        Whether these are all that are possible.
+    ``owner``, ``klass``, shape (n,). ``leaf``, shape (n, n_trees). ``box``, shape (n, n_words), the atoms that lead
+    there. ``complete``: whether these are all that are possible.
     """
 
     owner: IntArray
@@ -350,14 +338,9 @@ def patterns_of(
 ) -> Patterns:
     """Every pattern that people can have.
 
-    Parameters
-    ----------
-    start : shape (n_owners, n_words)
-        The box of values that is possible for each owner.
-    rng : random generator
-        Draws the patterns that are gone on with where there are more than ``most`` of a class.
-    late : callable
-        Whether there is no time for more than `HASTY`.
+    ``start``, shape (n_owners, n_words): the box of values that is possible for each owner. ``rng``: Draws the patterns
+    that are gone on with where there are more than ``most`` of a class. ``late``: whether there is no time for more
+    than `HASTY`.
     """
     routes = [_Route(atoms, tree) for tree in trees]
     found, complete = [], True

@@ -64,15 +64,10 @@ class Shortage:
 class Assignment:
     """Properties of all complete assignments; if there is none, of assignments with changed group sizes.
 
-    Attributes
-    ----------
-    possible : bool, shape (n_pairs,)
-        Pairs that some assignment uses; without a complete one, that some assignment does in which groups have
-        ``sizes`` rows.
-    sizes : int64, shape (n_groups,)
-        Rows of each group, by which everybody whom one covers has a row: as published, if that is possible.
-    shortages : tuple of Shortage
-        Why there is no complete assignment; empty if there is one.
+    ``possible``, shape (n_pairs,): Pairs that some assignment uses; without a complete one, that some assignment does
+    in which groups have ``sizes`` rows. ``sizes``, shape (n_groups,): rows of each group, by which everybody whom one
+    covers has a row: as published, if that is possible. ``shortages``: why there is no complete assignment; empty if
+    there is one.
     """
 
     possible: BoolArray
@@ -85,16 +80,9 @@ def assign_rows(
 ) -> Assignment:
     """Find all pairs of people and groups that complete assignments use.
 
-    Parameters
-    ----------
-    person, group : int64, shape (n_pairs,)
-        Which groups cover whom, each pair once.
-    people : int64, shape (n_people,)
-        Individuals of each quasi-identifier.
-    rows : int64, shape (n_groups,)
-        Published rows of each group.
-    check : Check
-        Called between the steps; it may raise.
+    ``person``, ``group``, shape (n_pairs,): which groups cover whom, each pair once. ``people``, shape (n_people,):
+    individuals of each quasi-identifier. ``rows``, shape (n_groups,): Published rows of each group. ``check``: called
+    between the steps; it may raise.
     """
     flow = _largest(person, group, people, rows)
     check()
@@ -241,14 +229,9 @@ def compile_records(
 ) -> Program:
     """Everything that published records tell an adversary who holds the table.
 
-    Parameters
-    ----------
-    records, people
-        From `maxent.models.formats.published_records.read_published`.
-    known : tuple of Fact, optional
-        Background knowledge, from `maxent.models.tables.truth_and_facts.read_facts`.
-    covering : Covering, optional
-        From `cover`, where that is there already.
+    ``records``, ``people``: from `maxent.models.formats.published_records.read_published`. ``known``: Background
+    knowledge, from `maxent.models.tables.truth_and_facts.read_facts`. ``covering``: from `cover`, where that is there
+    already.
     """
     covering = covering or cover(records, people)
     owner, group, found = covering.owner, covering.group, covering.assignment

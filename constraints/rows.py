@@ -42,20 +42,10 @@ WHOLE = 1e-6
 class RowSystem:
     """``low[r, c] <= sum_i matrix[r, i] [row i has class c] <= high[r, c]``, whole numbers, for every r and class c.
 
-    Attributes
-    ----------
-    matrix : int64, CSR, shape (n_statements, n_rows)
-        Coefficients, at least 0.
-    low, high : int64, shape (n_statements, n_classes)
-    table : QITable
-        The rows, each one person.
-    releases : tuple of Release
-    place : int64, shape (n_equations, 3)
-        Release, tree and place of each equation of draws; these are the first statements, and exact.
-    origins : tuple of Origin
-        Where the other statements are from.
-    contradictions : tuple of Contradiction
-        Leaves whose records or draws are not those of the rows that reach them.
+    ``matrix``, shape (n_statements, n_rows): Coefficients, at least 0. ``low``, ``high``, shape (n_statements,
+    n_classes). ``table``: the rows, each one person. ``place``, shape (n_equations, 3): Release, tree and place of each
+    equation of draws; these are the first statements, and exact. ``origins``: where the other statements are from.
+    ``contradictions``: leaves whose records or draws are not those of the rows that reach them.
     """
 
     matrix: sparse.csr_matrix
@@ -109,24 +99,10 @@ def row_system(
 ) -> RowSystem:
     """What releases say of the rows of a table, which lists the people in training order.
 
-    Parameters
-    ----------
-    releases : sequence of Release
-        Each about all rows; of some it is known who was drawn for each tree.
-    table : QITable
-        The rows in their order, see ``rows`` of `maxent.models.tables.qi_table.read_qi`: one person each.
-    knowledge : kinds of statements that are used, see `maxent.constraints.compiler.compile_program`; default: all
-    marginal : shape (n_classes,), optional
-        People of each class.
-    facts : tuple of Fact
-        Known classes of some people.
-    check : Check
-        Told again and again how far this has come.
-
-    Raises
-    ------
-    InvalidInput
-        Where the table has another number of rows than people were drawn from.
+    ``releases``: each about all rows; of some it is known who was drawn for each tree. ``table``: the rows in their
+    order, see ``rows`` of `maxent.models.tables.qi_table.read_qi`: one person each. ``marginal``, shape (n_classes,):
+    people of each class. ``facts``: Known classes of some people. ``check``: Told again and again how far this has
+    come.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     n_classes = len(releases[0].target.classes)

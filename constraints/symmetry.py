@@ -479,12 +479,7 @@ def mixture(
 ) -> Mixture:
     """The mean of the optima that permutations of classes make of one.
 
-    Parameters
-    ----------
-    linear, active : the linear constraints and the internal rows that led to the optimum, indices
-    masses : shape (n_cells, n_classes), the optimum, individuals
-    tolerance : largest violation of a comparison, impurity units
-    check : called again and again meanwhile; it may raise
+    ``masses``, shape (n_cells, n_classes), the optimum, individuals.
     """
     search = _ClassSearch(program, rows, linear, tolerance, check, Exchangeable(program))
     binding = active[rows.slack(masses)[active] <= BINDING]

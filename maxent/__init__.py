@@ -1,6 +1,9 @@
 """maxent: what a published decision tree discloses about the people behind it.
 
 The names below are loaded when first used, so that ``import maxent`` (and ``maxent --help``) stays instant.
+
+Whatever is wrong with an argument or a file is an `InvalidInput`, of every function and method here: it names every
+problem and its place, and nothing is left half written.
 """
 
 from __future__ import annotations
@@ -25,9 +28,9 @@ if TYPE_CHECKING:
     from maxent.api.out_of_core.audit import audit_in_parts as audit_in_parts
     from maxent.api.out_of_core.bounds import bounds_in_parts as bounds_in_parts
     from maxent.api.out_of_core.estimate import estimate_in_parts as estimate_in_parts
-    from maxent.api.out_of_core.leaf_results import AuditInParts as AuditInParts
-    from maxent.api.out_of_core.leaf_results import BoundsInParts as BoundsInParts
-    from maxent.api.out_of_core.result import EstimateInParts as EstimateInParts
+    from maxent.api.out_of_core.results import AuditInParts as AuditInParts
+    from maxent.api.out_of_core.results import BoundsInParts as BoundsInParts
+    from maxent.api.out_of_core.results import EstimateInParts as EstimateInParts
     from maxent.api.predict import Predicted as Predicted
     from maxent.api.predict import predict as predict
     from maxent.api.reconstruct import reconstruct as reconstruct
@@ -69,14 +72,14 @@ _HOME = {
     "Audit": "maxent.results.audit",
     "audit": "maxent.api.audit",
     "audit_in_parts": "maxent.api.out_of_core.audit",
-    "AuditInParts": "maxent.api.out_of_core.leaf_results",
+    "AuditInParts": "maxent.api.out_of_core.results",
     "audit_records": "maxent.api.attack",
     "audit_release": "maxent.api.audit",
     "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.bench",
     "bounds": "maxent.api.bounds",
     "bounds_in_parts": "maxent.api.out_of_core.bounds",
-    "BoundsInParts": "maxent.api.out_of_core.leaf_results",
+    "BoundsInParts": "maxent.api.out_of_core.results",
     "ProvedBounds": "maxent.results.bounds",
     "Checked": "maxent.policy.checked",
     "check": "maxent.api.check",
@@ -90,7 +93,7 @@ _HOME = {
     "Estimate": "maxent.results.estimate",
     "estimate": "maxent.api.estimate",
     "estimate_in_parts": "maxent.api.out_of_core.estimate",
-    "EstimateInParts": "maxent.api.out_of_core.result",
+    "EstimateInParts": "maxent.api.out_of_core.results",
     "export": "maxent.api.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",

@@ -17,13 +17,7 @@ NAMES = tuple(DATA_SETS)
 
 
 def fetch(name: str) -> Path:
-    """The file of a data set, CSV with a header: of the folder in MAXENT_DATA, of the cache, or fetched into it.
-
-    Raises
-    ------
-    InvalidInput
-        For an unknown name; without a connection; and when the file is not the one whose checksum is known.
-    """
+    """The file of a data set, CSV with a header: of the folder in MAXENT_DATA, of the cache, or fetched into it."""
     from maxent.command_line.progress import progress
 
     with progress() as told:
@@ -31,13 +25,7 @@ def fetch(name: str) -> Path:
 
 
 def load(name: str) -> DataFrame:
-    """A data set as a table, with cells as its source writes them: ``?`` stays what it is.
-
-    Raises
-    ------
-    InvalidInput
-        As `fetch`.
-    """
+    """A data set as a table, with cells as its source writes them: ``?`` stays what it is."""
     import pandas as pd
 
     return pd.read_csv(fetch(name), keep_default_na=False, na_values=[])

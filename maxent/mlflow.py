@@ -38,26 +38,10 @@ def log_review(result: Review | Checked, *, run_id: str | None = None, artifact_
     A registry can then ask for the tag ``maxent.verdict`` before it takes a model: ``pass``, ``fail``,
     ``cannot_tell`` or ``not stated`` (no limits), or ``unreliable`` where nothing is to be relied on.
 
-    Parameters
-    ----------
-    result : Review or Checked
-        Of `maxent.review` or `maxent.check`.
-    run_id : str, optional
-        The run; by default the active one, and where there is none a new one, which is ended.
-    artifact_path : str
-        The folder of the artifacts: ``summary.json``; ``report.html`` where there is an estimate; of a check of files
-        ``record.json`` and ``model_card.md``.
-
-    Returns
-    -------
-    Logged
-
-    Raises
-    ------
-    InvalidInput
-        For anything but a review or a check.
-    MissingExtra
-        Without MLflow.
+    ``result``: of `maxent.review` or `maxent.check`. ``run_id``: the run; by default the active one, and where there is
+    none a new one, which is ended. ``artifact_path``: the folder of the artifacts: ``summary.json``; ``report.html``
+    where there is an estimate; of a check of files ``record.json`` and ``model_card.md``. Raises `MissingExtra` without
+    MLflow.
     """
     from maxent.policy.checked import Checked
     from maxent.results.review import Review

@@ -104,22 +104,12 @@ NOTHING = -1  # stands for an attribute, a child, a label or a number of records
 class Statements:
     """Statements of nodes about their records.
 
-    Attributes
-    ----------
-    label : shape (n_nodes,)
-        Index of the class, `NOTHING` without a label.
-    rate : shape (n_nodes,)
-        Error rate, NaN where none is stated.
-    n, distinct : shape (n_nodes,), records
-        All, and different ones among draws; `NOTHING` where they are not stated.
-    counted : shape (n_nodes,)
-        Whether a node states its counts.
-    count_ends : shape (n_nodes + 1,)
-        The counts above 0 of node i are ``count_ends[i]`` up to, not including, ``count_ends[i + 1]`` of the next two.
-    count_class, count : shape (n_counts,)
-        Index of a class, and its records.
-    shares : sequence of mappings of class to share
-        The rates of each node, None where it states none; empty where no node does.
+    ``label``, shape (n_nodes,): index of the class, `NOTHING` without a label. ``rate``, shape (n_nodes,): Error rate,
+    NaN where none is stated. ``n``, ``distinct``, shape (n_nodes,), records: all, and different ones among draws;
+    `NOTHING` where they are not stated. ``counted``, shape (n_nodes,): whether a node states its counts.
+    ``count_ends``, shape (n_nodes + 1,): the counts above 0 of node i are ``count_ends[i]`` up to, not including,
+    ``count_ends[i + 1]`` of the next two. ``count_class``, ``count``, shape (n_counts,): index of a class, and its
+    records. ``shares``: the rates of each node, None where it states none; empty where no node does.
     """
 
     label: IntArray

@@ -24,21 +24,12 @@ if TYPE_CHECKING:
 class Draws:
     """Who was drawn for each tree: seeds of a known generator, or the counts themselves.
 
-    Attributes
-    ----------
-    n, drawn : int
-        Rows of the training table, and how many were drawn for each tree.
-    replace : bool
-        Whether a row could be drawn more than once.
-    generator, version : str
-        What made the draws: a name of `GENERATORS`, and the version of the tool; empty where ``counts`` state them.
-    seeds : tuple of int
-        One for each tree; empty where ``counts`` state the draws.
-    counts : tuple of tuples of int
-        For each tree how often each row was drawn; empty where ``seeds`` tell it.
-    features : tuple of (int, int, bool), optional
-        Columns there are, how many of them each tree was given, and whether one could be drawn more than once, where
-        columns were drawn before rows; None where each tree was given all.
+    ``n``, ``drawn``: rows of the training table, and how many were drawn for each tree. ``replace``: whether a row
+    could be drawn more than once. ``generator``, ``version``: what made the draws: a name of `GENERATORS`, and the
+    version of the tool; empty where ``counts`` state them. ``seeds``: one for each tree; empty where ``counts`` state
+    the draws. ``counts``: for each tree how often each row was drawn; empty where ``seeds`` tell it. ``features``:
+    columns there are, how many of them each tree was given, and whether one could be drawn more than once, where
+    columns were drawn before rows; None where each tree was given all.
     """
 
     n: int

@@ -44,10 +44,7 @@ def how_to_install(module: str) -> str:
 
     Never by the name of maxent, which stands for nothing of ours on an index of packages.
 
-    Raises
-    ------
-    KeyError
-        For any other module.
+    Raises `KeyError` for any other module.
     """
     if module in EXTRAS:
         extra = EXTRAS[module]
@@ -58,10 +55,7 @@ def how_to_install(module: str) -> str:
 def need(module: str, what: str) -> None:
     """Refuse to go on without a module; ``what`` begins the message: "a plot needs matplotlib".
 
-    Raises
-    ------
-    MissingExtra
-        When the module is not installed.
+    Raises `MissingExtra` when the module is not installed.
     """
     if not installed(module):
         raise MissingExtra(f"{what}: {how_to_install(module)}")

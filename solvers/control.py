@@ -172,10 +172,7 @@ class Watch:
     def __call__(self, far: str = "") -> None:
         """As `Clock.check`, `LAST` seconds late: small problems have an answer, whatever the limit.
 
-        Raises
-        ------
-        OutOfTime
-            With the reason.
+        Raises `OutOfTime` with the reason.
         """
         self.far = far or self.far
         self.clock.check(LAST)

@@ -150,13 +150,8 @@ class Exponentials:
 def exponentials(scores: FloatArray, largest: Reduction, summed: Reduction, spread: Reduction) -> Exponentials:
     """The parts of a softmax: ``share / spread(sums)``, with the logarithm ``shifted - spread(log(sums))``.
 
-    Parameters
-    ----------
-    scores : of any shape, finite or -inf
-    largest, summed : callable
-        The largest entry of each group, and their sum.
-    spread : callable
-        The value of its group for each entry.
+    ``largest``, ``summed``: the largest entry of each group, and their sum. ``spread``: the value of its group for each
+    entry.
     """
     top = largest(scores)
     shifted = scores - spread(top)

@@ -19,15 +19,14 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Callable, Collection, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for
 from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from maxent.models.errors import MaxentError
 from maxent.models.files.output import remove_dead
@@ -175,10 +174,7 @@ def started(
 def received(pipe: Connection) -> Any:
     """The next message of a copy.
 
-    Raises
-    ------
-    EOFError
-        When it was ended, even in the middle of what it was sending.
+    Raises `EOFError` when it was ended, even in the middle of what it was sending.
     """
     try:
         return pipe.recv()
@@ -208,84 +204,7 @@ def _serving(
         work(pipe)
 
 
-class Copies:
-    """Copies of this process that make calls together with it; they are made when there is something to do.
-
-    Each takes the next call that nobody has begun, so that none waits for another, nor for this process while that is
-    busy. At the end of ``with`` they are gone.
-    """
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self._all: dict[Connection, BaseProcess] = {}
-        self._turn: Synchronized[int] | None = None
-
-    def __enter__(self) -> Copies:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._end(())
-
-    def _end(self, busy: Collection[Connection]) -> None:
-        ended(self._all, busy)
-        self._all = {}
-
-    def run(
-        self, function: Callable[..., T], arguments: Mapping[int, tuple[Any, ...]], first: Callable[[], object]
-    ) -> Generator[tuple[int, T], None, None]:
-        """The results of a function of an installed module for some arguments, as they are done.
-
-        While copies work, this process does something else ``first``, and then makes calls, too.
-
-        Raises
-        ------
-        WorkerLost
-            When a copy was ended.
-        Exception
-            What a call raises.
-        """
-        calls = list(arguments.items())
-        busy: set[Connection] = set()
-        try:
-            turn = self._begun()
-            for pipe in self._all:
-                pipe.send((function, calls))
-                busy.add(pipe)
-            first()
-            with one_thread():
-                mine = _next(turn, len(calls), POLL)
-                while mine is not None or busy:
-                    for pipe in cast(list[Connection], wait_for(list(busy), POLL if mine is None else 0)):
-                        answer = received(pipe)
-                        if answer is None:
-                            busy.remove(pipe)
-                            continue
-                        i, found, error = answer
-                        if error is not None:
-                            raise error
-                        yield i, found
-                    if mine is not None:
-                        i, given = calls[mine]
-                        yield i, function(*given)
-                        mine = _next(turn, len(calls), POLL)
-        except (EOFError, ConnectionError) as error:
-            busy.update(self._all)
-            text = "a process was ended from outside, perhaps for want of memory: try fewer processes, or less memory="
-            raise WorkerLost(text) from error
-        finally:
-            if busy:
-                self._end([*self._all])
-
-    def _begun(self) -> Synchronized[int]:
-        """The number of the next call, from 0; the copies are there, and wait for calls."""
-        if self._turn is None or not self._all:
-            self._turn = multiprocessing.get_context("fork").Value("q", 0)
-            self._all = started(self.number, partial(_answering, self._turn))
-        self._turn.value = 0
-        return self._turn
-
-
-def _next(turn: Synchronized[int], calls: int, patience: float | None = None) -> int | None:
+def next_call(turn: Synchronized[int], calls: int, patience: float | None = None) -> int | None:
     """The number of the next call that nobody has begun, None where there is none."""
     # A process that is killed at the wrong moment keeps the others out: ``patience`` is in seconds, None for ever.
     lock = turn.get_lock()
@@ -299,13 +218,6 @@ def _next(turn: Synchronized[int], calls: int, patience: float | None = None) ->
     return number if number < calls else None
 
 
-def _answering(turn: Synchronized[int], pipe: Connection) -> None:
-    """Make calls that another process has: a function with a list of arguments, and again."""
-    while True:
-        function, calls = pipe.recv()
-        make_calls(turn, function, calls, pipe)
-
-
 def make_calls(
     turn: Synchronized[int],
     function: Callable[..., Any],
@@ -313,7 +225,7 @@ def make_calls(
     pipe: Connection,
 ) -> None:
     """In a copy: make calls that no other one has begun; send number, result and error of each, and None at the end."""
-    while (number := _next(turn, len(calls))) is not None:
+    while (number := next_call(turn, len(calls))) is not None:
         i, arguments = calls[number]
         found, failed = None, None
         try:
@@ -415,14 +327,8 @@ def apart(
     ``heard``. The function is one of a module, and everything is pickled. To ``keep`` the process for the next such
     call saves the second that it takes to start.
 
-    Raises
-    ------
-    Crashed
-        When what was called ended the process.
-    WorkerLost
-        When another one did.
-    Exception
-        What the function raises.
+    Raises `Crashed` when what was called ended the process. Raises `WorkerLost` when another one did. Raises
+    `Exception`: what the function raises.
     """
     with clock.shared():
         call = pickle.dumps((function, (*arguments, clock)))

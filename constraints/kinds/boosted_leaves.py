@@ -45,13 +45,8 @@ LOST = 0.01
 class Before:
     """The cells before the round of a tree: of the class of the tree.
 
-    Attributes
-    ----------
-    tree, klass : int
-    share : shape (n_cells,)
-        The probability p of the class.
-    off : shape (n_cells,)
-        By how much the p of the tool may differ, infinite where that is not known.
+    ``share``, shape (n_cells,): the probability p of the class. ``off``, shape (n_cells,): by how much the p of the
+    tool may differ, infinite where that is not known.
     """
 
     tree: int
@@ -198,17 +193,9 @@ class FoundCounts:
 class WeightedLeaf:
     """The people of a leaf, and the statement of its value about their weighted sum.
 
-    Attributes
-    ----------
-    tree, place, klass : int
-    weights : shape (n_classes,)
-        Of the classes, that of the tree's class being 1.
-    people : shape (n_cells,)
-        Individuals of the quasi-identifier of each cell.
-    a, off : shape (n_cells,)
-        The coefficients of the text above, and how far they may be off.
-    fixed, free : float
-        The constant, and how far it may be off.
+    ``weights``, shape (n_classes,): of the classes, that of the tree's class being 1. ``people``, shape (n_cells,):
+    individuals of the quasi-identifier of each cell. ``a``, ``off``, shape (n_cells,): the coefficients of the text
+    above, and how far they may be off. ``fixed``, ``free``: the constant, and how far it may be off.
     """
 
     tree: int
@@ -457,17 +444,9 @@ def leaf_counts(
 ) -> LeafCounts:
     """The counts that the scores of a release prove of the people of a table.
 
-    Parameters
-    ----------
-    release : Release
-    cells : Cells
-        The people in the leaves, from `maxent.constraints.program.cells.build_cells`.
-    counts : shape (n_distinct,)
-        Individuals of each quasi-identifier.
-    check : Check
-        Called for each tree.
-    weighed : Weighed, optional
-        The weights that people had in training, where the adversary knows them.
+    ``cells``: the people in the leaves, from `maxent.constraints.program.cells.build_cells`. ``counts``, shape
+    (n_distinct,): individuals of each quasi-identifier. ``check``: called for each tree. ``weighed``: the weights that
+    people had in training, where the adversary knows them.
     """
     boosting = release.boosting
     if boosting is None:

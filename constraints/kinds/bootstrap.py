@@ -247,14 +247,8 @@ def finest(places: Places, known: BoolArray) -> Iterator[int]:
 def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
     """Least records of each class in some places, and of all others together.
 
-    Parameters
-    ----------
-    drawn : shape (n_places, n_classes), draws
-    distinct : shape (n_places,), different records among the draws of each place, or `UNKNOWN`
-
-    Returns
-    -------
-    own, others : shapes (n_places, n_classes)
+    ``drawn``, shape (n_places, n_classes), draws. ``distinct``, shape (n_places,), different records among the draws of
+    each place, or `UNKNOWN`.
     """
     there = (drawn > 0).astype(np.int64)
     own, others = there, there.sum(axis=1, keepdims=True) - there

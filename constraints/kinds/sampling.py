@@ -32,16 +32,9 @@ ROUNDING = 1e-9
 class Counting:
     """Sampling, suppression and rounding of counts.
 
-    Attributes
-    ----------
-    rate : float
-        Probability with which each record was sampled, in (0, 1].
-    suppressed_below : int
-        Counts below it were published as 0.
-    alpha : float
-        Probability that the interval of a count may miss, split over both sides (unused when ``rate`` is 1).
-    rounded : Rounded, optional
-        How all counts were rounded; not those of samples.
+    ``rate``: probability with which each record was sampled, in (0, 1]. ``suppressed_below``: counts below it were
+    published as 0. ``alpha``: probability that the interval of a count may miss, split over both sides (unused when
+    ``rate`` is 1). ``rounded``: how all counts were rounded; not those of samples.
     """
 
     rate: float
@@ -53,14 +46,8 @@ class Counting:
 def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -> tuple[IntArray, IntArray]:
     """Smallest and largest true counts behind published ones, shapes (n,).
 
-    Parameters
-    ----------
-    published : shape (n,)
-        Records, 0 where suppressed.
-    most : shape (n,)
-        Individuals that can be meant, known from the adversary's table: no count is taken to be larger, unless what was
-        published is.
-    counting : Counting
+    ``published``, shape (n,): records, 0 where suppressed. ``most``, shape (n,): individuals that can be meant, known
+    from the adversary's table: no count is taken to be larger, unless what was published is.
     """
     rate, side = counting.rate, counting.alpha / 2
     drawn = np.where(published > 0, published, max(counting.suppressed_below - 1, 0))

@@ -27,11 +27,9 @@ def add_up(label: IntArray, amount: FloatArray, n: int) -> FloatArray:
 class PartView:
     """The groups of a part, their places in the trees, and bounds on every mass.
 
-    Attributes
-    ----------
-    owner : shape (n_groups,), the part's pooled quasi-identifiers; ``owner_weight`` and ``whole`` are the individuals
-        and the number of groups of each, ``weight`` the individuals of each group's
-    lower, upper : shape (n_groups, n_classes), individuals; presolve tightens them
+    ``owner``, shape (n_groups,), the part's pooled quasi-identifiers; ``owner_weight`` and ``whole`` are the
+    individuals: and the number of groups of each, ``weight`` the individuals of each group's. ``lower``, ``upper``,
+    shape (n_groups, n_classes), individuals; presolve tightens them.
     """
 
     def __init__(self, program: Program, merged: Merged, part: Part) -> None:
@@ -180,17 +178,8 @@ def independent_rows(
     it is in a row that equations imply. So most equations are taken out of the question one after the other, and only
     what is left is factorised.
 
-    Parameters
-    ----------
-    matrix : shape (n_rows, n)
-    lower, upper : shape (n_rows,)
-    check : callable
-        Called before every round; it may raise.
-
-    Returns
-    -------
-    IntArray
-        Numbers of the rows to keep, increasing.
+    ``matrix``, shape (n_rows, n). ``lower``, ``upper``, shape (n_rows,). ``check``: called before every round; it may
+    raise. Result: numbers of the rows to keep, increasing.
     """
     matrix = _clean(matrix.copy())
     left = (lower == upper) & (np.diff(matrix.indptr) > 0)  # equations that are still in question
@@ -492,16 +481,10 @@ def linear_rows(
 ) -> LinearPart:
     """Totals and statements that still say something.
 
-    Parameters
-    ----------
-    fixed, known : shape (n_groups, n_classes)
-        Which masses are constants, and their values (0 elsewhere), individuals.
-    index : shape (n_groups, n_classes)
-        The variables of the free masses, -1 elsewhere.
-    trusting : bool
-        Whether to leave out what other rows imply, not only what bounds do.
-    check : callable
-        Called again and again meanwhile; it may raise.
+    ``fixed``, ``known``, shape (n_groups, n_classes): which masses are constants, and their values (0 elsewhere),
+    individuals. ``index``, shape (n_groups, n_classes): the variables of the free masses, -1 elsewhere. ``trusting``:
+    whether to leave out what other rows imply, not only what bounds do. ``check``: called again and again meanwhile; it
+    may raise.
     """
     whole, told = settled(view, statements, fixed)
     statements = statements.take(np.flatnonzero(~told))
@@ -565,11 +548,7 @@ def solve_leafwise(
 
     ``check`` is called before each `AT_ONCE` of them, and may raise.
 
-    Returns
-    -------
-    masses : shape (n_groups, n_classes); where a group's bounds contradict each other, the nearest point to them
-        (the miss shows in the residuals); uniform where a group is linked to others
-    solved : shape (n_groups,), which groups are linked to no other
+    Result ``masses`` (the miss shows in the residuals); uniform where a group is linked to others.
     """
     n_groups, n = len(merged.owner), program.n_classes
     weight = merged.weight[merged.owner]

@@ -198,7 +198,7 @@ class Program:
     ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
     only: with ``first`` a choice over an earlier attribute was strictly better. ``unread`` is what leaves state that is
     in no constraint. ``row_equations`` is what equations prove of rows in training order, see
-    `maxent.solvers.rows.RowProof.as_dict`; None where the order is not known.
+    `maxent.solvers.certainty.rows.RowProof.as_dict`; None where the order is not known.
     """
 
     release: Release

@@ -56,11 +56,6 @@ def advise(call: options.Advising, limits: dict[str, Any]) -> Advice:
     -----
     UnreliableResult
         When the search ended before the best was tested on all folds.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the call or the records.
     """
     begin = now()
     data, target = _with_classes(call.data, call.y, call.target)

@@ -130,13 +130,7 @@ class Candidate:
 
 
 def check_methods(names: Iterable[str] | None, start: bool = False) -> tuple[str, ...]:
-    """The methods that are asked for, all by default; ``start`` is whether they have to take a model to start from.
-
-    Raises
-    ------
-    InvalidInput
-        For one that there is not, for one that grows its own trees where there is a model, and for none.
-    """
+    """The methods that are asked for, all by default; ``start`` is whether they have to take a model to start from."""
     known = takers() if start else method_names()
     if names is None:
         return known if start else tuple(methods())

@@ -178,13 +178,7 @@ class Advice(Shown):
         return self.summary
 
     def verdict(self, **limits: Any) -> Concluded:
-        """Whether there is a release within the limits: without one ``fail``, or not known if the search was cut.
-
-        Raises
-        ------
-        InvalidInput
-            For limits: the search was for those of the call.
-        """
+        """Whether there is a release within the limits: without one ``fail``, or not known if the search was cut."""
         if limits:
             raise invalid("limits", ARGUMENT, next(iter(limits)), "none: those of the call count", "one")
         if not self.limits.stated:
@@ -195,13 +189,7 @@ class Advice(Shown):
         return Concluded(status, self._display().lines)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the best release, a maxent/1 JSON file.
-
-        Raises
-        ------
-        InvalidInput
-            When no candidate keeps the limits, or the file cannot be written.
-        """
+        """Write the best release, a maxent/1 JSON file."""
         if self.best is None:
             raise invalid("output", ARGUMENT, "path", "a release within the limits", "none")
         self.best.save(path)
@@ -214,13 +202,7 @@ class Advice(Shown):
         save_frame(path, self.table, lambda rows: self.summary, CANDIDATES, csv_literal=csv_literal)
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
-        """Write a report for whoever decides: one .html file, for any browser, with the frontier as a picture.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written.
-        """
+        """Write a report for whoever decides: one .html file, for any browser, with the frontier as a picture."""
         from maxent.models.files.output import check_outputs, write_text
         from maxent.models.files.result_files import REPORT
 
@@ -239,8 +221,6 @@ class Advice(Shown):
 
         Raises
         ------
-        InvalidInput
-            For a limit that was not stated.
         MissingExtra
             Without matplotlib.
         """

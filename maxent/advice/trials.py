@@ -101,11 +101,6 @@ def read_people(
     """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows.
 
     ``cost`` is a table of costs, or an array, as for the method ``optimal``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the records or the costs, and for fewer of them than folds.
     """
     first = read_training(source, **columns, domains=domains or {}, reader=reader)
     appearance = first
@@ -340,10 +335,7 @@ def _plain(value: Any) -> Any:
 def published(candidate: Candidate, people: TrialPeople, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
     """The release of a candidate about all people, these, and notes on what it guarantees.
 
-    Raises
-    ------
-    MaxentError
-        When the method refuses the records.
+    Raises `MaxentError` when the method refuses the records.
     """
     trial = trial_of(candidate, people, seed)
     training = _training(trial, people)

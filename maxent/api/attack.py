@@ -103,11 +103,6 @@ def audit_records(
     -------
     RecordsAudit
         Frozen; ``.summary`` is what `maxent.audit` returns, ``.individuals`` and ``.table`` are DataFrames.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     """
     if problems := list(number_problems(min_size=min_size, background=background)):
         raise InvalidInput("options", problems)
@@ -137,13 +132,7 @@ def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:
 def audit_case(
     case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
 ) -> Audit | RecordsAudit:
-    """The structural attacks on a case; the parameters, and a warning, are those of `audit`.
-
-    Raises
-    ------
-    InvalidInput
-        For options that are wrong.
-    """
+    """The structural attacks on a case; the parameters, and a warning, are those of `audit`."""
     check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
         return audit_covering(case, min_size, background)
@@ -306,13 +295,7 @@ def check_options(
     confidence: Any = 0.99,
     **numbers: object,
 ) -> None:
-    """Refuse options of `audit` that are wrong, or that need a table where there is none.
-
-    Raises
-    ------
-    InvalidInput
-        Naming each of them.
-    """
+    """Refuse options of `audit` that are wrong, or that need a table where there is none."""
     problems = list(number_problems(**numbers))
     if not is_one_of(rounding, ROUNDINGS):
         problems.append(Problem(ARGUMENT, "rounding", "one of " + ", ".join(ROUNDINGS), shorten(rounding)))

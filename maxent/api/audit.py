@@ -87,11 +87,6 @@ def audit(call: options.Auditing) -> AuditedPart:
           (``below_k``), and those ``exposed``, all of whose rows have one class;
         - ``exposed``, by the first attack, are those ``unique`` (one row covers them), then by their ``span`` (all rows
           that cover them have one class), then by ``assignment``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     """
     return AuditedPart(_audited(call))
 
@@ -105,11 +100,6 @@ def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
     Audit or, of generalised records, RecordsAudit
         Frozen; ``.summary`` is what `audit` returns; ``.individuals`` and ``.table``, the release as an anonymised
         table, are DataFrames, and so are ``.leaves`` of trees.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     """
     return _audited(call)
 
@@ -127,7 +117,7 @@ def _audited(call: options.Auditing) -> Audit | RecordsAudit:
 
 def _with_rows(found: Audit | RecordsAudit, case: Case, tables: Tables) -> Audit | RecordsAudit:
     """An audit with what equations tell of the rows of the table, which are in training order."""
-    from maxent.solvers.rows import prove
+    from maxent.solvers.certainty.rows import prove
 
     check_unused("trees, and these are records", rows=None if isinstance(found, Audit) else True)
     assert isinstance(found, Audit)
@@ -147,13 +137,7 @@ class Attacking(
     """Parameters of `audit` for the attacks, whatever the tables."""
 
     def check(self, qi: object, **of_tables: object) -> None:
-        """Refuse what is wrong, and options ``of_tables`` without a table.
-
-        Raises
-        ------
-        InvalidInput
-            Naming each of them.
-        """
+        """Refuse what is wrong, and options ``of_tables`` without a table."""
         numbers: dict[str, Any] = {"min_size": self.min_size, "background": self.background}
         check_options(qi, self.rounding, **of_tables, confidence=self.confidence, **numbers)
         check_flags(risk=self.risk)
@@ -196,13 +180,7 @@ def assess(case: Case, known: Knowledge, how: Solving, **attacking: Any) -> Asse
 
 
 def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
-    """The audit of a case; the parameters and errors are those of `audit`.
-
-    Raises
-    ------
-    InvalidInput
-        As there.
-    """
+    """The audit of a case; the parameters and errors are those of `audit`."""
     if case.joined is not None:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)

@@ -56,8 +56,6 @@ def bench(call: options.Benching) -> BenchResult:
 
     Raises
     ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     UnknownBackend
         For a name that is no back end's. One that is not installed has a row that says so.
     """

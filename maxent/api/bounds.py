@@ -39,8 +39,6 @@ def bounds(call: options.Bounding) -> ProvedBounds:
 
     Raises
     ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     MissingExtra
         For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
     """
@@ -49,13 +47,7 @@ def bounds(call: options.Bounding) -> ProvedBounds:
 
 
 def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> ProvedBounds:
-    """The bounds of a case; the parameters, the result and a warning are those of `bounds`.
-
-    Raises
-    ------
-    InvalidInput
-        For knowledge that the release does not give.
-    """
+    """The bounds of a case; the parameters, the result and a warning are those of `bounds`."""
     if how.ties == "first" and case.joined is not None and case.joined.reordered:
         expected = "any, as the releases do not have their attributes in one order"
         raise invalid("options", ARGUMENT, "ties", expected, how.ties)
@@ -81,7 +73,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
 def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[Program, Proved]:
     """The program of single rows, with what is proved of them."""
     from maxent.constraints.rows import row_program
-    from maxent.solvers.rows import prove as prove_rows
+    from maxent.solvers.certainty.rows import prove as prove_rows
 
     told = [case.release.draws] if case.joined is None else [part.draws for part in case.joined.parts]
     system = system_of(case, known)

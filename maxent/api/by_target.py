@@ -22,17 +22,9 @@ def inferences(
 ) -> Mapping[str, Inference]:
     """The posterior of each sensitive column and what it discloses, by its name; empty where there is only one.
 
-    Parameters
-    ----------
-    case : Case
-    program : Program
-        Of the combinations.
-    masses, posterior : float64, shapes (n_cells, n_classes) and (n_qi, n_classes)
-        The answer to it, individuals and probabilities.
-    top : int
-        How many of the largest divergences are named.
-    error : float
-        By how much probabilities may be off.
+    ``program``: of the combinations. ``masses``, ``posterior``, shapes (n_cells, n_classes) and (n_qi, n_classes): the
+    answer to it, individuals and probabilities. ``top``: how many of the largest divergences are named. ``error``: by
+    how much probabilities may be off.
     """
     target = program.release.target
     found = {}

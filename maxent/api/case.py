@@ -49,13 +49,7 @@ if TYPE_CHECKING:
 
 
 def open_published(published: object, reader: Reader) -> Release | Records:
-    """What `maxent.models.formats.registry.open_published` reads; the reader of ours is the first one there.
-
-    Raises
-    ------
-    InvalidInput
-        As there.
-    """
+    """What `maxent.models.formats.registry.open_published` reads; the reader of ours is the first one there."""
     own = READER.recognise if reader.reading.format is None else None
     if own is not None and isinstance(published, (str, PathLike)) and own(read_head(published)):
         return READER.read(published, reader)
@@ -131,13 +125,7 @@ class Case:
 
     @property
     def people(self) -> QITable:
-        """The adversary's table, where there has to be one.
-
-        Raises
-        ------
-        InvalidInput
-            When there is none.
-        """
+        """The adversary's table, where there has to be one."""
         if self.table is None:
             raise no_table()
         return self.table
@@ -231,12 +219,7 @@ class Tables:
     def located(self) -> Tables:
         """The same, where names of files that look like addresses are `maxent.models.files.input_files.Address`.
 
-        Raises
-        ------
-        InvalidInput
-            For an address that has a password in it.
-        MissingExtra
-            When there is an address, and fsspec is not installed.
+        Raises `MissingExtra` when there is an address, and fsspec is not installed.
         """
         return replace(self, **{name: _located(getattr(self, name)) for name in _FILES})
 
@@ -247,25 +230,13 @@ class Tables:
         return any(isinstance(one, Address) for each in given for one in (each if isinstance(each, list) else [each]))
 
     def case(self, published: Release | Records, target: str | None = None) -> Case:
-        """The case of a release, or of generalised records whose class is in the column ``target``.
-
-        Raises
-        ------
-        InvalidInput
-            For anything wrong with a table, naming every problem and its place.
-        """
+        """The case of a release, or of generalised records whose class is in the column ``target``."""
         begin = time.perf_counter()
         found = self._of_trees(published) if isinstance(published, Release) else self._of_records(published, target)
         return replace(found, seconds=time.perf_counter() - begin)
 
     def case_of_several(self, joined: Joined) -> Case:
-        """The case of several releases together.
-
-        Raises
-        ------
-        InvalidInput
-            For anything wrong with a table, or where the tables cannot be linked.
-        """
+        """The case of several releases together."""
         begin = time.perf_counter()
         if self.qi is None:
             return Case(joined.release, joined=joined)
@@ -376,20 +347,9 @@ def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
 def read_case(published: Published, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
     """Read what was published, and the tables that go with it.
 
-    Parameters
-    ----------
-    published : Release, path, or generalised records; or a sequence of releases
-        As for `maxent.estimate`.
-    tables : Tables
-    target : str, optional
-        Of records, the column of the class; by default the only one that the adversary's table lacks.
-    **of_trees
-        Options that only trees have: unless they are None, they are refused for records.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with a file or a table, naming every problem and its place.
+    ``published``: as for `maxent.estimate`. ``target``: of records, the column of the class; by default the only one
+    that the adversary's table lacks. ``**of_trees``: Options that only trees have: unless they are None, they are
+    refused for records.
     """
     begin, reader = time.perf_counter(), reader_of(tables.reading)
     if isinstance(published, (list, tuple)) and len(published) != 1:

@@ -57,11 +57,6 @@ def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
     -----
     UnreliableResult
         When the estimate or the audit is not to be relied on.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the policy, the release or a table, naming the file and the place.
     """
     _check_texts(
         {name: getattr(call, name) for name in ("classes", "features", "private", "sensitive")},
@@ -95,13 +90,7 @@ def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
 
 
 def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits of a call by the keys of checks.
-
-    Raises
-    ------
-    InvalidInput
-        For a key that no check has, or a limit that it does not take.
-    """
+    """Limits of a call by the keys of checks."""
     for key, limit in limits.items():
         if key not in BY_KEY:
             expected = f"the key of a check ({', '.join(BY_KEY)})"

@@ -12,13 +12,17 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
+import numpy as np
+
 from maxent.api import options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, open_published
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
+from maxent.api.out_of_core.estimate import estimate_tables
 from maxent.api.out_of_core.folder import InParts, check_fits
+from maxent.api.out_of_core.results import EstimateInParts
 from maxent.attacks.linking import bits_to_identify
 from maxent.disclosure.inference import Individuals
 from maxent.models.arguments import shorten, shorten_list
@@ -27,17 +31,18 @@ from maxent.models.files.input_files import located
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Noticed, Reader, reader_of
 from maxent.models.release import Release
-from maxent.models.trees.predict import Cases, read_cases, score, tested_attributes
+from maxent.models.trees.predict import Cases, Score, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import Drawing, described
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
-    from maxent.api.out_of_core.compare import Compared
     from maxent.disclosure.limits import Limits, Mend
+    from maxent.models.arrays import IntArray
     from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
+    from maxent.models.tables.qi_table import QITable
 
 
 # Accuracies of releases that are compared: on the truth, and on other people.
@@ -60,13 +65,13 @@ class Accuracies:
     reader: Reader
     read: list[tuple[str, Release, Cases]] = field(default_factory=list)
 
-    def scores(self, case: Case, compared: Compared | None) -> Scores:
+    def scores(self, case: Case, parted: EstimateInParts | None) -> Scores:
         """Accuracies of a release, and notes on them; that on the truth may be known of people in parts."""
         if case.records is not None:
             return Scores(None, None, (ALIKE,))
         release, train, tested, notes = case.release, None, None, []
-        if compared is not None and compared.parted:
-            train = compared.train
+        if parted is not None and parted.table is not None:
+            train = None if parted.truth is None else _score(release, parted.table, parted.truth)
         elif self.truth is not None:
             cases = self._cases("truth", self.truth, release)
             missing = [each.name for each in tested_attributes(release) if each not in cases.attributes]
@@ -93,6 +98,16 @@ class Accuracies:
         return cases
 
 
+def _score(release: Release, table: QITable, truth: IntArray) -> Score:
+    """The accuracy of a release whose leaves have so many people of each class, shape (n_leaves, n_classes)."""
+    leaf, klass = np.nonzero(truth)
+    columns = tuple(
+        code[leaf] if attribute.values is not None else level[code[leaf]]
+        for attribute, level, code in zip(table.attributes, table.levels, table.codes.T, strict=True)
+    )
+    return score(release, Cases(table.attributes, columns, klass, truth[leaf, klass]))
+
+
 def _over_the_same(one: Release, other: Release) -> bool:
     return (one.target, one.attributes) == (other.target, other.attributes)
 
@@ -108,12 +123,6 @@ def compare(call: options.Comparing) -> Comparison:
     -------
     Comparison
         Frozen; ``.frame`` is a DataFrame, ``.rows`` the same as mappings, ``.summary`` the JSON summary.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; also when the releases are not about
-        the same target and classes.
     """
     told = call.progress or (lambda text, done, total: None)
     how, known, tables = options.of(Solving, call), options.of(Knowledge, call), options.of(Tables, call)
@@ -127,12 +136,12 @@ def compare(call: options.Comparing) -> Comparison:
     accuracies = Accuracies(trees, tables.truth, test, call.count, reader)
     mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
 
-    def quick(name: str, case: Case, compared: Compared | None = None) -> tuple[Case, dict[str, Any], Scores]:
+    def quick(name: str, case: Case, parted: EstimateInParts | None = None) -> tuple[Case, dict[str, Any], Scores]:
         with unwarned():
             attacks = audit_case(
                 case, min_size=call.min_size, background=call.background, rounding=call.rounding
             ).summary
-        scores = accuracies.scores(case, compared)
+        scores = accuracies.scores(case, parted)
         notes.extend(f"{name}: {note}" for note in scores.notes)
         return case, {**mixed, **attacks}, scores
 
@@ -162,9 +171,17 @@ def compare(call: options.Comparing) -> Comparison:
                     with unwarned():
                         result = estimate_case(case, known, how, progress=within)
                 else:
-                    compared = _in_parts(bare.release, tables, known, replace(how, dask=address), where, within)
-                    result, most = compared.result, compared.most_disclosed
-                    case, attacks, scores = quick(name, compared.case, compared)
+                    assert where is not None
+                    work = replace(how, dask=address)
+                    with unwarned():
+                        given = bare.release, tables, known, work, where
+                        result = estimate_tables(*given, progress=within, surest=True)
+                    if isinstance(result, EstimateInParts):
+                        most = result.most_disclosed
+                        case = Case(bare.release, result.table, noticed=result.noticed)
+                        case, attacks, scores = quick(name, case, result)
+                    else:
+                        case, attacks, scores = quick(name, tables.case(bare.release))
             except KeyboardInterrupt:
                 if not call.interruptible or not rows:
                     raise
@@ -196,15 +213,6 @@ def _noticing(result: Any, noticed: Noticed) -> Any:
     informed = result.informed
     of_verdict = None if informed is None else lambda: _noticing(informed(), noticed)
     return replace(result, noticed=result.noticed.joined(noticed), informed=of_verdict)
-
-
-def _in_parts(
-    release: Release, tables: Tables, known: Knowledge, how: Solving, where: InParts | None, progress: Progress
-) -> Compared:
-    from maxent.api.out_of_core.compare import compare_release
-
-    assert where is not None
-    return compare_release(release, tables, known, how, where, progress)
 
 
 # --- The releases ------------------------------------------------------------------------------------------------

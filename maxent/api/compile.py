@@ -60,13 +60,7 @@ def noise_of(release: Release) -> Noise:
 
 
 def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSystem:
-    """What a case tells of single rows of its table, whose order the adversary knows.
-
-    Raises
-    ------
-    InvalidInput
-        Where the table has another number of rows than people were drawn from.
-    """
+    """What a case tells of single rows of its table, whose order the adversary knows."""
     from maxent.constraints.rows import row_system
 
     releases = (case.release,) if case.joined is None else case.joined.parts
@@ -84,17 +78,12 @@ def compile_case(
     """Everything that a case tells an adversary; records are used whole.
 
     Of rows in training order it has what is proved of each by equations and linear programs.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
     """
     program = compile_beside(case, known, enough, check)
     if not case.rows:
         return program
     from maxent.constraints.rows import row_program
-    from maxent.solvers.rows import prove
+    from maxent.solvers.certainty.rows import prove
 
     system = system_of(case, known, check)
     proof = prove(system, "linear", Clock(ROWS), program)
@@ -107,13 +96,7 @@ def compile_case(
 def compile_beside(
     case: Case, known: Knowledge, enough: Callable[[], bool] = lambda: False, check: Check = unchecked
 ) -> Program:
-    """The program of a case without equations about rows, and without what these say more exactly.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.constraints.compiler.compile_program`, whose ``enough`` and ``check`` it is given.
-    """
+    """The program of a case without equations about rows, and without what these say more exactly."""
     if case.records is not None:
         from maxent.constraints.records import compile_records
 
@@ -150,6 +133,8 @@ def _without_draws(case: Case, program: Program) -> Program:
     """A program without what trees say whose draws are known: equations about rows say it exactly."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     told = [release.draws is not None for release in releases for _ in release.trees]
+    if case.release.target.numbers is not None:
+        return program  # means of draws are no equations yet
     return replace(
         program,
         linear=tuple(said for said in program.linear if said.origin.node is None or not told[said.origin.tree or 0]),
@@ -162,12 +147,8 @@ def _without_draws(case: Case, program: Program) -> Program:
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     """The program of a case, without the comparisons of splits that there is no time for.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is up before that is known without which there is no answer; it says how far this came.
-    KeyboardInterrupt
-        When somebody has asked to stop before.
+    Raises `NoAnswerInTime` when time is up before that is known without which there is no answer; it says how far this
+    came. Raises `KeyboardInterrupt` when somebody has asked to stop before.
     """
     watch = Watch(clock, "nobody was placed yet")
 
@@ -196,12 +177,8 @@ def solve_in_time(
 ) -> Outcome:
     """The answer to a program, see `maxent.solvers.solve.driver.solve_program`.
 
-    Raises
-    ------
-    NoAnswerInTime
-        When time is up before there can be any.
-    KeyboardInterrupt
-        When somebody has asked to stop before.
+    Raises `NoAnswerInTime` when time is up before there can be any. Raises `KeyboardInterrupt` when somebody has asked
+    to stop before.
     """
     try:
         return solve_program(program, solver, settings, progress, meanwhile)

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import shorten
+from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.registry import convert_model, reader_names
@@ -70,14 +70,7 @@ def class_weight_of(model: Any) -> dict[str, str]:
 
 @contextmanager
 def saved(model: Any) -> Iterator[Path]:
-    """A model as its own tool saves it, in a folder that is removed afterwards.
-
-    Raises
-    ------
-    InvalidInput
-        For a model that its tool does not save, such as one that is not fitted, with the tool's reason; and what is
-        raised meanwhile about the file, which then names the model in its place.
-    """
+    """A model as its own tool saves it, in a folder that is removed afterwards."""
     name = type(model).__name__
     with TemporaryDirectory() as folder:
         path = Path(folder) / f"{name}.{'txt' if _tool(model) == 'lightgbm' else 'json'}"
@@ -151,11 +144,6 @@ def convert(
     -------
     Release
         What was lost on the way `maxent convert` says.
-
-    Raises
-    ------
-    InvalidInput
-        For what cannot be read soundly, with the reason and the way to a better export.
     """
     named: dict[str, Any] = {"target": target, "classes": classes, "features": features, "qi": qi, "train": train}
     return with_kept(model, **named, parameters=parameters, bins=bins, values=values, reading=reading)[0]
@@ -289,17 +277,11 @@ _KEPT = ("seeds", "draws of rows, which", "answers to single rows", "weights of 
 
 
 def as_published(found: Converted, format: str | None) -> Converted:
-    """A model as what is published of it in another format: without what that has no place for, all else as it is.
-
-    Raises
-    ------
-    InvalidInput
-        For a format that there is not.
-    """
+    """A model as what is published of it in another format: without what that has no place for, all else as it is."""
     if format is None:
         return found
     names = reader_names()
-    if format not in names:
+    if not is_one_of(format, names):
         expected = f"one of {', '.join(names)}"
         raise invalid("options", ARGUMENT, "published_as", expected, f"{shorten(format)}{close_to(str(format), names)}")
     words = found.aside.split("; ")
@@ -325,13 +307,7 @@ def wanted_of(
     train: Source | None,
     parameters: Mapping[str, Any] | None,
 ) -> Wanted:
-    """Statements of a caller about a model, checked.
-
-    Raises
-    ------
-    InvalidInput
-        For a text in place of a list of names, a name that comes twice, and parameters that are no mapping.
-    """
+    """Statements of a caller about a model, checked."""
     problems: list[Problem] = []
     lists: dict[str, tuple[str, ...] | None] = {}
     for name, given in (("classes", classes), ("features", features), ("qi", qi)):

@@ -87,8 +87,6 @@ def defend(
 
     Raises
     ------
-    InvalidInput
-        Naming every unsuitable option and column.
     TypeError
         For an option that no method has.
     """

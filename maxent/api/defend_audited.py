@@ -166,12 +166,7 @@ def best_audited(
     did not end in time: then all leaves in the lower half of the tree are taken back. ``clock`` is of the audit, and
     ``method`` says what is to be published of them.
 
-    Raises
-    ------
-    InvalidInput
-        When none passes, with what the last one discloses.
-    NoAnswerInTime
-        When time is over before one has passed.
+    Raises `NoAnswerInTime` when time is over before one has passed.
     """
     clock = clock or Clock()
     half = Clock(None if clock.limit is None else clock.limit / 2)
@@ -406,12 +401,7 @@ def greedy_forest(
     than before: the third tree may need the second. What does not pass is not tried again with more trees, nor is the
     same tree any deeper. This is greedy: nothing is known of other choices. ``clock`` is that of the audit.
 
-    Raises
-    ------
-    InvalidInput
-        When no tree passes alone, with what the last one discloses.
-    NoAnswerInTime
-        When time is over before one has passed.
+    Raises `NoAnswerInTime` when time is over before one has passed.
     """
     left, chosen, audits, unfinished, told = list(options), list[SearchedTree](), 0, 0, ""
     clock = clock or Clock()
@@ -440,13 +430,7 @@ def greedy_forest(
 def publish_forest(
     method: Any, training: Training, forest: Release, progress: EstimateProgress | None = None
 ) -> tuple[Release, dict[str, Any]]:
-    """The publication of the method ``optimal`` of several trees, and its row.
-
-    Raises
-    ------
-    InvalidInput
-        For another objective than accuracy, and as `greedy_forest`.
-    """
+    """The publication of the method ``optimal`` of several trees, and its row."""
     if method.objective != "accuracy" or method.cost is not None:
         other = "impurity" if method.objective == "impurity" else "cost"
         raise InvalidInput("options", [Problem(ARGUMENT, "objective", "accuracy, for several trees", other)])

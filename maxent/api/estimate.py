@@ -139,9 +139,6 @@ class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.
 
     Raises
     ------
-    InvalidInput
-        Naming every number that is out of its range, the back end that there is not, or what is no address of a
-        cluster.
     MissingExtra
         For a cluster where distributed is not installed.
     """
@@ -192,11 +189,6 @@ def estimate(call: options.Estimating) -> Estimate:
     -----
     UnreliableResult
         When the status of the result is not ``optimal``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     """
     solving = options.of(Solving, call)
     case, known = case_of(call), options.of(Knowledge, call)
@@ -223,11 +215,6 @@ def estimate_case(
 
     What is done ``before`` it is solved with its program, and the clock that it is solved by, is done when Ctrl-C is
     heard.
-
-    Raises
-    ------
-    InvalidInput
-        For knowledge that the release does not give.
     """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     listening = clock.listening if interruptible else nullcontext

@@ -39,11 +39,6 @@ def export(
     -------
     str
         The text of the file.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no release of trees, an unknown form, what a form cannot say, and a file that cannot be written.
     """
     writer = writer_for(path, to)
     if path is not None:

@@ -82,11 +82,6 @@ def predict(release: Release | str | PathLike[str], data: Source, *, reading: Re
         With a column for each attribute that some tree tests; others are kept as they are.
     reading : Reading, optional
         How both are read.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no release of trees, missing columns and values, and for what is no number in a numeric column.
     """
     reader = reader_of(reading)
     published = open_published(release, reader)

@@ -32,13 +32,7 @@ AUTO = "auto"
 
 @dataclass(frozen=True, kw_only=True)
 class Proving(options.ProofOptions):
-    """Parameters of `bounds` for proving.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every parameter that is out of its range.
-    """
+    """Parameters of `bounds` for proving."""
 
     def __post_init__(self) -> None:
         if problems := [*_wrong_level("level", self.level), *out_of_range(self)]:
@@ -98,15 +92,8 @@ def proving_seconds(left: float | None) -> float:
 class Certainty:
     """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
 
-    Attributes
-    ----------
-    program : Program
-    truth : shape (n_qi, n_classes), optional
-        Individuals of each class.
-    sensitive : tuple of int
-        Codes of the classes that are judged alone, too.
-    seconds : float
-        What proofs may take.
+    ``truth``, shape (n_qi, n_classes): individuals of each class. ``sensitive``: Codes of the classes that are judged
+    alone, too. ``seconds``: what proofs may take.
     """
 
     program: Program
@@ -258,15 +245,8 @@ NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is ke
 class Drawing:
     """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
 
-    Attributes
-    ----------
-    case : Case
-    seconds : float
-        What proofs may take.
-    program : Program, optional
-        Of the case, where it is compiled.
-    unknown : bool
-        Whether nobody is taken to know the order of rows, so that verdicts rest on what is proved without it.
+    ``seconds``: what proofs may take. ``program``: of the case, where it is compiled. ``unknown``: whether nobody is
+    taken to know the order of rows, so that verdicts rest on what is proved without it.
     """
 
     case: Case
@@ -313,7 +293,7 @@ class Drawing:
         if self.case.in_order is None and not self.case.rows:
             return UNTRIED
         from maxent.constraints.rows import row_system
-        from maxent.solvers.rows import prove
+        from maxent.solvers.certainty.rows import prove
 
         clock, case = Clock(self.seconds), self.case
         try:

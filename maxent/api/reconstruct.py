@@ -68,8 +68,6 @@ def reconstruct(
 
     Raises
     ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     MissingExtra
         Where OR-Tools is not installed.
 

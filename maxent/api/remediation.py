@@ -36,14 +36,8 @@ def mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: 
     It is searched by what the leaves state (`maxent.models.defenses.optimal`), and then judged as the release itself
     is: by an estimate, the attacks and proofs, with all that the adversary and the truth are given.
 
-    Parameters
-    ----------
-    case : Case
-    judged : callable
-        The verdict on a release, as on that of the case.
-    base_rate : float or None
-        The share of the most frequent class, which ``max_lift`` is about; None for that of the counts of the leaves.
-    limits : Limits
+    ``judged``: the verdict on a release, as on that of the case. ``base_rate``: the share of the most frequent class,
+    which ``max_lift`` is about; None for that of the counts of the leaves.
     """
     reason = next(_reasons(case, limits), "")
     if reason:

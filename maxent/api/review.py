@@ -425,11 +425,6 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     -----
     UnreliableResult
         When the estimate or the audit is not to be relied on.
-
-    Raises
-    ------
-    InvalidInput
-        For a model that cannot be read soundly, with the reason and the way out, and for anything wrong with the table.
     """
     solving, reading, qi = options.of(Solving, call), call.reading, call.qi
     if call.rows_unknown is not None and (call.rows or not str(call.rows_unknown).strip()):

@@ -162,13 +162,7 @@ class Subject:
         return self.converted.release.target.name
 
     def weighed(self, weights: Any, X: Any, reading: Reading | None) -> Subject:
-        """The same with the weights that people had in training, or the name of the column of ``X`` that has them.
-
-        Raises
-        ------
-        InvalidInput
-            For what is no weight.
-        """
+        """The same with the weights that people had in training, or the name of the column of ``X`` that has them."""
         if weights is None:
             return self
         found = read_weights(weights, X, reading)
@@ -202,21 +196,8 @@ def subject_of(
 ) -> Subject:
     """Read what is to be reviewed.
 
-    Parameters
-    ----------
-    model, X, y
-        As for `review`.
-    wanted : mapping
-        ``target``, ``classes``, ``features``, ``qi`` and ``parameters`` of `review`.
-    reading : Reading, optional
-        How files are read.
-    **numeric
-        ``bins`` and ``values`` of `review`.
-
-    Raises
-    ------
-    InvalidInput
-        As `review`.
+    ``model``, ``X``, ``y``: as for `review`. ``wanted``: ``target``, ``classes``, ``features``, ``qi`` and
+    ``parameters`` of `review`. ``reading``: how files are read. ``**numeric``: ``bins`` and ``values`` of `review`.
     """
     if wanted["qi"] is None or isinstance(wanted["qi"], str):
         expected = "a list of columns, such as ['age', 'sex']"

@@ -39,22 +39,9 @@ def starting_tree(
 ) -> Release:
     """The model that a method is to start from, as a release.
 
-    Parameters
-    ----------
-    model : path, Release, or fitted model or pipeline of scikit-learn
-    data : DataFrame or path
-        The records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given.
-    method, asked, options
-        The method, with its parameters, and those that were given.
-    named : mapping
-        ``target`` and ``qi``.
-    reading : Reading, optional
-
-    Raises
-    ------
-    InvalidInput
-        For a method that grows its own trees, for parameters of growing, and for a model that has no classes, or none
-        but scores.
+    ``data``: the records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given. ``method``,
+    ``asked``, ``options``: the method, with its parameters, and those that were given. ``named``: ``target`` and
+    ``qi``.
     """
     takers = [name for name, kind in methods().items() if issubclass(kind, InducedTree)]
     if not isinstance(asked, InducedTree) or getattr(asked, "grow", False):
@@ -110,13 +97,7 @@ def domains_of(model: Release, columns: Sequence[str]) -> dict[str, Sequence[str
 
 
 def counted(model: Release, training: Training) -> Release:
-    """The trees of a model with the counts of the records, and what is known of how they were grown left out.
-
-    Raises
-    ------
-    InvalidInput
-        For a column of numbers that the model takes for categories, or the other way round.
-    """
+    """The trees of a model with the counts of the records, and what is known of how they were grown left out."""
     kinds = {attribute.name: attribute.values is None for attribute in training.attributes}
     problems = [
         Problem("column", a.name, "numbers" if a.values is None else "categories", "the other, in the records")

@@ -27,11 +27,6 @@ def strip(model: Any, path: str | PathLike[str] | None = None, *, reading: Readi
     -------
     Stripped or model
         Of a file what was removed, and what could not be. Of a fitted model a copy without it, which predicts the same.
-
-    Raises
-    ------
-    InvalidInput
-        For a model of another kind, a file that is no such model, and an output that cannot be written.
     """
     if isinstance(model, (str, PathLike)):
         if path is None:

@@ -36,11 +36,6 @@ def compare_releases(call: options.Differing) -> ReleaseDifference:
     -----
     UnreliableResult
         When the releases contradict each other or the tables, or the estimate is not solved.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place.
     """
     level, releases = call.level, call.releases
     check_level("level", level)

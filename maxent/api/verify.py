@@ -66,11 +66,6 @@ def verify(
     -----
     UnreliableResult
         When the estimate or the audit that is computed again is not to be relied on.
-
-    Raises
-    ------
-    InvalidInput
-        For a file that is no record, or for one with keys that are not as the schema says, each of them.
     """
     for name, value in (("record", record), ("folder", folder)):
         if not is_path(value) and not (name == "folder" and value is None):

@@ -71,18 +71,11 @@ class Group:
 class Difference:
     """Bounds on counts from all nodes of one tree together.
 
-    Attributes
-    ----------
-    bounds : Bounds
-        Of every place of the tree.
-    recovered : shape (n_recovered,)
-        The leaves, removed or published, of which more is known than they (and the adversary's table) state: the
-        records of every class, the number of records, or that all are of one class.
-    groups : tuple of Group
-        Leaves that are known only together: with a removed one among them, or all of one class.
-    contradicted : bool
-        Whether the numbers do not add up, so that nothing could be learned: inner nodes may have been counted after
-        leaves were removed, or the table may be of other people.
+    ``bounds``: of every place of the tree. ``recovered``, shape (n_recovered,): the leaves, removed or published, of
+    which more is known than they (and the adversary's table) state: the records of every class, the number of records,
+    or that all are of one class. ``groups``: leaves that are known only together: with a removed one among them, or all
+    of one class. ``contradicted``: whether the numbers do not add up, so that nothing could be learned: inner nodes may
+    have been counted after leaves were removed, or the table may be of other people.
     """
 
     bounds: CountBounds
@@ -100,15 +93,8 @@ def difference(
 ) -> tuple[Difference | None, ...]:
     """Bounds on the leaves of each tree from the numbers of its inner nodes; None where there are none.
 
-    Parameters
-    ----------
-    release : Release
-    places : sequence of Places, one per tree
-    said : sequence of Statements, one per tree
-    rates : sequence of RateReader, one per tree
-        How error rates were printed.
-    sizes : sequence of arrays, shape (n_places,), one per tree; optional
-        Individuals that the adversary's table shows to be in each place, NaN where it does not.
+    ``rates``: how error rates were printed. ``sizes``, shape (n_places,), one per tree;: individuals that the
+    adversary's table shows to be in each place, NaN where it does not.
     """
     linked = sizes is not None or (len(places) > 1 and not release.sampled)
     closed = not release.blurred and not any(map(_has_open_leaf, places, said))
@@ -190,11 +176,7 @@ def _combined(release: Release, places: Sequence[Places], bounds: Sequence[Count
 def propagated(places: Places, bounds: CountBounds) -> CountBounds:
     """Bounds of all places of a tree, narrowed by one another: a node has the records of its children together.
 
-    Parameters
-    ----------
-    places : Places
-    bounds : Bounds
-        What each place of the tree is known to hold by itself.
+    ``bounds``: what each place of the tree is known to hold by itself.
     """
     order = np.concatenate(places.levels)
     found = CountBounds(bounds.low[order], bounds.high[order], bounds.label[order])
@@ -408,18 +390,9 @@ def audit_tree(
 ) -> TreeAudit:
     """The attacks on the published ``leaves`` of a tree.
 
-    Parameters
-    ----------
-    places : Places
-    leaves : shape (n_leaves,), places
-    bounds : Bounds
-        Of these leaves.
-    found : Difference, optional
-        What inner nodes add.
-    known : shape (n_leaves, n_classes), optional
-        Records that facts place in these leaves.
-    min_size, background : int
-        As for `maxent.audit`.
+    ``leaves``, shape (n_leaves,), places. ``bounds``: of these leaves. ``found``: what inner nodes add. ``known``,
+    shape (n_leaves, n_classes): records that facts place in these leaves. ``min_size``, ``background``: as for
+    `maxent.audit`.
     """
     return TreeAudit(
         places,
@@ -578,21 +551,10 @@ def attacked_controls(
     Somebody in a leaf (or a span) that shows a class is said to have it. About members that is proved. Control people
     would be in the same leaf; how many of them have the class says how much of it the release teaches about everybody.
 
-    Parameters
-    ----------
-    found : Findings
-        Of a release with an adversary's table.
-    controls : Controls
-    confidence : float
-        Probability of the interval.
-    classes : iterable of int, optional
-        Count only what is shown of these; all classes by default.
-
-    Returns
-    -------
-    dict
-        ``members`` and ``controls``, the shares of all of them whose class is shown and is theirs; the ``difference``,
-        its ``interval`` and ``confidence``; ``individuals``, and those of whom a class is ``shown``, of each.
+    ``found``: of a release with an adversary's table. ``confidence``: probability of the interval. ``classes``: Count
+    only what is shown of these; all classes by default. Result: ``members`` and ``controls``, the shares of all of them
+    whose class is shown and is theirs; the ``difference``, its ``interval`` and ``confidence``; ``individuals``, and
+    those of whom a class is ``shown``, of each.
     """
     assert found.people is not None
     assert found.links is not None

@@ -29,14 +29,7 @@ if TYPE_CHECKING:
 
 
 def audit_risk(release: Release, people: QITable | None) -> tuple[Risk, ...]:
-    """Measure the nodes of every tree; numbers lie between the smallest and the largest of the adversary's table.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every numeric attribute that is split and whose values are not known, or else what
-        `maxent.models.trees.reidentification.measure_risk` refuses.
-    """
+    """Measure the nodes of every tree; numbers lie between the smallest and the largest of the adversary's table."""
     ranges = {} if people is None else ranges_of(people.attributes, people.levels)
     split = set().union(*(attributes_of(tree.nodes) for tree in release.trees))
     unknown = [a for a in release.attributes if a.values is None and a.name in split and a.name not in ranges]
@@ -163,17 +156,9 @@ def stated_bounds(
     that are rounded to it. The label is a most frequent class, unless it was decided otherwise. Error rates that may be
     rounded are intervals.
 
-    Parameters
-    ----------
-    release : Release
-        Says which classes there are, and whether counts were suppressed or rounded.
-    said : Statements
-        Of the nodes.
-    rates : RateReader
-        How error rates were printed.
-    sizes : shape (n_nodes,), optional
-        Individuals that the adversary's table shows to be there, NaN where it does not; they count where the node
-        states no ``n``, or one that may be another.
+    ``release``: Says which classes there are, and whether counts were suppressed or rounded. ``said``: of the nodes.
+    ``rates``: how error rates were printed. ``sizes``, shape (n_nodes,): individuals that the adversary's table shows
+    to be there, NaN where it does not; they count where the node states no ``n``, or one that may be another.
     """
     classes, hidden = release.target.classes, release.suppressed_below > 1
     check_size("nodes", len(said), len(classes))
@@ -360,14 +345,8 @@ def background_knowledge(bounds: CountBounds, known: int = 1) -> Attacked:
 def after_facts(bounds: CountBounds, known: FloatArray, min_size: int = 1) -> Attacked:
     """Leaves that become homogeneous without known records, with the remaining records.
 
-    Parameters
-    ----------
-    bounds : Bounds
-        Of leaves.
-    known : shape (n_leaves, n_classes)
-        Records of each class in each leaf that the adversary knows already.
-    min_size : int
-        The fewest records of a leaf that counts.
+    ``bounds``: of leaves. ``known``, shape (n_leaves, n_classes): records of each class in each leaf that the adversary
+    knows already. ``min_size``: the fewest records of a leaf that counts.
     """
     total = np.column_stack([known, known.sum(axis=1)])
     rest = CountBounds(np.maximum(bounds.low - total, 0), np.maximum(bounds.high - total, 0), _no_labels(len(bounds)))
@@ -397,19 +376,13 @@ NO_SPAN = -1
 class Links:
     """The quasi-identifiers of a table, linked with the leaves of a release.
 
-    Attributes
-    ----------
-    cells : Cells
-        Which leaves each quasi-identifier can be in; of parts of a leaf of the tool the one that stands for it.
-    counts : shape (n_qi,), individuals
-    place : shape (n_qi, n_trees)
-        The leaf of each tree that a quasi-identifier is in, `UNCERTAIN` where private attributes decide.
-    span : shape (n_qi,)
-        The span of each (Friedman et al. 2006, Definition 5): those of the same span can be in the same leaves, over
-        all trees, and nothing in the release tells them apart. Numbered in the order of the quasi-identifiers;
-        `NO_SPAN` for those who can only be in removed leaves, to whom nothing can be linked.
-    population : shape (n_spans,)
-        Individuals of each span (Definition 6).
+    ``cells``: which leaves each quasi-identifier can be in; of parts of a leaf of the tool the one that stands for it.
+    ``counts``, shape (n_qi,), individuals. ``place``, shape (n_qi, n_trees): the leaf of each tree that a
+    quasi-identifier is in, `UNCERTAIN` where private attributes decide. ``span``, shape (n_qi,): the span of each
+    (Friedman et al. 2006, Definition 5): those of the same span can be in the same leaves, over all trees, and nothing
+    in the release tells them apart. Numbered in the order of the quasi-identifiers; `NO_SPAN` for those who can only be
+    in removed leaves, to whom nothing can be linked. ``population``, shape (n_spans,): individuals of each span
+    (Definition 6).
     """
 
     cells: Cells
@@ -436,12 +409,8 @@ class Links:
 def link(cells: Cells, counts: IntArray, n_nodes: Sequence[int]) -> Links:
     """Group the quasi-identifiers of a table by the leaves they can be in.
 
-    Parameters
-    ----------
-    cells : Cells
-    counts : shape (n_qi,), individuals of each quasi-identifier
-    n_nodes : sequence of int, one per tree
-        The places below are those of nodes, the others of removed leaves.
+    ``counts``, shape (n_qi,), individuals of each quasi-identifier. ``n_nodes``: the places below are those of nodes,
+    the others of removed leaves.
     """
     n = len(counts)
     if any(parts_of(held.places.tree.nodes) for held in cells.trees):
@@ -480,13 +449,7 @@ def known_records(facts: Sequence[Fact], links: Links, tree: int, possible: Bool
     A fact counts where all whom it can be about are in the same leaf, of those in which its class is possible. Facts
     that can be about the same person are not added up.
 
-    Parameters
-    ----------
-    facts : sequence of Fact
-    links : Links
-    tree : int
-    possible : shape (n_places, n_classes)
-        The classes that records of each place of the tree can have.
+    ``possible``, shape (n_places, n_classes): the classes that records of each place of the tree can have.
     """
     leaf = links.cells.leaf[:, tree]
     groups: dict[tuple[int, int], dict[bytes, tuple[IntArray, int]]] = {}

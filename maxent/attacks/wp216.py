@@ -98,15 +98,8 @@ def risks(
     Control people are grouped among each other, by the same trees. A group has more people in a larger table, so the
     larger of the two is reduced to the size of the other: its numbers are the means over all of its parts of that size.
 
-    Parameters
-    ----------
-    program : Program
-    hit_rate : float
-        Share of members whose class is guessed right.
-    controls, control : Controls, Control; or None
-        Control people, and guesses of their classes.
-    confidence : float
-        Of the intervals, which are Newcombe's.
+    ``hit_rate``: share of members whose class is guessed right. ``controls``, ``control``: control people, and guesses
+    of their classes. ``confidence``: of the intervals, which are Newcombe's.
     """
     cells, counts = program.cells, program.table.counts
     nodes = [len(tree.nodes) for tree in program.release.trees]

@@ -43,10 +43,7 @@ def check_room() -> None:
 
     Its OpenBLAS asks for a buffer for each thread while it is loaded, and where it gets none it asks again, for ever.
 
-    Raises
-    ------
-    NoRoom
-        Saying how much is needed.
+    Raises `NoRoom`: Saying how much is needed.
     """
     if sys.platform == "win32":
         return

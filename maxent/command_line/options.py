@@ -456,13 +456,7 @@ class Work:
         return self.memory is not None or self.dask is not None or self.jobs != 1 or is_folder(output)
 
     def where(self, output: str | None, inputs: Iterable[str | None]) -> InParts:
-        """The folder and the memory.
-
-        Raises
-        ------
-        InvalidInput
-            For a file in place of a folder, one that is among the ``inputs``, and what `InParts.of` refuses.
-        """
+        """The folder and the memory."""
         return where(output, self.memory, inputs)
 
 

@@ -434,13 +434,7 @@ def one_or_several(parameter: str, lists: Iterable[str]) -> str | list[str]:
 
 
 def split_names(parameter: str, lists: Iterable[str]) -> list[str]:
-    """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV.
-
-    Raises
-    ------
-    InvalidInput
-        When there is a line break in a name that is not quoted, or a name of an absurd length.
-    """
+    """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV."""
     try:
         return [name for row in csv.reader(lists, skipinitialspace=True) for name in row if name]
     except csv.Error:

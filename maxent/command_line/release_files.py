@@ -50,16 +50,7 @@ Who = Annotated[
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
     """The releases, and the tables: the last file, or as many as there are releases.
 
-    Parameters
-    ----------
-    files : sequence of str
-    needed : bool
-        Whether there has to be a table.
-
-    Raises
-    ------
-    InvalidInput
-        When there are no releases, or neither one table nor one for each of them.
+    ``needed``: whether there has to be a table.
     """
     from maxent.models.display import counted
     from maxent.models.errors import ARGUMENT, invalid
@@ -84,14 +75,8 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
 def swapped(args: Sequence[str], names: str, files: Sequence[str]) -> Problem | None:
     """The problem of a refused call that has its tables before what they belong to; None where it has not.
 
-    Parameters
-    ----------
-    args : sequence of str
-        The whole call.
-    names : str
-        The names of its arguments, such as ``TREE... QI``.
-    files : sequence of str
-        The values of these.
+    ``args``: the whole call. ``names``: the names of its arguments, such as ``TREE... QI``. ``files``: the values of
+    these.
     """
     from shlex import join
 

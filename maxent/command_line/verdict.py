@@ -33,13 +33,7 @@ class AskedVerdict:
     no_marginal: bool = False
 
     def limits(self) -> Limits:
-        """The limits.
-
-        Raises
-        ------
-        InvalidInput
-            When one is out of its range, or none is stated that could be enforced.
-        """
+        """The limits."""
         from maxent.disclosure.limits import Limits
         from maxent.models.errors import ARGUMENT, invalid
 

@@ -37,18 +37,9 @@ def difference(
 ) -> int:
     """Compare two successive releases, and print and write what their difference tells.
 
-    Parameters
-    ----------
-    files : list of str
-        The releases, and after them their tables, but those that are ``named``.
-    named : list of str
-        Tables that are given with ``--qi``, the first ones.
-    options : dict
-        Parameters of `maxent.compare_releases`.
-    apart : dict
-        Options of a comparison side by side, which are refused.
-    as_json, output, csv_literal
-        As for all commands.
+    ``files``: the releases, and after them their tables, but those that are ``named``. ``named``: Tables that are given
+    with ``--qi``, the first ones. ``options``: Parameters of `maxent.compare_releases`. ``apart``: Options of a
+    comparison side by side, which are refused. ``as_json``, ``output``, ``csv_literal``: as for all commands.
     """
     from maxent.models.errors import ARGUMENT, check_unused, invalid
     from maxent.models.files.output import check_outputs

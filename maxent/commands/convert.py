@@ -100,13 +100,7 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
 
 
 def read_parameters(given: list[str]) -> dict[str, str]:
-    """What ``--param`` says, by name.
-
-    Raises
-    ------
-    InvalidInput
-        For a text that is not NAME=VALUE.
-    """
+    """What ``--param`` says, by name."""
     from maxent.models.errors import ARGUMENT, invalid
 
     parameters = {}

@@ -137,7 +137,7 @@ def _in_parts(
         raise InvalidInput("options", problems)
     parts.where(output, memory, [*files, *opt.inputs(options)])
     from maxent.api.out_of_core.estimate import estimate_in_parts
-    from maxent.api.out_of_core.result import EstimateInParts
+    from maxent.api.out_of_core.results import EstimateInParts
     from maxent.disclosure.limits import judge_informed
     from maxent.results.text.estimate import print_estimate
     from maxent.results.text.terminal import print_json, print_lines

@@ -14,7 +14,7 @@ from maxent.command_line.progress import DONE, Job
 from maxent.models.files.output import MODEL
 
 # Calls that its help ends with.
-EXAMPLES = ("maxent strip tree.json -o published.json",)
+EXAMPLES = ("maxent strip tree.json -o published.json", "maxent strip tree.json -o stripped.json --json")
 
 
 @reads_files()

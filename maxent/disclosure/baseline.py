@@ -80,16 +80,10 @@ def baseline_of(
 ) -> Baseline:
     """The baseline of a release, from the first of its sources that states it.
 
-    Parameters
-    ----------
-    n_classes, people : int
-        Classes, and individuals of the table.
-    marginal : float64, shape (n_classes,), optional
-        Individuals of each class that the adversary knows.
-    low, high : float64, shape (n_classes,), optional
-        The fewest and the most individuals of each class that the statements of the release allow.
-    truth : int64, shape (n_qi, n_classes), optional
-        Individuals of each quasi-identifier and class.
+    ``n_classes``, ``people``: classes, and individuals of the table. ``marginal``, shape (n_classes,): individuals of
+    each class that the adversary knows. ``low``, ``high``, shape (n_classes,): the fewest and the most individuals of
+    each class that the statements of the release allow. ``truth``, shape (n_qi, n_classes): individuals of each
+    quasi-identifier and class.
     """
     uniform, most = 1 / n_classes, None
     if marginal is not None:
@@ -204,21 +198,11 @@ class TwoGroups:
 class ControlShares:
     """One adversary against members and against control people.
 
-    Attributes
-    ----------
-    hits : Two
-        Shares of people whose class is guessed right, in the way that is right about most members:
-        `maxent.disclosure.truth.InTruth.way`.
-    interval : (float, float)
-        Of the difference of these.
-    vulnerability : Two
-        Expected shares of right guesses (Bayes vulnerability), with ``vulnerability_interval``.
-    divergence : Two
-        Overall divergences of the truth from the posterior, nats.
-    people : (int, int)
-        Members and control people; ``known`` of these have a quasi-identifier of the adversary's table.
-    confidence : float
-        Of each interval.
+    ``hits``: shares of people whose class is guessed right, in the way that is right about most members:
+    `maxent.disclosure.truth.InTruth.way`. ``interval``: of the difference of these. ``vulnerability``: expected shares
+    of right guesses (Bayes vulnerability), with ``vulnerability_interval``. ``divergence``: Overall divergences of the
+    truth from the posterior, nats. ``people``: members and control people; ``known`` of these have a quasi-identifier
+    of the adversary's table. ``confidence``: of each interval.
     """
 
     hits: TwoGroups

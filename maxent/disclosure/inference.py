@@ -266,10 +266,7 @@ class Individuals:
         Most disclosed are those with the smallest divergence, so the curve rises; it ends at the overall divergence.
         After Zhu and Du (2010), Fig. 8, which averages over the top K in the same way.
 
-        Raises
-        ------
-        ValueError
-            Without a truth.
+        Raises `ValueError` without a truth.
         """
         if self.divergence is None:
             raise ValueError("divergences need a truth")
@@ -336,16 +333,7 @@ def disclosed_by_node(result: Inference, tree: int = 0) -> tuple[NodeDisclosure,
     Where private attributes decide who is at a node, everybody who can be there counts, with the posterior of their
     quasi-identifier as a whole.
 
-    Parameters
-    ----------
-    result : Inference
-    tree : int
-        Which tree of the release, from 0.
-
-    Raises
-    ------
-    IndexError
-        When the release has no such tree.
+    ``tree``: which tree of the release, from 0. Raises `IndexError` when the release has no such tree.
     """
     from scipy.special import entr
 
@@ -456,20 +444,11 @@ def shares(
 ) -> Shares:
     """Largest probabilities per quasi-identifier: by the estimate, and the largest that published numbers allow.
 
-    Parameters
-    ----------
-    program : Program
-    masses : shape (n_cells, n_classes)
-        The answer to it, individuals.
-    posterior : shape (n_qi, n_classes)
-        The same as probabilities.
-    tolerance : float
-        By how much these may be off.
-    part : int, optional
-        Of several sensitive columns the one that the posterior is of; by default it is that of their combinations.
-    likely : bool
-        Whether the answer is by the likelihood of draws, and the program has intervals in its place: the odds of a
-        class within a group then grow by as much as those of the whole group may, where else its share does.
+    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, shape (n_qi, n_classes): the
+    same as probabilities. ``tolerance``: by how much these may be off. ``part``: of several sensitive columns the one
+    that the posterior is of; by default it is that of their combinations. ``likely``: whether the answer is by the
+    likelihood of draws, and the program has intervals in its place: the odds of a class within a group then grow by as
+    much as those of the whole group may, where else its share does.
     """
     each = np.arange(len(posterior))
 

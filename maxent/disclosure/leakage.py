@@ -69,14 +69,8 @@ def channel_of(posterior: FloatArray, counts: IntArray | FloatArray) -> tuple[Fl
     The prior is pi_x = sum over q of P(q) P(x|q), and C[x, q] = P(q) P(x|q) / pi_x: P(x|q) is then what Bayes' rule
     makes of an observation. Classes of probability 0 have no row.
 
-    Parameters
-    ----------
-    posterior : shape (n_qi, n_classes)
-    counts : shape (n_qi,), individuals
-
-    Returns
-    -------
-    shapes (n_classes,) and (n_classes with a probability, n_qi)
+    ``posterior``, shape (n_qi, n_classes). ``counts``, shape (n_qi,), individuals. Result: shapes (n_classes,) and
+    (n_classes with a probability, n_qi).
     """
     joint = posterior * (counts / counts.sum())[:, None]
     prior = joint.sum(axis=0)

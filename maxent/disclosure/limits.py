@@ -98,11 +98,6 @@ class Limits:
     ``maxent audit`` measures it); ``max_certain`` the most individuals whose class may be certain.
     ``max_right_guesses`` is the largest share of all individuals whose class may be guessed right, and ``max_lift`` by
     how much that share may exceed the base rate, the share of the most frequent class.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every limit that is out of its range.
     """
 
     max_posterior: float | None = None
@@ -139,13 +134,7 @@ class Limits:
 
 
 def limits_of(stated: Mapping[str, Any]) -> Limits:
-    """Limits by name.
-
-    Raises
-    ------
-    InvalidInput
-        For a limit that there is not, or that is out of its range.
-    """
+    """Limits by name."""
     known = [each.name for each in fields(Limits)]
     problems = [
         Problem(ARGUMENT, name, f"a limit ({', '.join(known)})", f"{shorten(value)}{close_to(name, known)}")
@@ -547,24 +536,11 @@ def worst(found: Sequence[Status]) -> Status:
 class Mend:
     """A subtree of a release that keeps limits which the release does not, or why none is offered.
 
-    Attributes
-    ----------
-    reason : str
-        Why none is offered; empty where one is.
-    release : Release or None
-        The subtree, judged as the release was.
-    leaves : (int, int)
-        Of the release, and of the subtree.
-    accuracy : (float, float)
-        The shares of records with the class that their leaf predicts, before and after.
-    cut : tuple of str
-        Ids of the nodes that become leaves.
-    unstated : bool
-        Whether the release states what splits were chosen by, and the subtree does not.
-    proved : bool
-        Whether no subtree that keeps the limits is right for more records.
-    limits : mapping
-        Those of `maxent defend optimal`.
+    ``reason``: why none is offered; empty where one is. ``release``: the subtree, judged as the release was.
+    ``leaves``: of the release, and of the subtree. ``accuracy``: the shares of records with the class that their leaf
+    predicts, before and after. ``cut``: ids of the nodes that become leaves. ``unstated``: whether the release states
+    what splits were chosen by, and the subtree does not. ``proved``: whether no subtree that keeps the limits is right
+    for more records. ``limits``: those of `maxent defend optimal`.
     """
 
     reason: str = ""

@@ -316,22 +316,10 @@ def individual_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> Flo
 
     P is the truth's distribution and P* the adversary's posterior: a *small* divergence means much is disclosed.
 
-    Parameters
-    ----------
-    truth : array_like, shape (n_qi, n_classes)
-        Individuals per class, at least one per row.
-    posterior : array_like, shape (n_qi, n_classes)
-        P*(x|q).
-
-    Returns
-    -------
-    ndarray, shape (n_qi,)
-        Nats, 0 or more; ``inf`` where the posterior rules out a class that some individual has (`IMPOSSIBLE`).
-
-    Raises
-    ------
-    ValueError
-        For shapes that disagree, or a row of the truth without individuals (its distribution is undefined).
+    ``truth``, shape (n_qi, n_classes): individuals per class, at least one per row. ``posterior``, shape (n_qi,
+    n_classes): P*(x|q). Result, shape (n_qi,): nats, 0 or more; ``inf`` where the posterior rules out a class that some
+    individual has (`IMPOSSIBLE`). Raises `ValueError` for shapes that disagree, or a row of the truth without
+    individuals (its distribution is undefined).
 
     References
     ----------
@@ -360,10 +348,7 @@ def overall_divergence(truth: npt.ArrayLike, posterior: npt.ArrayLike) -> float:
 def top_divergences(divergence: npt.ArrayLike, k: int) -> npt.NDArray[np.intp]:
     """Row indices of the ``k`` largest divergences, largest first, ties by index; all rows when there are fewer.
 
-    Raises
-    ------
-    ValueError
-        When ``k`` is below 1 or a divergence is not a number.
+    Raises `ValueError` when ``k`` is below 1 or a divergence is not a number.
     """
     if k < 1:
         raise ValueError(f"k must be at least 1, not {k}")

@@ -41,13 +41,7 @@ class Sensitive:
 
 
 def sensitive_codes(named: str | Iterable[str] | None, target: Target) -> tuple[int, ...]:
-    """The codes of classes that are named, in a list or with commas between; empty for none.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no class of the target.
-    """
+    """The codes of classes that are named, in a list or with commas between; empty for none."""
     if named is None:
         return ()
     if not isinstance(named, Iterable):
@@ -83,23 +77,11 @@ def sensitive_of(
     (`maxent.disclosure.truth.guesses`). The base rate is that of always naming the class that is most frequent in
     truth. Entropy and divergence are those of these classes with all others taken together.
 
-    Parameters
-    ----------
-    codes : tuple of int
-        The classes.
-    program, masses, posterior, truth
-        As for `maxent.disclosure.truth.in_truth`; ``truth`` may be None.
-    shared : Shares
-        Of all classes.
-    held : InTruth or None
-        With a truth.
-    controls : Controls, optional
-        Control people: then ``control`` says of how many of those with one of these classes it is guessed, of members
-        and of them, with an interval of the difference.
-    confidence : float
-        Probability of this interval.
-    shares : sequence of float, optional
-        The shares of all classes among all people, where they are known.
+    ``codes``: the classes. ``program``, ``masses``, ``posterior``, ``truth``: as for
+    `maxent.disclosure.truth.in_truth`; ``truth`` may be None. ``shared``: of all classes. ``held``: with a truth.
+    ``controls``: control people: then ``control`` says of how many of those with one of these classes it is guessed, of
+    members and of them, with an interval of the difference. ``confidence``: probability of this interval. ``shares``:
+    the shares of all classes among all people, where they are known.
     """
     counts, classes = program.table.counts, program.release.target.classes
     mine, some = np.isin(np.arange(len(classes)), codes), list(codes)

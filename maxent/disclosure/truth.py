@@ -81,17 +81,10 @@ def in_truth(
 ) -> InTruth:
     """Compare what a release lets somebody guess with the truth.
 
-    Parameters
-    ----------
-    program : Program
-    masses : shape (n_cells, n_classes)
-        The answer to it, individuals: where private attributes decide on leaves, its shares weigh the predictions.
-    posterior : shape (n_qi, n_classes)
-        The same as probabilities.
-    truth : shape (n_qi, n_classes)
-        Individuals of each class.
-    frequent : int, optional
-        The most frequent class, where the adversary knows it.
+    ``masses``, shape (n_cells, n_classes): the answer to it, individuals: where private attributes decide on leaves,
+    its shares weigh the predictions. ``posterior``, shape (n_qi, n_classes): the same as probabilities. ``truth``,
+    shape (n_qi, n_classes): individuals of each class. ``frequent``: the most frequent class, where the adversary knows
+    it.
     """
     guess = predicted_classes(program, masses)
     each = np.arange(len(truth))
@@ -189,15 +182,7 @@ def read_controls(
 ) -> Controls:
     """Read control people: a column for each public attribute, and the target.
 
-    Parameters
-    ----------
-    source, release, count, reader
-        As in `maxent.models.tables.qi_table.read_qi`.
-
-    Raises
-    ------
-    InvalidInput
-        When it cannot be read, or nobody is left whose values and class the release knows.
+    ``source``, ``release``, ``count``, ``reader``: as in `maxent.models.tables.qi_table.read_qi`.
     """
     cases = read_cases(source, "control", release.target, release.public, count=count, reader=reader)
     known = cases.y >= 0
@@ -240,15 +225,8 @@ def believed(program: Program, masses: FloatArray, posterior: FloatArray, contro
     a leaf where nobody is, that of the nearest node above where somebody is. Of the leaves that private attributes may
     lead to, each counts by the people whom the estimate puts there.
 
-    Parameters
-    ----------
-    program : Program
-    masses : shape (n_cells, n_classes)
-        The answer to it, individuals.
-    posterior : shape (n_qi, n_classes)
-        The same as probabilities.
-    controls : Controls
-        Of the same attributes and classes.
+    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, shape (n_qi, n_classes): the
+    same as probabilities. ``controls``: of the same attributes and classes.
     """
     table, classes = controls.table, program.n_classes
     theirs = build_cells(program.release, table)
@@ -320,20 +298,10 @@ def compared(
 ) -> ControlShares:
     """Apply the adversary of a release to its people, and to people who were not in its data.
 
-    Parameters
-    ----------
-    program : Program
-    masses : shape (n_cells, n_classes)
-        The answer to it, individuals.
-    posterior, truth : shape (n_qi, n_classes)
-        Of members: probabilities, and individuals of each class.
-    controls : Controls
-    confidence : float
-        Probability of each interval.
-    held : InTruth
-        Guesses of members: control people are guessed in the way that is right about most of these.
-    frequent : int, optional
-        The most frequent class of members, where the adversary knows it.
+    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, ``truth``, shape (n_qi,
+    n_classes): of members: probabilities, and individuals of each class. ``confidence``: probability of each interval.
+    ``held``: Guesses of members: control people are guessed in the way that is right about most of these. ``frequent``:
+    the most frequent class of members, where the adversary knows it.
 
     References
     ----------

@@ -97,19 +97,10 @@ def worst_case(
 ) -> WorstCase:
     """The worst case of a release.
 
-    Parameters
-    ----------
-    program : Program
-    parts : sequence of Release
-        The releases whose trees those of the program are, in their order.
-    truth : shape (n_qi, n_classes), or None
-        Individuals of each class.
-    weighed : Weighed or None
-        The weights that people had in training, where that is known.
-    unweighed : bool
-        Whether people are known to have had weights that are not given.
-    solve : callable
-        A program -> the masses of its answer, shape (n_cells, n_classes), or None where there is none.
+    ``parts``: the releases whose trees those of the program are, in their order. ``truth``, shape (n_qi, n_classes), or
+    None: individuals of each class. ``weighed``: the weights that people had in training, where that is known.
+    ``unweighed``: whether people are known to have had weights that are not given. ``solve``: a program -> the masses
+    of its answer, shape (n_cells, n_classes), or None where there is none.
     """
     if truth is None:
         return WorstCase(NO_TRUTH)

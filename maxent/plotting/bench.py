@@ -22,12 +22,7 @@ _BUILD, _SOLVE = "#9aa5b1", "#1f5fa8"
 def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
     """Write the plot of `draw_bench` to a file, by suffix, atomically.
 
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
-    InvalidInput
-        For another suffix, or a place that cannot be written; nothing is left behind.
+    Raises `MissingExtra` when matplotlib is not installed.
     """
     save_plot(lambda figure: draw_bench(rows, *figure.subplots(1, 2, sharey=True)), path, (9.0, 1.6 + 0.36 * len(rows)))
 
@@ -35,17 +30,8 @@ def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
 def draw_bench(rows: Sequence[Mapping[str, Any]], seconds: Axes, gap: Axes) -> None:
     """Draw a line per back end: the seconds it took, and how far its entropy is below the best.
 
-    Parameters
-    ----------
-    rows : sequence of mappings
-        The rows of a `maxent.results.bench.BenchResult`.
-    seconds, gap : matplotlib Axes
-        Where to draw the two; hollow marks stand for answers that are not to be relied on.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
+    ``rows``: the rows of a `maxent.results.bench.BenchResult`. ``seconds``, ``gap``: where to draw the two; hollow
+    marks stand for answers that are not to be relied on. Raises `MissingExtra` when matplotlib is not installed.
     """
     check_matplotlib()
     lines = range(len(rows))

@@ -167,13 +167,7 @@ class PlottedPoint:
 
 
 def accuracy_of(rows: Sequence[TradeoffRow]) -> str:
-    """The accuracy on the test data, without them that on the training data.
-
-    Raises
-    ------
-    InvalidInput
-        When no release has one, naming what is missing.
-    """
+    """The accuracy on the test data, without them that on the training data."""
     for key in ("test_accuracy", "train_accuracy"):
         if any(row.get(key) is not None for row in rows):
             return key
@@ -181,13 +175,7 @@ def accuracy_of(rows: Sequence[TradeoffRow]) -> str:
 
 
 def draw_tradeoff(axes: Axes, rows: Sequence[TradeoffRow]) -> None:
-    """Accuracy against the overall divergence of every release; those of infinite divergence are named above.
-
-    Raises
-    ------
-    InvalidInput
-        When no release has an accuracy.
-    """
+    """Accuracy against the overall divergence of every release; those of infinite divergence are named above."""
     key = accuracy_of(rows)
     points = [_point(row, key) for row in rows if row[key] is not None and isfinite(row["divergence"])]
     lines = _lines(points)
@@ -265,26 +253,14 @@ _NAMES = 2.2
 
 
 def check_comparison_kind(kind: str, *, truth: bool) -> None:
-    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none.
-
-    Raises
-    ------
-    InvalidInput
-        Naming what there is, or what is missing.
-    """
+    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none."""
     check_kind(kind, KINDS)
     if kind in ("tradeoff", "divergence") and not truth:
         raise missing("truth", "the confidential data, which divergences need", "none")
 
 
 def check_comparison_plot(kind: str, comparison: ComparedRelease) -> None:
-    """Refuse, besides, what some comparison has not: an accuracy to trade off, the individuals for curves of them.
-
-    Raises
-    ------
-    InvalidInput
-        Naming what is missing.
-    """
+    """Refuse, besides, what some comparison has not: an accuracy to trade off, the individuals for curves of them."""
     check_comparison_kind(kind, truth="divergence" in comparison.rows[0])
     if kind == "tradeoff":
         accuracy_of(comparison.rows)

@@ -22,13 +22,7 @@ KINDS = ("leaves", "posterior", "divergence")
 
 
 def check_estimate_plot(kind: str, *, truth: bool) -> None:
-    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none.
-
-    Raises
-    ------
-    InvalidInput
-        Naming what there is, or what is missing.
-    """
+    """Refuse an unknown kind of plot, and a kind that needs a truth where there is none."""
     check_kind(kind, KINDS)
     if kind == "divergence" and not truth:
         raise missing("truth", "the confidential data, which divergences need", "none")
@@ -76,11 +70,6 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
 
     A block is as high as the mean largest posterior of its individuals: the share of right guesses among them. Somebody
     whom private attributes may send to several leaves counts in each of them.
-
-    Raises
-    ------
-    InvalidInput
-        When there is no such tree.
     """
     trees = result.program.release.trees
     if not 0 <= tree < len(trees):

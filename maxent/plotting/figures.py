@@ -32,10 +32,7 @@ _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 10
 def check_matplotlib() -> None:
     """Refuse to go on where no plot can be drawn.
 
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
+    Raises `MissingExtra` when matplotlib is not installed.
     """
     need("matplotlib", "a plot needs matplotlib")
 
@@ -46,13 +43,7 @@ def missing(field: str, expected: str, found: str) -> InvalidInput:
 
 
 def check_kind(kind: str, kinds: Iterable[str]) -> None:
-    """Refuse what is no kind of plot.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the kinds that there are.
-    """
+    """Refuse what is no kind of plot."""
     if kind not in (known := tuple(kinds)):
         raise missing("kind", "one of " + ", ".join(known), shorten(kind))
 
@@ -60,12 +51,7 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
 def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
     """The plot that ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot.
 
-    Raises
-    ------
-    InvalidInput
-        For a kind without the file of a plot.
-    MissingExtra
-        When matplotlib is not installed, and a plot is asked for.
+    Raises `MissingExtra` when matplotlib is not installed, and a plot is asked for.
     """
     if path is not None and path.lower().endswith(PLOTS):
         check_matplotlib()
@@ -131,23 +117,8 @@ def save_plot(
 ) -> None:
     """Write a figure to a file, by suffix, atomically; the same numbers give the same file.
 
-    Parameters
-    ----------
-    draw : callable
-        Draws on the figure, which has nothing on it yet.
-    path : path
-        Ends in one of `PLOTS`.
-    size : (float, float)
-        Width and height, inches.
-    option : str
-        What errors call the file.
-
-    Raises
-    ------
-    MissingExtra
-        When matplotlib is not installed.
-    InvalidInput
-        For another suffix, or a place that cannot be written; nothing is left behind.
+    ``draw``: Draws on the figure, which has nothing on it yet. ``path``: Ends in one of `PLOTS`. ``size``: Width and
+    height, inches. ``option``: what errors call the file. Raises `MissingExtra` when matplotlib is not installed.
     """
     check_outputs({option: (os.fspath(path), PLOTS)})
     check_matplotlib()

@@ -151,13 +151,7 @@ class Checked(Shown):
         return Concluded(self.status, self.lines, [row.as_dict() for row in self.rows])
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
-        """Write a short report for whoever decides, with a line for each check: one .html file.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written.
-        """
+        """Write a short report for whoever decides, with a line for each check: one .html file."""
         from maxent.results.html_report.build import save_brief
 
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
@@ -186,11 +180,6 @@ class Checked(Shown):
         path : path, optional
             Where to write it: a .json file. Paths in it are from its folder. A file that says the same already,
             but for its date and the decision, is left as it is, and returned.
-
-        Raises
-        ------
-        InvalidInput
-            Where something was checked that is no file, and so has no hash; for a place that cannot be written.
         """
         from maxent.policy.record import save_record
 

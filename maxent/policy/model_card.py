@@ -38,11 +38,6 @@ def model_card(record: str | PathLike[str] | Mapping[str, Any], *, level: int = 
     -------
     str
         Markdown. Words of the record are escaped: none of them is markup.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no record, naming the key, and for another level.
     """
     if isinstance(level, bool) or not isinstance(level, int) or not 1 <= level <= 6:
         raise invalid("model_card", ARGUMENT, "level", "a whole number from 1 to 6", str(level))

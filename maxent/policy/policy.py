@@ -72,13 +72,7 @@ _FLAGS = {"true": True, "false": False, "yes": True, "no": False, "on": True, "o
 
 
 def acro_policy(text: str, source: str) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """The document of a policy, and sentences on what of the file does not apply to trees.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every line that is no ``key: value``, every unknown key and unsuitable value, with its line.
-    """
+    """The document of a policy, and sentences on what of the file does not apply to trees."""
     problems: list[Problem] = []
     stated: dict[str, Any] = {}
     listed: list[str] | None = None  # the items of the key above, while there are any
@@ -351,16 +345,8 @@ def presets() -> dict[str, str]:
 def read_policy(given: str | PathLike[str] | Mapping[str, Any] | None) -> Policy:
     """Read a policy.
 
-    Parameters
-    ----------
-    given : path, name or mapping
-        A TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a file
-        says. None for a policy without limits.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the file, and every unknown key, id and unsuitable value with its line.
+    ``given``: a TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a
+    file says. None for a policy without limits.
     """
     if given is None:
         return Policy({"name": "limits of the call"})

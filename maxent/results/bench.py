@@ -123,8 +123,6 @@ class BenchResult(Shown):
         ------
         MissingExtra
             When matplotlib is not installed.
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
         """
         from maxent.plotting.bench import draw_bench, save_bench_plot
 

@@ -161,8 +161,6 @@ class Comparison(Shown):
         ------
         MissingExtra
             When matplotlib is not installed.
-        InvalidInput
-            For another kind, naming those that there are; without the truth, or any accuracy, that a kind needs.
         """
         from maxent.plotting.comparisons import check_comparison_plot, draw_comparison, size_of
         from maxent.plotting.figures import axes_or_new

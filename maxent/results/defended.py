@@ -92,11 +92,6 @@ class Defended(Shown):
         -------
         tuple of str
             The names of the files, see `file_names`.
-
-        Raises
-        ------
-        InvalidInput
-            When a file cannot be written.
         """
         files = file_names(path, [row["k"] for row in self.rows])
         if self.tables:

@@ -36,18 +36,10 @@ CHANGES = ("joined", "left", "stayed")
 class DifferenceFindings:
     """What two successive releases tell together, and what each of them alone.
 
-    Attributes
-    ----------
-    people : People
-        Who is in which release.
-    who : str or None
-        The column that names people; None where groups of people who are alike are told apart only.
-    estimate : Estimate
-        Of both releases together.
-    proof : Proof
-        What is proved by both releases together.
-    alone : bool, shape (n_distinct,)
-        Whether one of the releases alone proves the class of the people of each row of the table.
+    ``people``: who is in which release. ``who``: the column that names people; None where groups of people who are
+    alike are told apart only. ``estimate``: of both releases together. ``proof``: what is proved by both releases
+    together. ``alone``, shape (n_distinct,): whether one of the releases alone proves the class of the people of each
+    row of the table.
     """
 
     people: People

@@ -146,11 +146,6 @@ class Estimate(Shown, Solved):
         **limits
             Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
             (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
-
-        Raises
-        ------
-        InvalidInput
-            For a limit that there is not, or that is out of its range.
         """
         return self.judged(limits_of(limits)).mended([self.mended])
 
@@ -172,11 +167,6 @@ class Estimate(Shown, Solved):
             The title, and what the release is for.
         **limits
             As for `verdict`.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written, and for wrong limits.
         """
         from maxent.results.html_report.build import Gatherer, check_report, save_report
 
@@ -210,8 +200,6 @@ class Estimate(Shown, Solved):
         ------
         MissingExtra
             When matplotlib is not installed.
-        InvalidInput
-            For another kind, naming those that there are; without the truth that a kind needs; for another tree.
         """
         from maxent.plotting.estimates import check_estimate_plot, draw_estimate
         from maxent.plotting.figures import axes_or_new
@@ -228,11 +216,6 @@ class Estimate(Shown, Solved):
         ----------
         csv_literal : bool
             Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written; nothing is left behind.
         """
         from maxent.models.files.output import ESTIMATE
         from maxent.models.files.result_files import save_frame

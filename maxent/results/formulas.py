@@ -214,20 +214,10 @@ def export_program(
 ) -> None:
     """Write the program as the text of a Pyomo model, as an ``.nl`` file, or both.
 
-    Parameters
-    ----------
-    pyomo, nl : str or None
-        The files; each is written atomically. Beside ``model.nl`` go ``model.col`` and ``model.row``, the names of its
-        variables and rows in the Pyomo model.
-    tell : callable
-        Told when the program is so large that it will take long.
-    textbook : bool
-        The constraints as the paper prints them, see `maxent.constraints.textbook`, in place of the lifted program.
-
-    Raises
-    ------
-    InvalidInput
-        When a file cannot be written; it is then as it was. Also where a release states what the paper has not.
+    ``pyomo``, ``nl``: the files; each is written atomically. Beside ``model.nl`` go ``model.col`` and ``model.row``,
+    the names of its variables and rows in the Pyomo model. ``tell``: Told when the program is so large that it will
+    take long. ``textbook``: the constraints as the paper prints them, see `maxent.constraints.textbook`, in place of
+    the lifted program.
     """
     from maxent.solvers.backends.pyomo_model import build_model
 

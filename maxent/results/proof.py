@@ -22,21 +22,11 @@ if TYPE_CHECKING:
 class Proof:
     """Smallest and largest P(class | quasi-identifier) over all data consistent with a release, proved.
 
-    Attributes
-    ----------
-    program : Program
-        Everything that the release and the table state.
-    bounds : Bounds
-        Bounds in individuals, with the level that proved each; rows are in the order of ``program.table``.
-    status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
-        Whether every level was asked all that was open. Bounds hold in any case, and are loose where there was no time;
-        where statements contradict each other no data are consistent, and bounds say nothing.
-    level : str
-        The last level that was to be asked.
-    seconds : dict
-        Of ``compile`` and ``prove``.
-    noticed : Noticed
-        What was noticed while the release and the tables were read.
+    ``program``: Everything that the release and the table state. ``bounds``: Bounds in individuals, with the level that
+    proved each; rows are in the order of ``program.table``. ``status``: whether every level was asked all that was
+    open. Bounds hold in any case, and are loose where there was no time; where statements contradict each other no data
+    are consistent, and bounds say nothing. ``level``: the last level that was to be asked. ``seconds``: of ``compile``
+    and ``prove``. ``noticed``: what was noticed while the release and the tables were read.
     """
 
     program: Program

@@ -52,10 +52,7 @@ def recount(
 ) -> tuple[int, tuple[Missed, ...]]:
     """How many numbers of people a release states, and those that a table does not have.
 
-    Parameters
-    ----------
-    value : shape (n_people, n_attributes), atoms
-    klass : shape (n_people,), codes of the classes
+    ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes.
     """
     columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
     stated, missed = 0, []
@@ -234,26 +231,14 @@ class RebuiltTable:
         }
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, or a place that cannot be written.
-        """
+        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically."""
         from maxent.models.files.output import TABLE
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, TABLE, csv_literal=csv_literal)
 
     def save_proved(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `proved` as `save` writes the table.
-
-        Raises
-        ------
-        InvalidInput
-            As there.
-        """
+        """Write `proved` as `save` writes the table."""
         from maxent.models.files.output import PROVED
         from maxent.models.files.result_files import save_frame
 

@@ -155,11 +155,6 @@ class Review(Shown):
         **limits
             Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
             (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
-
-        Raises
-        ------
-        InvalidInput
-            For a limit that there is not, or that is out of its range.
         """
         stated = limits_of(limits) if limits else self.limits
         searched = self.estimate is not None and not self.unfinished  # it would take as long again
@@ -263,11 +258,6 @@ class Review(Shown):
         path : path
         title, purpose : str
             The title, and what the model is for.
-
-        Raises
-        ------
-        InvalidInput
-            For another suffix, a place that cannot be written, and without an estimate.
         """
         import os
 
@@ -398,11 +388,6 @@ class SeveralReviews(Shown):
         -------
         tuple of str
             The names of the files.
-
-        Raises
-        ------
-        InvalidInput
-            As `Review.report`.
         """
         files = report_names(path, len(self.reviews))
         for file, review in zip(files, self.reviews.values(), strict=True):

@@ -89,13 +89,7 @@ class Material:
 
 
 def read_material(data: StudyData) -> Material:
-    """Read a data set, and everything that goes with it.
-
-    Raises
-    ------
-    InvalidInput
-        When a file cannot be read, or lacks a column.
-    """
+    """Read a data set, and everything that goes with it."""
     reader = Reader(data.reading)
     qi = _quasi_identifiers(data, reader)
     names = list(dict.fromkeys([*qi, *data.private, data.target, *(data.fold or ())[:1]]))

@@ -82,10 +82,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     """Columns of the row of a point after it is run.
 
-    Raises
-    ------
-    MaxentError
-        When the defense, an attack or the estimate refuses what it is given.
+    Raises `MaxentError` when the defense, an attack or the estimate refuses what it is given.
     """
     from maxent.api.audit import assess
     from maxent.api.case import taken

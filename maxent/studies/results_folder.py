@@ -56,13 +56,7 @@ class Folder:
         return self.path / RESULTS
 
     def check(self, study: Path, data: Iterable[Path]) -> None:
-        """Refuse to write over the study or its data; the copy of the study is left alone where it is the study.
-
-        Raises
-        ------
-        InvalidInput
-            Naming every file that would be replaced.
-        """
+        """Refuse to write over the study or its data; the copy of the study is left alone where it is the study."""
         data = list(data)
         check_apart({f"-o ({name})": self.path / name for name in (RESULTS, PROVENANCE, LOCK)}, [study, *data])
         check_apart({f"-o ({STUDY})": self.path / STUDY}, data)
@@ -90,12 +84,7 @@ class Folder:
 
         The system gives the lock back when its process ends, however it does.
 
-        Raises
-        ------
-        Taken
-            When another run has the lock.
-        InvalidInput
-            When the folder cannot be made or written to.
+        Raises `Taken` when another run has the lock.
         """
         try:
             self.parts.mkdir(parents=True, exist_ok=True)

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Hashable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager, suppress
-from multiprocessing.connection import Connection
+from functools import partial
 from typing import Any, Protocol, TypeVar
 
 from maxent.models.arguments import LARGEST_COUNT, is_whole, shorten, up_to_largest
@@ -15,7 +15,8 @@ from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.output import scratch
 from maxent.solvers.control import POLL, Clock, OutOfTime
 from maxent.solvers.solve.dask_cluster import SchedulerLost, connected
-from maxent.solvers.workers import WorkerLost, apart, can_fork, deaf, ended, kill, one_thread, received, serve, started
+from maxent.solvers.solve.parallel import forked
+from maxent.solvers.workers import WorkerLost, apart, can_fork, deaf, kill, one_thread, serve
 from maxent.studies.data import Packed
 
 
@@ -54,20 +55,10 @@ def run_all(
 ) -> Rows:
     """The rows of points, as they come; where there is a ``clock``, those that are done when it says to stop.
 
-    Parameters
-    ----------
-    points : sequence
-        Each names its data.
-    pickled : dict of str to bytes
-        The data, which are sent to every process or worker once; emptied where they go through files.
-    work : callable
-        Makes the row of a point from its packed data; it can be pickled.
-    failed : callable
-        Makes the row of a point whose process or workers did not survive it.
-    jobs, dask
-        As for `maxent.sweep`.
-    clock : Clock, optional
-        What is running when it says to stop is ended: one point after another is then run in a process of its own.
+    Each point names its data; ``pickled`` are these, which are sent to every process or worker once, and emptied where
+    they go through files. ``work`` makes the row of a point from its packed data, and can be pickled; ``failed`` that
+    of one whose process or workers did not survive it. ``jobs`` and ``dask`` are those of `maxent.sweep`. What is
+    running when the clock says to stop is ended: one point after another is then run in a process of its own.
     """
     if not points:
         return
@@ -117,25 +108,18 @@ def _apart(
 def _in_copy(
     points: Sequence[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], clock: Clock
 ) -> Done[P]:
-    def rows(pipe: Connection) -> None:
-        for point in points:
-            pipe.send(work(point, packed[point.data]))
-
-    copies = started(1, rows)
-    [pipe] = copies
-    try:
-        for i, point in enumerate(points):
-            while not pipe.poll(POLL):
-                clock.check()
-            try:
-                row = received(pipe)
-            except EOFError:
-                yield point, failed(point, WorkerLost(LOST))
-                yield from _in_copy(points[i + 1 :], packed, work, failed, clock)
-                return
-            yield point, row
-    finally:
-        ended(copies, copies)
+    calls = {i: partial(work, point, packed[point.data]) for i, point in enumerate(points)}
+    while calls:
+        try:
+            with closing(forked(calls, 1, lambda: clock.stop() is not None)) as rows:
+                for i, row in rows:
+                    del calls[i]
+                    yield points[i], row
+            clock.check()
+        except BrokenExecutor:
+            i = next(iter(calls))
+            del calls[i]
+            yield points[i], failed(points[i], WorkerLost(LOST))
 
 
 def _in_another(work: Work[P], point: P, packed: Packed, clock: Clock, tell: Callable[[Any], None]) -> Row:

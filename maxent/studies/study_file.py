@@ -187,18 +187,8 @@ class Study:
 def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = None) -> Study:
     """Read a study file and its data.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file, see docs/sweep.md.
-    data : path, optional
-        The folder to look for files in first; then that of the study file, then the one in the environment variable
-        MAXENT_DATA, then the cache of fetched data sets.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every unknown key, unsuitable value, and file that cannot be read, each with its line.
+    ``path``: a TOML file, see docs/sweep.md. ``data``: the folder to look for files in first; then that of the study
+    file, then the one in the environment variable MAXENT_DATA, then the cache of fetched data sets.
     """
     for argument, value, expected in (("study", path, "the path of a study file"), ("data", data, "a folder")):
         if not is_path(value) and not (argument == "data" and value is None):

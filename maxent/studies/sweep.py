@@ -167,8 +167,6 @@ def sweep(
 
     Raises
     ------
-    InvalidInput
-        Naming everything that is wrong with the study or its data.
     MaxentError
         When another run is writing to the folder, or the cluster cannot be used.
     """
@@ -271,11 +269,6 @@ def rehearse(
     Each combination of data, defense and adversary is tried once, on the first of its draws, with trees of no more than
     a root. So what is found does not depend on how trees grow: cells without a value, columns that a method cannot use,
     groups larger than the data, hierarchies that lack values, knowledge that a release does not give.
-
-    Raises
-    ------
-    InvalidInput
-        Naming every problem once, with the number of points that have these options, and the first of them.
     """
     problems = [*_problems_of_run(output, jobs, dask)]
     failing: dict[Problem, list[Point]] = {}

@@ -52,10 +52,7 @@ def method_names() -> tuple[str, ...]:
 def load_method(name: str) -> type[Method]:
     """The method of a name.
 
-    Raises
-    ------
-    MissingExtra
-        When it is registered but cannot be loaded, or is no method.
+    Raises `MissingExtra` when it is registered but cannot be loaded, or is no method.
     """
     try:
         found = _entries()[name].load()

@@ -121,10 +121,7 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
 def located(source: Any) -> Any:
     """What looks like an address and is no file here as an `Address`; anything else as it is.
 
-    Raises
-    ------
-    MissingExtra
-        When fsspec is not installed.
+    Raises `MissingExtra` when fsspec is not installed.
     """
     if isinstance(source, Address) or not is_address(source) or os.path.exists(source):
         return source
@@ -148,10 +145,7 @@ def _protocol(text: str) -> str:
 def matching(pattern: Address) -> tuple[Address, ...]:
     """The files that a pattern stands for, in the order of their names; the file of this name, if there is one.
 
-    Raises
-    ------
-    OSError
-        When the store does not say.
+    Raises `OSError` when the store does not say.
     """
     with _translated():
         store, name = _store(pattern)
@@ -163,10 +157,7 @@ def matching(pattern: Address) -> tuple[Address, ...]:
 def open_address(address: Address) -> BinaryIO:
     """Open a file of a store; only what is read of it is fetched.
 
-    Raises
-    ------
-    OSError
-        When the store is unknown, cannot be reached, refuses, or has no such file.
+    Raises `OSError` when the store is unknown, cannot be reached, refuses, or has no such file.
     """
     with _translated():
         store, name = _store(address)
@@ -293,12 +284,8 @@ def open_input(path: Path, most: int) -> BinaryIO:
     ``path``: a file, an `Address`, or ``-`` for standard input, which is read once, and kept for whoever opens it
     again. ``most``: the bytes that standard input may have. Files are as large as they are.
 
-    Raises
-    ------
-    OSError
-        When there is no such file, or it is a device, a pipe or a socket, which is never opened or waited for.
-    TooLarge
-        When standard input has more bytes.
+    Raises `OSError` when there is no such file, or it is a device, a pipe or a socket, which is never opened or waited
+    for. Raises `TooLarge` when standard input has more bytes.
     """
     if isinstance(path, Address):
         return open_address(path)

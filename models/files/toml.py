@@ -32,14 +32,7 @@ _KEYS = re.compile(
 
 
 def toml_document(text: str, source: str) -> dict[str, Any]:
-    """Parse a TOML document, once its keys are known to be short.
-
-    Raises
-    ------
-    InvalidInput
-        When a key is longer than `LONGEST` or has more than `DEEPEST` parts, all have more than `MOST_PARTS`, or the
-        text is no TOML.
-    """
+    """Parse a TOML document, once its keys are known to be short."""
     total = 0
     for match in _KEYS.finditer(text):
         key, entry = match.groups()

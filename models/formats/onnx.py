@@ -77,10 +77,7 @@ class Document:
 def read_document(data: bytes) -> Document:
     """The model that bytes hold.
 
-    Raises
-    ------
-    Malformed
-        When they hold none.
+    Raises `Malformed` when they hold none.
     """
     producer, version, graphs = "", "", []
     for number, _, content in fields(memoryview(data)):

@@ -51,21 +51,11 @@ States: TypeAlias = dict[str, bool]
 class Wanted:
     """Statements of a caller about a model, in place of those that its file lacks; None for what is not stated.
 
-    Attributes
-    ----------
-    target : str, optional
-        The name of the sensitive attribute.
-    classes : tuple of str, optional
-        Its classes, in the order in which the model has them.
-    features : tuple of str, optional
-        The columns of the model's input, in its order.
-    qi : tuple of str, optional
-        The quasi-identifiers; all other attributes are private. By default all attributes are public.
-    train : DataFrame or path, optional
-        A table with the columns that the model was fitted on, for the domains of attributes. What it states of the
-        records is no part of the release.
-    parameters : mapping of str to str
-        Further things that a reader asks for by name, such as a learning rate; see `ReleaseReader.parameters`.
+    ``target``: the name of the sensitive attribute. ``classes``: its classes, in the order in which the model has them.
+    ``features``: the columns of the model's input, in its order. ``qi``: the quasi-identifiers; all other attributes
+    are private. By default all attributes are public. ``train``: a table with the columns that the model was fitted on,
+    for the domains of attributes. What it states of the records is no part of the release. ``parameters``: Further
+    things that a reader asks for by name, such as a learning rate; see `ReleaseReader.parameters`.
     """
 
     target: str | None = None
@@ -104,21 +94,12 @@ class Wanted:
 class Converted(Shown):
     """A model as a release.
 
-    Attributes
-    ----------
-    release : Release
-    tool : str
-        The program that wrote the model, such as ``XGBoost 3.2.0``.
-    lost : tuple of str
-        What the file does not state, or the release cannot, as sentences.
-    exact : bool
-        Whether every record goes where the tool sends it; not so where thresholds were rounded for print.
-    format : str
-        The name of the reader, which `maxent.models.formats.registry.convert_model` fills in.
-    aside : str
-        What the model tells of people beside its trees, which the release does not: whoever gets the model has it.
-    alike : bool
-        Whether the file shows that all records had the same weight in training.
+    ``tool``: the program that wrote the model, such as ``XGBoost 3.2.0``. ``lost``: what the file does not state, or
+    the release cannot, as sentences. ``exact``: whether every record goes where the tool sends it; not so where
+    thresholds were rounded for print. ``format``: the name of the reader, which
+    `maxent.models.formats.registry.convert_model` fills in. ``aside``: what the model tells of people beside its trees,
+    which the release does not: whoever gets the model has it. ``alike``: whether the file shows that all records had
+    the same weight in training.
     """
 
     release: Release
@@ -215,14 +196,8 @@ _LOOKS = (
 class Head:
     """The start of a file, or the names in a folder, that readers recognise it by.
 
-    Attributes
-    ----------
-    name : str
-        The path, in lower case.
-    start : bytes
-        The first `HEAD_BYTES` bytes; none of a folder, or of what cannot be read.
-    entries : tuple of str
-        Names in a folder, sorted; none of a file.
+    ``name``: the path, in lower case. ``start``: the first `HEAD_BYTES` bytes; none of a folder, or of what cannot be
+    read. ``entries``: names in a folder, sorted; none of a file.
     """
 
     name: str
@@ -260,25 +235,14 @@ def read_head(path: str | PathLike[str]) -> Head:
 class ReleaseReader:
     """A reader of releases in one format.
 
-    Attributes
-    ----------
-    name : str
-        What ``--from``, and ``Reading(format=...)``, call the format.
-    words : str
-        A noun phrase for the docs and for errors: ``a maxent/1 document``.
-    suffixes : tuple of str
-        Endings of names, in lower case, of files that no reader recognises by what is in them.
-    read : callable
-        Path and `maxent.models.reading.Reader` -> the release, which is checked against every rule of ``maxent/1``; or
-        generalised records. It raises `maxent.InvalidInput` for a file with anything wrong in it, and runs no code
-        from it.
-    recognise : callable, optional
-        Whether a `Head` shows the format beyond doubt; None for a format that its suffix alone shows.
-    convert : callable, optional
-        Of a format of models: path, `Wanted` and `maxent.models.reading.Reader` ->
-        `Converted`. Make such a reader with `model_reader`.
-    parameters : tuple of str
-        The names of what ``--param`` may give to ``convert``.
+    ``name``: what ``--from``, and ``Reading(format=...)``, call the format. ``words``: a noun phrase for the docs and
+    for errors: ``a maxent/1 document``. ``suffixes``: Endings of names, in lower case, of files that no reader
+    recognises by what is in them. ``read``: path and `maxent.models.reading.Reader` -> the release, which is checked
+    against every rule of ``maxent/1``; or generalised records. It raises `maxent.InvalidInput` for a file with anything
+    wrong in it, and runs no code from it. ``recognise``: whether a `Head` shows the format beyond doubt; None for a
+    format that its suffix alone shows. ``convert``: of a format of models: path, `Wanted` and
+    `maxent.models.reading.Reader` -> `Converted`. Make such a reader with `model_reader`. ``parameters``: the names of
+    what ``--param`` may give to ``convert``.
     """
 
     name: str

@@ -357,6 +357,12 @@ class Coded:
         """The places of increasing rows as `QITable.lines` has them."""
         return row_places(self.tables, self.ends, rows)[0]
 
+    def named(self, codes: Sequence[int]) -> dict[str, str | float]:
+        """The values of a quasi-identifier by attribute."""
+        values = [level[code] for level, code in zip(self.levels, codes, strict=True)]
+        plain = [value if isinstance(value, str) else float(value) for value in values]
+        return dict(zip((attribute.name for attribute in self.attributes), plain, strict=True))
+
 
 @dataclass(frozen=True, slots=True)
 class OpenedColumn:

@@ -105,14 +105,13 @@ class Rows:
 class Plan:
     """What a process does with some rows.
 
-    ``codes`` are of each attribute and, where the target is wanted, of the classes, of which there are
-    ``n_classes``. Runs of about ``most`` rows go to the ``folder``.
+    ``codes`` are of each attribute and, where the target is wanted, of the classes, for which there is just room in the
+    ``packing``. Runs of about ``most`` rows go to the ``folder``.
     """
 
     codes: tuple[ColumnCodes, ...]
     descent: Descent
     packing: Packing
-    n_classes: int
     folder: Path
     most: int
 
@@ -128,15 +127,13 @@ class Routed:
 
     ``runs`` are the paths of runs, without what each of their files ends in. ``people``, shape (n_leaves,) or, with
     classes, (n_leaves, n_classes), are the individuals of each leaf; ``first``, shape (n_leaves,), is the first row
-    of these in it, -1 for none, and ``example``, shape (n_words, n_leaves), its words. ``lost`` is the first row that
-    no branch took, with its place and codes; ``unknown`` are the people of rows with a value that the table has not,
-    and the codes of the first of these.
+    of these in it, -1 for none. ``lost`` is the first row that no branch took, with its place and codes; ``unknown``
+    are the people of rows with a value that the table has not, and the codes of the first of these.
     """
 
     runs: tuple[str, ...]
     people: IntArray
     first: IntArray
-    example: IntArray
     lost: tuple[int, int, tuple[int, ...]] | None
     unknown: tuple[int, tuple[int, ...]] | None
 
@@ -144,9 +141,8 @@ class Routed:
 def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     """Route rows to leaves, and write them as sorted runs."""
     leaves, attributes = plan.descent.leaves, len(plan.packing.sizes)
-    people = np.zeros(leaves * (plan.n_classes if plan.classes else 1))
+    people = np.zeros(leaves * (plan.packing.room if plan.classes else 1))
     first = np.full(leaves, -1)
-    example = np.zeros((len(plan.packing.words), leaves), np.int64)
     lost: tuple[int, int, tuple[int, ...]] | None = None
     strangers, stranger = 0, ()
     runs: list[str] = []
@@ -176,12 +172,12 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
         here = np.full(leaves, -1)
         here[leaf[::-1]] = np.arange(len(leaf))[::-1]  # of several rows the last one written stays, which is the first
         new = np.flatnonzero((here >= 0) & (first < 0))
-        first[new], example[:, new] = before + keep[here[new]], words[:, here[new]]
+        first[new] = before + keep[here[new]]
         cell = leaf.astype(np.int64)
         if plan.classes:
             klass = table[:, attributes]
-            words[-1] = words[-1] * plan.n_classes + klass
-            cell = cell * plan.n_classes + klass
+            words[-1] = words[-1] * plan.packing.room + klass
+            cell = cell * plan.packing.room + klass
         people += np.bincount(cell, count, len(people))
         waiting.append(Rows(leaf, words, count))
         if sum(map(len, waiting)) >= plan.most:
@@ -190,7 +186,7 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     if waiting:
         runs.append(written(waiting, plan.folder))
     totals = people.astype(np.int64).reshape((leaves, -1) if plan.classes else leaves)
-    return Routed(tuple(runs), totals, first, example, lost, (strangers, stranger) if strangers else None)
+    return Routed(tuple(runs), totals, first, lost, (strangers, stranger) if strangers else None)
 
 
 def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[ColumnCodes, KeptCodes]]:

@@ -26,21 +26,12 @@ _T = TypeVar("_T")
 class Joined:
     """Several releases as one.
 
-    Attributes
-    ----------
-    release : Release
-        All trees, over the attributes of all releases. Where releases were made in different ways, it says the one
-        that proves least (the smallest sample, the highest limit of suppression, the coarsest rounding): see ``parts``.
-    parts : tuple of Release
-        Each release with its own trees, as they are in ``release``, and the attributes of all.
-    names : tuple of str
-    own : tuple of Release
-        The releases as they were read.
-    members : tuple of tuples of bool, shape (n_groups, n_releases)
-        Which releases the people of each value of the attribute `MEMBERSHIP` are in; one row of True where all people
-        are in all of them, and there is no such attribute.
-    notes : tuple of str
-        How releases were joined.
+    ``release``: all trees, over the attributes of all releases. Where releases were made in different ways, it says the
+    one that proves least (the smallest sample, the highest limit of suppression, the coarsest rounding): see ``parts``.
+    ``parts``: each release with its own trees, as they are in ``release``, and the attributes of all. ``own``: the
+    releases as they were read. ``members``, shape (n_groups, n_releases): which releases the people of each value of
+    the attribute `MEMBERSHIP` are in; one row of True where all people are in all of them, and there is no such
+    attribute. ``notes``: how releases were joined.
     """
 
     release: Release

@@ -235,10 +235,7 @@ def categorical(
     has an empty value or `MISSING`, when the column is not ``optional``. ``key``: where a release declares the domain.
     ``expected``: what a value has to be, as problems say it; by default one of the domain.
 
-    Returns
-    -------
-    int64, shape (n_rows,)
-        Index into the domain, -1 where there is none.
+    Result, shape (n_rows,): index into the domain, -1 where there is none.
     """
     column = frame.columns[name]
     texts = column.texts()
@@ -293,10 +290,8 @@ def finite(
 
     ``advice`` is what to do about cells without a value, unless these are ``optional``.
 
-    Returns
-    -------
-    float64, shape (n_values,)
-        One number for each of `Column.values` (not for each row), NaN for those that are refused.
+    Result, shape (n_values,): one number for each of `Column.values` (not for each row), NaN for those that are
+    refused.
     """
     column = frame.columns[name]
     result = numbers(column, low=low, high=high, whole=whole)

@@ -115,10 +115,7 @@ class ExcelFile:
 def open_excel(source: str, opener: Callable[[], BinaryIO], reader: Reader) -> ExcelFile:
     """Choose a sheet of a workbook, and read its header; several sheets are noted.
 
-    Raises
-    ------
-    MissingExtra
-        When openpyxl is not installed.
+    Raises `MissingExtra` when openpyxl is not installed.
     """
     most, wanted = reader.reading.max_memory, reader.reading.sheet
     with _workbook_refused(source), opener() as file, zipfile.ZipFile(file) as archive:

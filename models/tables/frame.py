@@ -500,12 +500,8 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
 
     Files are known by the suffixes of their names, standard input by its first bytes. It may have ``max_memory`` bytes.
 
-    Raises
-    ------
-    OSError
-        When it cannot be read, or is no regular file.
-    TooLarge
-        When standard input has more bytes.
+    Raises `OSError` when it cannot be read, or is no regular file. Raises `TooLarge` when standard input has more
+    bytes.
     """
     opener = partial(open_input, path, max_memory)
     with opener() as file:

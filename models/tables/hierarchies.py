@@ -44,10 +44,7 @@ class Hierarchy:
         Levels that group these values as the level below does are left out, and so is one that puts them all together,
         unless it is level 0: neither is another way to split.
 
-        Raises
-        ------
-        KeyError
-            When a value is not in the hierarchy.
+        Raises `KeyError` when a value is not in the hierarchy.
         """
         place = {value: i for i, value in enumerate(self.values)}
         chosen = [place[value] for value in values]

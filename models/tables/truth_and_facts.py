@@ -66,10 +66,7 @@ def read_truth(
     their classes. ``count``: as in `read_qi`, but a truth without this column has one row per individual. ``reader``:
     how to read.
 
-    Returns
-    -------
-    int64, shape (n_distinct, n_classes)
-        Individuals of each class, rows as in ``table``.
+    Result, shape (n_distinct, n_classes): individuals of each class, rows as in ``table``.
     """
     return _placed(source, release, table, count, reader)[0]
 
@@ -171,10 +168,7 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
     ``source``: the target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
     (that sum to 1 within 1e-6). ``individuals``: individuals in the table. ``reader``: how to read.
 
-    Returns
-    -------
-    float64, shape (n_classes,)
-        Individuals of each class, summing to ``individuals``.
+    Result, shape (n_classes,): individuals of each class, summing to ``individuals``.
     """
     target = release.target
     wanted = [*target.columns, "count", "probability"]

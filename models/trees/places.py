@@ -24,18 +24,11 @@ if TYPE_CHECKING:
 class Places:
     """The places of a tree, numbered: its nodes in the order of the release, then its removed leaves.
 
-    Attributes
-    ----------
-    tree : Tree
-    parent, branch : shape (n_places,)
-        The node above each place, and which of its branches leads there (from 0); -1 for the root.
-    n_branches : shape (n_places,)
-        How many places are below each; none of a leaf.
-    below : shape (n_places - 1,)
-        The places below the first node, in the order of its branches, then those below the second, and so on.
-    levels : tuple of arrays
-        The places of each depth, the root's first. Those below one node are consecutive, in the order of its branches,
-        and the nodes are in the order of their own level.
+    ``parent``, ``branch``, shape (n_places,): the node above each place, and which of its branches leads there (from
+    0); -1 for the root. ``n_branches``, shape (n_places,): how many places are below each; none of a leaf. ``below``,
+    shape (n_places - 1,): the places below the first node, in the order of its branches, then those below the second,
+    and so on. ``levels``: the places of each depth, the root's first. Those below one node are consecutive, in the
+    order of its branches, and the nodes are in the order of their own level.
     """
 
     tree: Tree
@@ -232,10 +225,7 @@ def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.ND
     categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64, NaN for
     a missing one. A record stays at the first node whose test it has no value for.
 
-    Returns
-    -------
-    int64, shape (n,)
-        Places as `Places` numbers them.
+    Result, shape (n,): Places as `Places` numbers them.
     """
     places = number_places(tree)
     column = {attribute.name: j for j, attribute in enumerate(attributes)}

@@ -43,20 +43,12 @@ Stated = tuple[float, float | None]  # an error rate, and the records that it is
 class RateReader:
     """Reading of the error rates of a release.
 
-    Attributes
-    ----------
-    rounding : {"auto", "digits", "exact"}
-        ``exact``: literally. Otherwise as rounded: ``digits`` to so many decimals, ``auto`` perhaps to so many
-        significant digits instead.
-    digits, significant : int or None
-        Decimals, and significant digits, that all rates have; None: each its own.
-    units : Fraction
-        How far a rate may be from what was printed, in units of its last digit: a half when rounded to the nearest.
-    note : str
-        How they are read, in words; empty where there are none, or literally was asked for.
-    of_classes : RateReader or None
-        The reading of the shares of all classes that nodes state, which may be printed differently; None where there
-        are none.
+    ``rounding``: ``exact``: literally. Otherwise as rounded: ``digits`` to so many decimals, ``auto`` perhaps to so
+    many significant digits instead. ``digits``, ``significant``: Decimals, and significant digits, that all rates have;
+    None: each its own. ``units``: how far a rate may be from what was printed, in units of its last digit: a half when
+    rounded to the nearest. ``note``: how they are read, in words; empty where there are none, or literally was asked
+    for. ``of_classes``: the reading of the shares of all classes that nodes state, which may be printed differently;
+    None where there are none.
     """
 
     rounding: Rounding = "exact"

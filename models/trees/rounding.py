@@ -74,12 +74,7 @@ def _problems(release: Release) -> Iterator[Problem]:
 class Rounding:
     """Rounding of all numbers of records that a release states.
 
-    Attributes
-    ----------
-    round_counts : int, optional
-        The base; None leaves counts as they are.
-    round_method : {"nearest", "random", "down"}
-        See `maxent.models.release.Rounded`.
+    ``round_counts``: the base; None leaves counts as they are. ``round_method``: see `maxent.models.release.Rounded`.
     """
 
     round_counts: int | None = parameter(

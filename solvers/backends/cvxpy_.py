@@ -44,10 +44,7 @@ class CvxpyBackend:
     The options' ``max_iterations`` limits the steps of the convex-concave procedure, and in each the iterations of an
     interior-point solver. Between steps the clock is asked.
 
-    Raises
-    ------
-    MissingExtra
-        When CVXPY has no solver of that name here, or one without exponential cones.
+    Raises `MissingExtra` when CVXPY has no solver of that name here, or one without exponential cones.
     """
 
     solves = "convex programs, the others locally by the convex-concave procedure"

@@ -47,12 +47,8 @@ class IpoptBackend:
     Ipopt gets the Pyomo model, differentiated by Pyomo, or after the colon (``ipopt:own``) the same program with the
     derivatives of `maxent.solvers.derivatives`: the same steps up to rounding, in less time.
 
-    Raises
-    ------
-    UnknownBackend
-        For any other source of derivatives.
-    MissingExtra
-        When cyipopt is not installed, or Pyomo where its model is asked for.
+    Raises `UnknownBackend` for any other source of derivatives. Raises `MissingExtra` when cyipopt is not installed, or
+    Pyomo where its model is asked for.
     """
 
     name = "ipopt"
@@ -168,10 +164,7 @@ class _PyomoRows:
 class TextbookBackend:
     """Ipopt on the constraints as the paper prints them (`maxent.constraints.textbook`): a reference for the others.
 
-    Raises
-    ------
-    MissingExtra
-        When cyipopt or Pyomo is not installed.
+    Raises `MissingExtra` when cyipopt or Pyomo is not installed.
     """
 
     name = "textbook"

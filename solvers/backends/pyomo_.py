@@ -99,12 +99,8 @@ class PyomoBackend:
 
     Its answer is `refined`, since most solvers stop at tolerances wider than ours.
 
-    Raises
-    ------
-    UnknownBackend
-        For an interface that cannot pass on logarithms.
-    MissingExtra
-        When Pyomo does not find the solver.
+    Raises `UnknownBackend` for an interface that cannot pass on logarithms. Raises `MissingExtra` when Pyomo does not
+    find the solver.
     """
 
     solves = "programs of any kind, as far as the solver goes"

@@ -52,10 +52,7 @@ _STOPS = {
 class ScipBackend:
     """Global optimisation; starting points are not used.
 
-    Raises
-    ------
-    MissingExtra
-        When PySCIPOpt is not installed.
+    Raises `MissingExtra` when PySCIPOpt is not installed.
     """
 
     name = "scip"

@@ -49,10 +49,7 @@ class ScipyBackend:
     The one hands over to the other where it does not converge: where the entropy of a chosen split is best with masses
     at 0, there are no derivatives for the barrier to follow.
 
-    Raises
-    ------
-    UnknownBackend
-        For a method that is neither.
+    Raises `UnknownBackend` for a method that is neither.
     """
 
     solves = f"small programs (up to {MOST} variables), with local optima where they are not convex; a reference"

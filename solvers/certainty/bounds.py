@@ -24,19 +24,12 @@ LevelNumbers = npt.NDArray[np.int8]
 class Bounds:
     """Smallest and largest individuals of each quasi-identifier and class over all data consistent with a program.
 
-    Attributes
-    ----------
-    low, high : float64, shape (n_quasi_identifiers, n_classes)
-        Individuals, rounded outward by the error of computing; ``P(class | QI)`` is this divided by the individuals of
-        the quasi-identifier.
-    low_by, high_by : int8, shape (n_quasi_identifiers, n_classes)
-        The level that proved each, an index into `maxent.solvers.certainty.levels.LEVELS`.
-    unasked : bool, shape (n_quasi_identifiers, n_classes)
-        Pairs about which a level could not be asked, as time or its solver ended: their bounds hold, and may be loose.
-    ended : bool
-        Whether the solver of a level ended before it had answered.
-    notes : tuple of str
-        What levels say of what they used.
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes): individuals, rounded outward by the error of computing;
+    ``P(class | QI)`` is this divided by the individuals of the quasi-identifier. ``low_by``, ``high_by``, shape
+    (n_quasi_identifiers, n_classes): the level that proved each, an index into
+    `maxent.solvers.certainty.levels.LEVELS`. ``unasked``, shape (n_quasi_identifiers, n_classes): Pairs about which a
+    level could not be asked, as time or its solver ended: their bounds hold, and may be loose. ``ended``: whether the
+    solver of a level ended before it had answered. ``notes``: what levels say of what they used.
     """
 
     low: FloatArray

@@ -45,22 +45,10 @@ def perhaps_certain(
 
     All others have different values, in the truth or between two data that agree with everything.
 
-    Parameters
-    ----------
-    program : Program
-    truth : shape (n_qi, n_classes)
-        Individuals of each class.
-    views : sequence of shape (n_classes,)
-        The value that each class stands for.
-    clock : Clock
-        Ends the search: whoever was not cleared by then may be certain.
-    choices : bool
-        Whether splits that a tool chose (`Induction.among`) have to be chosen again.
-
-    Returns
-    -------
-    tuple of shape (n_qi,), or None
-        None where the truth itself misses a statement, as draws may, or where choices cannot be evaluated.
+    ``truth``, shape (n_qi, n_classes): individuals of each class. ``views``, shape (n_classes,): the value that each
+    class stands for. ``clock``: Ends the search: whoever was not cleared by then may be certain. ``choices``: whether
+    splits that a tool chose (`Induction.among`) have to be chosen again. Result, shape (n_qi,): none where the truth
+    itself misses a statement, as draws may, or where choices cannot be evaluated.
     """
     seen = _Seen(truth, views)
     if choices and not _choices_are_known(program):

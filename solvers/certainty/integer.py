@@ -53,13 +53,7 @@ def likely(program: Program, clock: Clock) -> FloatArray | None:
 class WholeBounds:
     """What is proved of whole people.
 
-    Attributes
-    ----------
-    low, high : shape (n_quasi_identifiers, n_classes), individuals
-    late : the same shape, what was asked and is neither proved nor shown by a world that attains the bound
-    contradicted : whether it is proved that no table of people is consistent with everything
-    left_out : comparisons of splits that were not looked at: bounds hold all the same, but could be tighter
-    states : what was found of the parts that were asked, with their worlds
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals.
     """
 
     low: IntArray
@@ -83,13 +77,7 @@ def whole_bounds(
 ) -> WholeBounds:
     """Tighten proved bounds to what holds in every world of whole people.
 
-    Parameters
-    ----------
-    low, high : shape (n_quasi_identifiers, n_classes), individuals, proved, those of all linear statements
-    questions : the same shape, what is asked; other bounds are only rounded to whole numbers
-    patience : when to stop
-    run : how parts are settled
-    guess : shares of classes of the quasi-identifiers, which only order the questions about large parts
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved, those of all linear statements.
     """
     whole = whole_program(program)
     least, greatest = whole_numbers(low, high)
@@ -170,10 +158,7 @@ def task_of(
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
     """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up.
 
-    Raises
-    ------
-    MissingExtra
-        Where OR-Tools is not installed.
+    Raises `MissingExtra` where OR-Tools is not installed.
     """
     need_cp_sat()
     if program.release.draws is not None:

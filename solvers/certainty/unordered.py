@@ -67,24 +67,12 @@ EXACT = 2.0**52
 class Seating:
     """The rows that draws give, over seats and labels; label ``g * n_classes + c`` is group g with class c.
 
-    Attributes
-    ----------
-    drawn : float64, shape (n_features, n_kinds)
-        Whole coefficients of the seats of each kind: draws for a tree, whether there are any, or 1.
-    times : int64, shape (n_kinds,)
-        Seats of each kind.
-    row : int64, shape (n_features, n_labels)
-        In which row of each feature a label is, ``len(total)`` where it is in none.
-    total : int64, shape (n_rows,)
-        Right sides.
-    owner : int64, shape (n_groups,), increasing
-        The pooled quasi-identifier of each group.
-    weight : int64, shape (n_owners,)
-        Individuals of each.
-    like : int64, shape (n_quasi_identifiers,)
-        The pooled quasi-identifier of each of the table's.
-    merged : int64, shape (n_groups,)
-        The group of the program that each is in.
+    ``drawn``, shape (n_features, n_kinds): Whole coefficients of the seats of each kind: draws for a tree, whether
+    there are any, or 1. ``times``, shape (n_kinds,): Seats of each kind. ``row``, shape (n_features, n_labels): in
+    which row of each feature a label is, ``len(total)`` where it is in none. ``total``, shape (n_rows,): Right sides.
+    ``owner``, shape (n_groups,), increasing: the pooled quasi-identifier of each group. ``weight``, shape (n_owners,):
+    individuals of each. ``like``, shape (n_quasi_identifiers,): the pooled quasi-identifier of each of the table's.
+    ``merged``, shape (n_groups,): the group of the program that each is in.
     """
 
     drawn: FloatArray
@@ -340,22 +328,10 @@ def _within(cost: FloatArray, times: IntArray, slack: float) -> IntArray:
 class Unordered:
     """What is proved of people where draws are known and the order of rows is not.
 
-    Attributes
-    ----------
-    low, high : int64, shape (n_quasi_identifiers, n_classes)
-        Individuals, proved.
-    late : bool, the same shape
-        What is neither proved nor shown by a world that attains the bound.
-    certain, open : int
-        Individuals proved certain, and those of whom more might be proved.
-    ended : bool
-        Whether everything was settled.
-    contradicted : bool
-        Whether no labelling is consistent with the draws.
-    sentence : str
-        That in words.
-    lost : bool
-        Whether the process of CP-SAT ended before it had answered.
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes): individuals, proved. ``late``: what is neither proved nor
+    shown by a world that attains the bound. ``certain``, ``open``: individuals proved certain, and those of whom more
+    might be proved. ``ended``: whether everything was settled. ``contradicted``: whether no labelling is consistent
+    with the draws. ``sentence``: that in words. ``lost``: whether the process of CP-SAT ended before it had answered.
     """
 
     low: IntArray
@@ -374,19 +350,8 @@ def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Un
 
     Everything else that the program states is joined, but what follows from draws only with some confidence.
 
-    Parameters
-    ----------
-    program : Program
-        Of a release with draws.
-    clock : Clock
-        When to stop: what is proved by then holds. Without a limit after a minute.
-    run : callable
-        How CP-SAT is run.
-
-    Raises
-    ------
-    MissingExtra
-        Where OR-Tools is not installed, and is needed.
+    ``program``: of a release with draws. ``clock``: when to stop: what is proved by then holds. Without a limit after a
+    minute. ``run``: how CP-SAT is run. Raises `MissingExtra` where OR-Tools is not installed, and is needed.
     """
     of_draws = {RESAMPLED.name, DRAWN_MOMENTS.name}
     linear = tuple(each for each in program.linear if each.kind not in of_draws)

@@ -69,10 +69,7 @@ def _factorial(n: int) -> int:
 def counted(part: WholePart, low: IntArray, high: IntArray, most: int = MOST) -> Counted | None:
     """Count the worlds of a part, None where there are too many states.
 
-    Parameters
-    ----------
-    low, high : shape (n_owners, n_classes), proved bounds, which leave out nothing
-    most : steps at most
+    ``low``, ``high``, shape (n_owners, n_classes), proved bounds, which leave out nothing.
     """
     try:
         return _counted(part, low, high, most)
@@ -295,10 +292,7 @@ class Moves:
 def moves_of(part: WholePart, free: BoolArray, rng: np.random.Generator) -> Moves:
     """Moves of a part.
 
-    Parameters
-    ----------
-    free : shape (n_owners,), pooled quasi-identifiers of which something is open; others stay as they are
-    rng : numbers for the hashes, and for what is left out where there are too many changes
+    ``free``, shape (n_owners,), pooled quasi-identifiers of which something is open; others stay as they are.
     """
     source, target = _changes(part, free)
     equal = part.rows.lower == part.rows.upper
@@ -483,13 +477,8 @@ def sampled(
 ) -> Sampled | None:
     """Walk from some worlds, and look at what the chains have in common; None where no move leads from one to another.
 
-    Parameters
-    ----------
-    starts : worlds of the part, shape (n_groups, n_classes) each; chains begin at them in turn
-    free : shape (n_owners,), pooled quasi-identifiers of which something is open
-    seconds : time for all chains; a shorter one means fewer moves between two worlds that are kept
-    seed : of the moves
-    draws : worlds that are kept of each chain
+    ``starts``, shape (n_groups, n_classes) each; chains begin at them in turn. ``free``, shape (n_owners,), pooled
+    quasi-identifiers of which something is open.
     """
     rng = np.random.default_rng(seed)
     begin = time.monotonic()
@@ -548,13 +537,10 @@ WHOLE = 60.0
 class WeighedWorlds:
     """P(class | quasi-identifier) where each world is equally likely.
 
-    Attributes
-    ----------
-    posterior : shape (n_quasi_identifiers, n_classes), NaN where there was no time, or the solver ended
-    counted : shape (n_quasi_identifiers,), whether the worlds of its part were counted: the posterior is exact
-    r_hat, effective : shape (n_quasi_identifiers, n_classes), of what was sampled (see `sampled`), NaN elsewhere
-    log_number : natural logarithm of the number of worlds, None where not all parts were counted
-    left_out : comparisons of splits that were not looked at
+    ``posterior``, shape (n_quasi_identifiers, n_classes), NaN where there was no time, or the solver ended.
+    ``counted``, shape (n_quasi_identifiers,), whether the worlds of its part were counted: the posterior is exact.
+    ``r_hat``, ``effective``, shape (n_quasi_identifiers, n_classes), of what was sampled (see `sampled`), NaN
+    elsewhere.
     """
 
     posterior: FloatArray
@@ -578,19 +564,8 @@ def weigh(
 ) -> WeighedWorlds:
     """Weigh all worlds of a program equally.
 
-    Parameters
-    ----------
-    low, high : shape (n_quasi_identifiers, n_classes), individuals, proved bounds
-    patience : when to stop; parts that are sampled share what is left
-    seed : of the chains
-    most : steps up to which a part is counted
-    draws : worlds that are kept of each chain
-    run : how worlds to start from are looked for
-
-    Raises
-    ------
-    MissingExtra
-        Where OR-Tools is not installed.
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved bounds. Raises `MissingExtra` where
+    OR-Tools is not installed.
     """
     need_cp_sat()
     whole, (least, greatest) = whole_program(program), whole_numbers(low, high)

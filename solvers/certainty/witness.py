@@ -41,19 +41,9 @@ def witness(
 ) -> Witness:
     """Two worlds of a program, each put into every compiled statement.
 
-    Parameters
-    ----------
-    low, high : shape (n_quasi_identifiers, n_classes), individuals, proved bounds
-    patience : when to stop
-    run : how worlds are looked for
-
-    Raises
-    ------
-    MissingExtra
-        Where OR-Tools is not installed.
-    NoWitness
-        Where there is none, or none was found before time or the solver ended, or it misses comparisons that were
-        too many to be looked at.
+    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved bounds. Raises `MissingExtra` where
+    OR-Tools is not installed. Raises `NoWitness` where there is none, or none was found before time or the solver
+    ended, or it misses comparisons that were too many to be looked at.
     """
     need_cp_sat()
     whole = whole_program(program)

@@ -127,22 +127,12 @@ def entropy_bound(
 ) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point.
 
-    Parameters
-    ----------
-    program : LiftedProgram
-        As lifted: of one whose redundant rows were left out, the bound is valid but may be larger.
-    point : shape (program.n,)
-        Where tangents are taken first. The bound is valid whatever it is, and tight where it is optimal.
-    clock : Clock
-        Asked between Newton steps whether to stop with the bound that there is.
-    multipliers : shape (n_rows,), optional
-        Of the relaxation's linear rows, where it has no others: the bound is that at these.
-
-    Returns
-    -------
-    float
-        Nats times individuals, never below the entropy of a feasible point: rounding is allowed for. Where nothing is
-        feasible it says nothing.
+    ``program``: as lifted: of one whose redundant rows were left out, the bound is valid but may be larger. ``point``,
+    shape (program.n,): where tangents are taken first. The bound is valid whatever it is, and tight where it is
+    optimal. ``clock``: asked between Newton steps whether to stop with the bound that there is. ``multipliers``, shape
+    (n_rows,): of the relaxation's linear rows, where it has no others: the bound is that at these. Result: nats times
+    individuals, never below the entropy of a feasible point: rounding is allowed for. Where nothing is feasible it says
+    nothing.
     """
     if multipliers is not None:
         relaxed = relax(program)
@@ -162,13 +152,7 @@ def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: Fl
 
     Negative, but for rounding, only where the point is not feasible: it can have more entropy than any that is.
 
-    Parameters
-    ----------
-    program : LiftedProgram
-    point : shape (program.n,)
-    clock : Clock
-    multipliers : shape (n_rows,), optional
-        See `entropy_bound`.
+    ``point``, shape (program.n,). ``multipliers``, shape (n_rows,): see `entropy_bound`.
     """
     return entropy_bound(program, point, clock, multipliers) + Derivatives(program).objective(point)
 

@@ -47,17 +47,10 @@ OVERLAPPING_FACTOR = 3500
 class LinearEntropy:
     """Maximise ``-sum m ln(m / weight)``, each owner's masses adding up to ``total``, ``lower <= matrix m <= upper``.
 
-    Parameters
-    ----------
-    owner : shape (n,)
-        Whose each mass is, from 0 to n_owners - 1.
-    total : shape (n_owners,)
-        Individuals of each owner, not negative; owners need not have masses.
-    weight : shape (n,)
-        What each mass is compared with, positive, individuals.
-    matrix : shape (n_rows, n)
-    lower, upper : shape (n_rows,)
-        Equal for equations, infinite for a side that a row does not have; individuals.
+    ``owner``, shape (n,): whose each mass is, from 0 to n_owners - 1. ``total``, shape (n_owners,): individuals of each
+    owner, not negative; owners need not have masses. ``weight``, shape (n,): what each mass is compared with, positive,
+    individuals. ``matrix``, shape (n_rows, n). ``lower``, ``upper``, shape (n_rows,): equal for equations, infinite for
+    a side that a row does not have; individuals.
     """
 
     owner: IntArray

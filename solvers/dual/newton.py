@@ -70,29 +70,14 @@ def minimise(
 ) -> DualPoint:
     """The smallest upper bound that multipliers give, and with it the maximum-entropy masses.
 
-    Parameters
-    ----------
-    problem : LinearEntropy
-    start : shape (n_rows,), optional
-        Multipliers to start from, by default 0; signs that a row does not allow are taken as 0.
-    tolerance : float
-        The ``residual`` to reach.
-    max_iterations : int
-        Newton steps.
-    clock : Clock, optional
-        Asked before each of them, and within, whether to stop.
-    softness : float, optional
-        For rows that overlap: Newton's systems are solved by conjugate gradients, with masses mixed to this share with
-        their owner's mean, from which less and less is taken the longer the steps become. Where a mass is nearly 0 and
-        has to rise, the Hessian there knows nothing of where.
-    longer : bool
-        Whether steps may be longer than Newton's: the masses that have to vanish do so faster.
-
-    Returns
-    -------
-    DualPoint
-        The best point found; it also ends where rounding allows no further progress, and where rows contradict each
-        other as soon as the bound proves it.
+    ``start``, shape (n_rows,): Multipliers to start from, by default 0; signs that a row does not allow are taken as 0.
+    ``tolerance``: the ``residual`` to reach. ``max_iterations``: Newton steps. ``clock``: asked before each of them,
+    and within, whether to stop. ``softness``: for rows that overlap: Newton's systems are solved by conjugate
+    gradients, with masses mixed to this share with their owner's mean, from which less and less is taken the longer the
+    steps become. Where a mass is nearly 0 and has to rise, the Hessian there knows nothing of where. ``longer``:
+    whether steps may be longer than Newton's: the masses that have to vanish do so faster. Result: the best point
+    found; it also ends where rounding allows no further progress, and where rows contradict each other as soon as the
+    bound proves it.
     """
     n_rows, clock = len(problem.lower), clock or Clock()
     now = _Place.at(problem, _allowed(problem, np.zeros(n_rows) if start is None else start))
@@ -119,17 +104,8 @@ def multipliers_at(
     The least-squares solution, weighted by the masses, of ``ln(m_i / w_i) = (C'y)_i + a constant of the owner``; where
     it has a sign that a row does not allow, 0. At the maximum it is the minimum of ``D``, near it a good start.
 
-    Parameters
-    ----------
-    masses : shape (n,), positive
-    tight : shape (n_rows,)
-    clock : Clock, optional
-        Asked within whether to stop.
-
-    Returns
-    -------
-    FloatArray
-        Shape (n_rows,), 0 for rows that are not tight.
+    ``masses``, shape (n,), positive. ``tight``, shape (n_rows,). ``clock``: asked within whether to stop. Result: shape
+    (n_rows,), 0 for rows that are not tight.
     """
     y = np.zeros(len(problem.lower))
     rows = np.flatnonzero(tight)

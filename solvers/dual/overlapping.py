@@ -274,14 +274,8 @@ def masses_and_prices(problem: LinearEntropy, start: FloatArray, clock: Clock) -
     What the prices prove is for `find_face` to say. None where no clear answer was reached, as where equations
     contradict each other.
 
-    Parameters
-    ----------
-    problem : LinearEntropy
-        Of independent equations.
-    start : shape (n,)
-        Masses with the owners' totals.
-    clock : Clock
-        Asked before each step whether to stop.
+    ``problem``: of independent equations. ``start``, shape (n,): Masses with the owners' totals. ``clock``: asked
+    before each step whether to stop.
     """
     now = _first(problem, start)
     for _ in range(INTERIOR_POINT_ITERATIONS):

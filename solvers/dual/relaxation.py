@@ -373,11 +373,7 @@ class _Lagrangian:
 def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
     """The masses of the largest entropy and likelihood, and the bound that proves it.
 
-    Parameters
-    ----------
-    problem : LikelyEntropy
-    clock : Clock
-        Asked before each Newton step, and within, whether to stop with the best so far.
+    ``clock``: asked before each Newton step, and within, whether to stop with the best so far.
     """
     linear, (low, high) = problem.linear, problem.ends
     masses = linear.restored(problem.transposed @ problem.shares + MIXED)

@@ -38,22 +38,11 @@ def gap(
 ) -> float:
     """Most entropy that a feasible point can lack, nats times individuals.
 
-    Parameters
-    ----------
-    program : LiftedProgram
-    point : shape (program.n,)
-    clock : Clock
-        Asked again and again whether to stop with the bound that there is.
-    multipliers : shape (n_rows,), optional
-        Of a convex program, see `maxent.solvers.dual.bound.entropy_bound`.
-    without : shape (program.n,), optional
-        The optimum without comparisons, where it is known; it need not be exact.
-
-    Returns
-    -------
-    float
-        Negative by rounding at most; infinite where nothing is known but that the answer without the comparisons has
-        more entropy, or draws have a likelihood beside the entropy.
+    ``point``, shape (program.n,). ``clock``: asked again and again whether to stop with the bound that there is.
+    ``multipliers``, shape (n_rows,): of a convex program, see `maxent.solvers.dual.bound.entropy_bound`. ``without``,
+    shape (program.n,): the optimum without comparisons, where it is known; it need not be exact. Result: Negative by
+    rounding at most; infinite where nothing is known but that the answer without the comparisons has more entropy, or
+    draws have a likelihood beside the entropy.
     """
     if program.convex:
         return bound.gap(program, point, clock, multipliers)

@@ -318,16 +318,9 @@ def bounded(
 
     A bound that is enough ends the work on its box, unless a multiplier is above the answer's.
 
-    Parameters
-    ----------
-    setting : Setting
-    low, high : shape (n_boxes, n_functions)
-    flat : shape (n_boxes, n_functions), optional
-        The weights kappa.
-    price : shape (n_comparisons,)
-        What comparisons may be missed for, nats per individual.
-    near : shape (n_boxes, n)
-        Masses to begin from; they may miss the equations a little.
+    ``low``, ``high``, shape (n_boxes, n_functions). ``flat``, shape (n_boxes, n_functions): the weights kappa.
+    ``price``, shape (n_comparisons,): what comparisons may be missed for, nats per individual. ``near``, shape
+    (n_boxes, n): Masses to begin from; they may miss the equations a little.
     """
     form, m = Lagrangians.of(setting, low, high, flat), _met(setting, near)
     rows, best, live = form.rows(m), BoxBounds.none(setting, m), np.arange(len(m))
@@ -869,12 +862,7 @@ LEAST = 0.1
 def lacking_in_boxes(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
     """Optimality gap of an answer, nats: the largest bound of the boxes at the end.
 
-    Parameters
-    ----------
-    program : LiftedProgram
-        Not convex.
-    point : shape (program.n,)
-    clock : Clock
+    ``program``: not convex. ``point``, shape (program.n,).
     """
     found = sized(program, point)
     if found is None:

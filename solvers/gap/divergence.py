@@ -371,12 +371,7 @@ def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
 
     Where it is finite it is what the answer itself is away from its optimality conditions.
 
-    Parameters
-    ----------
-    program : LiftedProgram
-        Not convex.
-    point : shape (program.n,)
-    clock : Clock
+    ``program``: not convex. ``point``, shape (program.n,).
     """
     at = answer(program, point)
     if at is None:

@@ -83,10 +83,7 @@ class TangentLine:
 def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[TangentLine]:
     """The steepest lines that touch at shares of classes, each of which stands for ``times`` classes.
 
-    Parameters
-    ----------
-    shares, times : of each line, shape (n_classes,)
-        ``share @ times`` is 1, nearly.
+    ``shares``, ``times``, shape (n_classes,): ``share @ times`` is 1, nearly.
     """
     found: list[TangentLine | None] = [
         _at_equal(len(share), float(n.sum())) if share.min() == share.max() else None

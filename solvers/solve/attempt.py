@@ -276,10 +276,8 @@ class PartSolver:
         another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time,
         or whose own process crashes or is ended.
 
-        Raises
-        ------
-        MaxentError, MemoryError
-            From the back end: what is missing on this machine is no matter of this program.
+        Raises `MaxentError, MemoryError`: from the back end: what is missing on this machine is no matter of this
+        program.
         """
         backend, program = self.backend, self.program
         try:

@@ -198,10 +198,7 @@ def _started(workers: int) -> Iterator[str]:
 def check_address(address: str | None) -> None:
     """Refuse anything but an address of a scheduler, ``local:N``, or None for no cluster.
 
-    Raises
-    ------
-    MissingExtra
-        When distributed is not installed.
+    Raises `MissingExtra` when distributed is not installed.
     """
     if address is None:
         return
@@ -228,10 +225,7 @@ def _local(address: object) -> re.Match[str] | None:
 def running(address: str | None) -> Iterator[str | None]:
     """The address of a cluster that runs meanwhile: for ``local:N`` of one that is started, else the one given.
 
-    Raises
-    ------
-    MissingExtra, ClusterLost
-        As `connected`, of ``local:N``.
+    Raises `MissingExtra, ClusterLost` as `connected`, of ``local:N``.
     """
     if address is None or not (local := _local(address)):
         yield address
@@ -271,12 +265,8 @@ def connected(address: str, limit: float | None = None) -> Iterator[Cluster]:
 
     Connecting takes `CONNECT` seconds at most, or the ``limit`` of the call where that is less.
 
-    Raises
-    ------
-    MissingExtra
-        When distributed is not installed.
-    ClusterLost
-        When there is no such scheduler, it has no worker, workers do not have this version of maxent, or do not start.
+    Raises `MissingExtra` when distributed is not installed. Raises `ClusterLost` when there is no such scheduler, it
+    has no worker, workers do not have this version of maxent, or do not start.
     """
     check_address(address)
     from distributed import Client

@@ -5,18 +5,20 @@ from __future__ import annotations
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from multiprocessing.connection import Connection
 from multiprocessing.connection import wait as wait_for
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
 from maxent.constraints.lifting import LiftedPart, LiftedProgram, single_point
+from maxent.models.arguments import LARGEST_COUNT, is_whole
 from maxent.models.errors import MaxentError
 from maxent.solvers.backend import FEW, Backend, Options, Stacks
 from maxent.solvers.control import LAST, POLL, Clock, OutOfTime, foretell, in_time
@@ -44,6 +46,8 @@ from maxent.solvers.workers import (
     ended,
     kill,
     make_calls,
+    next_call,
+    nothing,
     one_thread,
     processes_for,
     received,
@@ -53,6 +57,7 @@ from maxent.solvers.workers import (
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray
+    from maxent.solvers.solve.dask_cluster import Cluster
 
 # Solves small parts together, from all of their starts at once.
 
@@ -165,10 +170,7 @@ def each(
     None: as many as pay), and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the
     caller does so for this process. Where processes cannot be `forked`, all are pickled.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
+    Raises `WorkerLost` when a process did not survive.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
     jobs = min(asked(options, sizes), len(items))
@@ -235,24 +237,23 @@ def forked(
     give_up: Callable[[], bool] = lambda: False,
     meanwhile: Callable[[], object] = lambda: None,
     more: Callable[[], Calls[Y]] | None = None,
+    *,
+    own: bool = False,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
 
     The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra. This
     process does something else ``meanwhile``, before it waits. Where it may find ``more`` calls then, one copy fewer
-    begins; copies that are made later, each in place of one that has ended, make these.
+    begins; copies that are made later, each in place of one that has ended, make these. With ``own`` it is one of the
+    processes, and makes calls afterwards, too.
 
-    Raises
-    ------
-    BrokenExecutor
-        When a process was ended.
-    Exception
-        What a call raises.
+    Raises `BrokenExecutor` when a process was ended. Raises `Exception`: what a call raises.
     """
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
-    busy = more is not None
-    workers = started(max(1, min(jobs - busy, len(calls))), partial(make_calls, turn, _made, _as_arguments(calls)))
+    first = _as_arguments(calls)
+    number = max(1, min(jobs - (own or more is not None), len(calls)))
+    workers = started(number, partial(make_calls, turn, _made, first))
     running = set(workers)
     try:
         meanwhile()
@@ -264,9 +265,11 @@ def forked(
             workers.update(new)
             running.update(new)
 
-        join(jobs - len(running))
-        while running and not give_up():
-            for pipe in cast(list[Connection], wait_for(list(running), POLL)):
+        if not own:
+            join(jobs - len(running))
+        mine = next_call(turn, len(first), POLL) if own else None
+        while (running or mine is not None) and not give_up():
+            for pipe in cast(list[Connection], wait_for(list(running), POLL if mine is None else 0)):
                 answer = received(pipe)
                 if answer is None:
                     running.remove(pipe)
@@ -276,6 +279,11 @@ def forked(
                 if error is not None:
                     raise error
                 yield i, found
+            if mine is not None:
+                with one_thread():
+                    result = first[mine][1][0]()
+                yield first[mine][0], result
+                mine = next_call(turn, len(first), POLL)
     except (EOFError, ConnectionError) as error:
         raise BrokenExecutor("a process was ended") from error
     finally:
@@ -357,6 +365,114 @@ def _work_there(work: Callable[[X, Options], Y], item: X, options: Options, dead
 def _alone(call: Callable[[], Y]) -> Y:
     with one_thread():
         return call()
+
+
+# Calls of a function of an installed module, made again where a worker is lost.
+
+# Called with how many calls are done, and how many there are.
+Told = Callable[[int, int], None]
+# Times in a row that workers are lost without any call being done in between, before that is an error.
+PATIENCE = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are.
+
+    Where this process can be ``copied``, it is one of these processes.
+    """
+
+    jobs: int
+    cluster: Cluster | None = None
+    copied: bool = False
+
+    @property
+    def number(self) -> int:
+        """How many calls are made at the same time."""
+        return self.jobs if self.cluster is None else self.cluster.workers
+
+    @property
+    def others(self) -> bool:
+        """Whether others than this process make calls."""
+        return self.cluster is not None or self.jobs > 1
+
+    def map(
+        self,
+        function: Callable[..., Y],
+        arguments: Sequence[tuple[Any, ...]],
+        told: Told,
+        first: Callable[[], object] = nothing,
+    ) -> list[Y]:
+        """The results of a function of an installed module, in the order of its arguments.
+
+        What this process does ``first`` it does while others begin, if there are others.
+
+        A call whose worker is lost is made again: it has to do the same again. Results are those of the calls, whoever
+        made them.
+        """
+        from maxent.solvers.solve.dask_cluster import ClusterLost, SchedulerLost
+
+        done: dict[int, Y] = {}
+        told(0, len(arguments))
+        failures = 0
+        while len(done) < len(arguments):
+            left = {i: each for i, each in enumerate(arguments) if i not in done}
+            before = len(done)
+            try:
+                for i, result in self._made(function, left, first):
+                    done[i] = result
+                    told(len(done), len(arguments))
+            except SchedulerLost:
+                raise
+            except (WorkerLost, ClusterLost):
+                first = nothing
+                failures = 1 if len(done) > before else failures + 1
+                if failures > PATIENCE:
+                    raise
+        return [done[i] for i in range(len(arguments))]
+
+    def _made(
+        self, function: Callable[..., Y], calls: Mapping[int, tuple[Any, ...]], first: Callable[[], object]
+    ) -> Iterator[tuple[int, Y]]:
+        if self.cluster is not None:
+            for i, answer in self.cluster.run({i: (function, each) for i, each in calls.items()}, first=first):
+                yield i, answer()
+        elif self.jobs == 1 or len(calls) == 1:
+            first()
+            with one_thread():
+                for i, arguments in calls.items():
+                    yield i, function(*arguments)
+        else:
+            made = {i: partial(function, *each) for i, each in calls.items()}
+            make = partial(forked, own=True) if self.copied and can_fork() else pickled
+            try:
+                with closing(make(made, self.jobs, meanwhile=first)) as results:
+                    yield from results
+            except BrokenExecutor as error:
+                text = "a process was ended from outside again and again, perhaps for want of memory: try less memory="
+                raise WorkerLost(text) from error
+
+
+@contextmanager
+def workers_of(
+    jobs: int | None, dask: str | None, limit: float | None = None, *, copied: bool = True
+) -> Iterator[Workers]:
+    """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster.
+
+    Connecting to a cluster takes the ``limit`` of the call at most, as for `connected`. Processes are not ``copied``
+    from this one where it may have begun threads by then.
+    """
+    if dask is not None:
+        from maxent.solvers.solve.dask_cluster import connected
+
+        with connected(dask, limit) as cluster:
+            yield Workers(1, cluster)
+        return
+    # None is one, and what is no number is refused where solving begins.
+    number = processes_for(jobs) if is_whole(jobs, -LARGEST_COUNT) and jobs else 1
+    with warnings.catch_warnings():  # a process that grew is replaced, and its calls are made again
+        warnings.filterwarnings("ignore", message="A worker stopped while some jobs", category=UserWarning)
+        yield Workers(number, copied=copied)
 
 
 # Answer of a part: its solution or, if its statements contradict each other, the nearest point to them.
@@ -508,12 +624,7 @@ def attempt_parts(
     Small ones are solved together as far as the back end does so. All are spread as `each` does. Where copies of this
     process solve them, they begin with large tasks, and it makes the rest meanwhile.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
-    Exception
-        What making the rest raises.
+    Raises `WorkerLost` when a process did not survive. Raises `Exception`: what making the rest raises.
     """
     tasks, units, refusals = list(tasks), list[_Unit](), list[str]()
     found: dict[int, Attempt] = {}
@@ -591,10 +702,7 @@ def bounded_parts(
 
     Where copies of this process find them it does something else ``meanwhile``.
 
-    Raises
-    ------
-    WorkerLost
-        When a process did not survive.
+    Raises `WorkerLost` when a process did not survive.
     """
     found = list(answers)
     waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]

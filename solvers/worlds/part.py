@@ -83,11 +83,8 @@ def _rounded(coef: tuple[float, ...], by: int) -> tuple[tuple[int, ...], int, fl
 def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes: int) -> WholeRows:
     """The linear statements of a part over whole numbers.
 
-    Parameters
-    ----------
-    stated : the rows of the part
-    people : shape (n_regions,), individuals who can be in each region
-    weight : shape (n_groups,), individuals of each group's quasi-identifiers: the largest mass of the group
+    ``people``, shape (n_regions,), individuals who can be in each region. ``weight``, shape (n_groups,), individuals of
+    each group's quasi-identifiers: the largest mass of the group.
     """
     table, inside = stated.table, stated.inside
     row: list[IntArray] = []
@@ -259,12 +256,9 @@ AFFORDABLE = 300_000
 class WholePart:
     """A part of a program over whole numbers; unknowns are the masses of its groups, shape (n_groups, n_classes).
 
-    Attributes
-    ----------
-    groups : shape (n_groups,), numbers in the `Merged`
-    owner : shape (n_groups,), the part's pooled quasi-identifiers
-    owners : shape (n_owners,), their numbers in the `Merged`; ``weight`` are the individuals of each
-    copies : shape (n_groups,), cells of the group that one member has
+    ``groups``, shape (n_groups,), numbers in the `Merged`. ``owner``, shape (n_groups,), the part's pooled
+    quasi-identifiers. ``owners``, shape (n_owners,), their numbers in the `Merged`; ``weight`` are the individuals of
+    each. ``copies``, shape (n_groups,), cells of the group that one member has.
     """
 
     groups: IntArray

@@ -32,10 +32,7 @@ if TYPE_CHECKING:
 def need_cp_sat() -> None:
     """Refuse to go on without OR-Tools; it is not imported.
 
-    Raises
-    ------
-    MissingExtra
-        Where it is not installed.
+    Raises `MissingExtra` where it is not installed.
     """
     need("ortools", "bounds for whole people need OR-Tools")
 
@@ -498,10 +495,8 @@ def _callback(take: Callable[[Callable[[Any], int]], None]) -> Any:
 def extremes(part: WholePart, low: IntArray, high: IntArray, largest: IntArray) -> Extremes:
     """What is known before anything was asked.
 
-    Parameters
-    ----------
-    low, high : shape (n_owners, n_classes), individuals, proved
-    largest : shape (n_owners,), individuals of the largest member of each pooled quasi-identifier
+    ``low``, ``high``, shape (n_owners, n_classes), individuals, proved. ``largest``, shape (n_owners,), individuals of
+    the largest member of each pooled quasi-identifier.
     """
     weight = np.repeat(part.weight[:, None], low.shape[1], axis=1)
     low, high = np.maximum(low, 0), np.minimum(high, weight)
@@ -560,10 +555,7 @@ def two_here(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None
 def elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """`here`, in another process, which ends when it is late.
 
-    Raises
-    ------
-    WorkerLost
-        When the process did not survive.
+    Raises `WorkerLost` when the process did not survive.
     """
     apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell)
 

@@ -192,15 +192,8 @@ def _smoothed(people: FloatArray) -> FloatArray:
 def likeliest_values(held: Sequence[BoolArray], depends: Dependence) -> tuple[FloatArray, IntArray]:
     """The likeliest values in each pattern, and the logarithm of their probability.
 
-    Parameters
-    ----------
-    held : of each attribute the values that are possible in each pattern, shape (n_patterns, n_values); of the class,
-        which is last, one only
-    depends : Dependence
-
-    Returns
-    -------
-    float64, shape (n_patterns,), nats, and int64, shape (n_patterns, n_attributes), the class last.
+    ``held``, shape (n_patterns, n_values); of the class, which is last, one only. Result: shape (n_patterns,), nats,
+    and int64, shape (n_patterns, n_attributes), the class last.
     """
     n = len(held[-1])
     best = [np.where(has, 0.0, -np.inf) for has in held]
@@ -237,11 +230,9 @@ AFFORDABLE = 4_000_000
 class Likely:
     """Expected frequencies of patterns.
 
-    Attributes
-    ----------
-    people : shape (n_patterns,), expected individuals
-    cost : shape (n_patterns,), minus the logarithm of the likelihood of the likeliest values of each, nats
-    value : shape (n_patterns, n_attributes), the likeliest atom of each attribute
+    ``people``, shape (n_patterns,), expected individuals. ``cost``, shape (n_patterns,), minus the logarithm of the
+    likelihood of the likeliest values of each, nats. ``value``, shape (n_patterns, n_attributes), the likeliest atom of
+    each attribute.
     """
 
     people: FloatArray
@@ -323,14 +314,10 @@ def _fitted(
 class TablePart:
     """A part; arrays are about its patterns.
 
-    Attributes
-    ----------
-    patterns : shape (n,), their numbers
-    system : System
-    cost : shape (n,), minus the logarithm of the likelihood of each person of the pattern, nats
-    hint : shape (n,), people of a table that is near
-    base : shape (n,), groups with the same number of people in every table, as is stated
-    codes : shape (n_descriptors, n), what is known of each: values that a group may be divided by; -1: any of several
+    ``patterns``, shape (n,), their numbers. ``cost``, shape (n,), minus the logarithm of the likelihood of each person
+    of the pattern, nats. ``hint``, shape (n,), people of a table that is near. ``base``, shape (n,), groups with the
+    same number of people in every table, as is stated. ``codes``, shape (n_descriptors, n), what is known of each:
+    values that a group may be divided by; -1: any of several.
     """
 
     patterns: IntArray
@@ -366,11 +353,8 @@ def parts_of(system: System, cost: FloatArray, hint: IntArray, base: IntArray, c
 def shared_groups(base: IntArray, codes: IntArray, tables: IntArray) -> IntArray:
     """The groups that some tables share, shape (n_patterns,), numbered from 0.
 
-    Parameters
-    ----------
-    base : shape (n_patterns,), groups that all tables share
-    codes : shape (n_descriptors, n_patterns), the value of each, -1 where it may be one of several
-    tables : shape (n_tables, n_patterns), people of each pattern
+    ``base``, shape (n_patterns,), groups that all tables share. ``codes``, shape (n_descriptors, n_patterns), the value
+    of each, -1 where it may be one of several. ``tables``, shape (n_tables, n_patterns), people of each pattern.
     """
     group = np.unique(base, return_inverse=True)[1]
     divided = True
@@ -418,13 +402,8 @@ APART, EACH = 6, 0.1
 class Found:
     """Result of a part.
 
-    Attributes
-    ----------
-    people : shape (n_patterns,), individuals of each pattern in a table that agrees with everything; None: none yet
-    likeliest : whether there is none of greater likelihood
-    possible : False where it is proved that there is no table
-    group : shape (n_patterns,), groups that all tables share
-    settled : whether all such groups are known
+    ``people``, shape (n_patterns,), individuals of each pattern in a table that agrees with everything; None: none yet.
+    ``group``, shape (n_patterns,), groups that all tables share.
     """
 
     people: IntArray | None
@@ -574,17 +553,11 @@ Run = Callable[[list[TablePart], int, float, Clock, Tell], None]
 class Rebuilt:
     """A table of people, as numbers of people of each pattern.
 
-    Attributes
-    ----------
-    patterns : Patterns
-    people : shape (n_patterns,), individuals
-    value : shape (n_patterns, n_attributes), the atom of each attribute
-    proved : shape (n_patterns, n_attributes + 1), whether all tables share the value; the class comes last
-    status : {"likeliest", "consistent", "partial", "inconsistent"}
-        Whether the table agrees with everything, and none of greater likelihood does; it agrees with everything; it
-        does not, as none was found in time; or there is none.
-    settled : bool
-        Whether there was time to prove all that is shared.
+    ``people``, shape (n_patterns,), individuals. ``value``, shape (n_patterns, n_attributes), the atom of each
+    attribute. ``proved``, shape (n_patterns, n_attributes + 1), whether all tables share the value; the class comes
+    last. ``status``: whether the table agrees with everything, and none of greater likelihood does; it agrees with
+    everything; it does not, as none was found in time; or there is none. ``settled``: whether there was time to prove
+    all that is shared.
     """
 
     patterns: Patterns
@@ -617,25 +590,10 @@ def rebuild(
 ) -> Rebuilt:
     """A whole table of people that agrees with what trees state.
 
-    Parameters
-    ----------
-    start, weight : shapes (n_owners, n_words) and (n_owners,)
-        The box of values that is possible for each owner, people of whom the same is known, and their number.
-    seed : int
-        Of random choices.
-    clock : Clock
-        When to stop; without a limit after `WHOLE` seconds.
-    most : int
-        Patterns of a class that are looked at.
-    run : callable
-        How parts are solved.
-
-    Raises
-    ------
-    MissingExtra
-        Where OR-Tools is not installed.
-    WorkerLost
-        When a process did not survive.
+    ``start``, ``weight``, shapes (n_owners, n_words) and (n_owners,): the box of values that is possible for each
+    owner, people of whom the same is known, and their number. ``seed``: of random choices. ``clock``: when to stop;
+    without a limit after `WHOLE` seconds. ``most``: Patterns of a class that are looked at. ``run``: how parts are
+    solved. Raises `MissingExtra` where OR-Tools is not installed. Raises `WorkerLost` when a process did not survive.
     """
     need("ortools", "whole tables need OR-Tools")
     rng = np.random.default_rng(seed)

@@ -41,8 +41,7 @@ QI = people(("0", "0", 4), ("0", "1", 2), ("1", "0", 3), ("1", "1", 3))
 def test_pure_leaves(backend, induction):
     release = tree([{"label": "a", "error_rate": 0.0}, {"counts": {"b": 6}}], induction=induction)
     found = estimate(release, QI, backend)
-    assert found.summary["status"] == "optimal"
-    assert found.summary["entropy"] == pytest.approx(0.0, abs=1e-7)
+    assert (found.summary["status"], found.summary["entropy"]) == ("optimal", pytest.approx(0.0, abs=1e-7))
     assert found.probabilities[:, 2] == pytest.approx(0.0, abs=1e-7)
 
 
@@ -50,8 +49,7 @@ def test_pure_leaves(backend, induction):
 def test_classes_nobody_has(backend, induction):
     release = tree([{"counts": {"a": 5, "b": 1}}, {"counts": {"a": 1, "b": 5}}], induction=induction)
     found = estimate(release, QI, backend)
-    assert found.summary["status"] == "optimal"
-    assert found.probabilities[:, 2] == pytest.approx(0.0, abs=1e-9)
+    assert (found.summary["status"], found.probabilities[:, 2]) == ("optimal", pytest.approx(0.0, abs=1e-9))
     assert found.probabilities[0, :2] == pytest.approx([5 / 6, 1 / 6], abs=1e-6)
 
 
@@ -65,8 +63,7 @@ def test_one_quasi_identifier(backend):
 def test_two_classes_of_which_one_occurs(backend):
     release = tree([{"counts": {"a": 6}}, {"counts": {"a": 6}}], classes="ab", induction="entropy")
     found = estimate(release, QI, backend)
-    assert found.summary["status"] == "optimal"
-    assert found.summary["disclosure"]["certain"] == 12
+    assert (found.summary["status"], found.summary["disclosure"]["certain"]) == ("optimal", 12)
 
 
 def contested(times=1):

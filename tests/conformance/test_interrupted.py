@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from conformance.answers import random_problem
 from support.brute_force import refusal
-from test_solvers.test_small_forests import forest
+from test_solvers.test_tables import forest
 
 import maxent
 from maxent.api.estimate import compile_release

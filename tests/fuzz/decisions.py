@@ -7,7 +7,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.documents import as_json
+from fuzz.mutations import as_json
 from fuzz.options import changed, option
 from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World

@@ -11,9 +11,7 @@ from xml.etree.ElementTree import ParseError
 from zipfile import ZIP_DEFLATED, ZIP_STORED, BadZipFile, ZipFile
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.documents import as_json, changed
-from fuzz.mutations.markup import as_xml
-from fuzz.mutations.raw import FOREIGN, MARK, damaged
+from fuzz.mutations import FOREIGN, MARK, as_json, as_xml, changed, damaged
 from maxent.models.formats.registry import OWN, own_reader
 
 SEEDS = Path(__file__).parent / "seeds"

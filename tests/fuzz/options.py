@@ -5,8 +5,7 @@ from functools import cache
 from typing import Any, get_type_hints
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.documents import as_json
-from fuzz.mutations.values import TEXTS
+from fuzz.mutations import TEXTS, as_json
 from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World
 from maxent.command_line.parsing import _kind

@@ -4,8 +4,7 @@ import copy
 from typing import Any
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.documents import as_json, changed, odd
-from fuzz.mutations.raw import FOREIGN, MARK, damaged
+from fuzz.mutations import FOREIGN, MARK, as_json, changed, damaged, odd
 from fuzz.tables import as_csv
 from fuzz.worlds import World, world
 

@@ -5,9 +5,7 @@ import re
 from typing import Any
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.documents import Raw, changed, odd
-from fuzz.mutations.raw import FOREIGN, MARK, damaged
-from fuzz.mutations.values import TEXTS
+from fuzz.mutations import FOREIGN, MARK, TEXTS, Raw, changed, damaged, odd
 from fuzz.tables import as_csv
 from fuzz.worlds import EXAMPLE_WORLDS, World
 from maxent.models.defenses.registry import method_names

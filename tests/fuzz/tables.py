@@ -8,11 +8,19 @@ from functools import partial
 from typing import Any
 
 from fuzz.case import Case, Dice
-from fuzz.mutations.columns import Table, as_frame, as_parquet
-from fuzz.mutations.documents import as_json, changed
-from fuzz.mutations.raw import FOREIGN, MARK, damaged
-from fuzz.mutations.values import NUMBERS, TEXTS
-from fuzz.mutations.workbooks import as_workbook
+from fuzz.mutations import (
+    FOREIGN,
+    MARK,
+    NUMBERS,
+    TEXTS,
+    Table,
+    as_frame,
+    as_json,
+    as_parquet,
+    as_workbook,
+    changed,
+    damaged,
+)
 from fuzz.worlds import World, world
 from maxent.models.defenses.registry import method_names
 

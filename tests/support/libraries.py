@@ -3,14 +3,21 @@
 What the file of a model tells of somebody is judged by the truth, without what is compiled of it.
 """
 
+import json
+import re
 import warnings
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import combinations
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from sklearn.base import clone
 
 import maxent
 from maxent.constraints.program.cells import build_cells
@@ -269,3 +276,76 @@ def _catboost(random: Draw, y: Any, width: int) -> Made:
 KINDS: tuple[Callable[[Draw, Any, int], Made], ...] = (
     _tree, _forest, _bag, _adaboost, _gradient, _histograms, _xgboost, _lightgbm, _catboost, _forest
 )  # fmt: skip
+
+
+# Who is certain by what a model is, whatever is read of it: few people, and all their labellings.
+
+
+def small(seed: int) -> Fitted:
+    """A random model of few people, without weights of theirs: often shallow, and of one round."""
+    random = np.random.default_rng(seed)
+    n, width = int(random.integers(7, 11)), int(random.integers(1, 3))
+    X = pd.DataFrame({f"f{j}": random.integers(0, int(random.integers(2, 4)), n).astype(float) for j in range(width)})
+    y = random.integers(0, 2, n)
+    y[:2] = 0, 1
+    made, _, whole = KINDS[seed % len(KINDS)](random, y, width)
+    if type(made).__name__ == "GradientBoostingClassifier":
+        made.set_params(n_iter_no_change=None)
+    if made.get_params().get("max_samples") is not None:
+        made.set_params(max_samples=1.0)
+    for name in {"max_depth", "depth", "n_estimators", "iterations", "max_iter"} & {*made.get_params()}:
+        if random.random() < 0.6:
+            made.set_params(**{name: 1})
+    return Fitted(f"{type(made).__name__} {made.get_params()}", X, pd.Series(y, name="Y"), made, {}, whole)
+
+
+def refitted(found: Fitted) -> Judged:
+    """What a review says, of half of them beside an id; if it passes, of whom labellings of one file leave no doubt.
+
+    People who are alike in all columns of the model can change places: their order decides on last digits alone.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        people = found.X.assign(id=np.arange(len(found.y))) if len(found.y) % 2 else found.X
+        try:
+            found.model.fit(found.X, found.y)
+            review = maxent.review(found.model, people, found.y, qi=list(people), target="Y", max_certain=0)
+        except (InvalidInput, ValueError) as error:
+            return Judged(f"refused: {error}", "")
+        status = review.verdict().status
+        if status != "pass":
+            return Judged(status, "")
+        cell = np.unique(found.X.to_numpy(), axis=0, return_inverse=True)[1].ravel()
+        told, worlds = stated(found.model), []
+        for ones in combinations(range(len(found.y)), int(found.y.sum())):
+            y = np.isin(np.arange(len(found.y)), ones).astype(int)
+            with suppress(ValueError):  # AdaBoost refuses classes that no tree tells apart
+                if stated(clone(found.model).fit(found.X, y)) == told:
+                    worlds.append(np.bincount(cell, y) / np.bincount(cell))
+    assert worlds, "a model is fitted again from the same people"
+    certain = (np.array(worlds) == worlds[0]).all(axis=0) & np.isin(worlds[0], (0.0, 1.0))
+    return Judged(status, f"{int(certain[cell].sum())} people have one class in each world" if certain.any() else "")
+
+
+def stated(model: Any) -> str:
+    """What the trees of a model are and state, but for the last digits."""
+    if hasattr(model, "_predictors"):  # histograms
+        kept = ["value", "feature_idx", "num_threshold", "left", "right", "count"]
+        return _rounded(str([[each.nodes[kept].tolist() for each in some] for some in model._predictors]))
+    if hasattr(model, "booster_"):
+        return _rounded(model.booster_.model_to_string())
+    if hasattr(model, "get_booster"):
+        return _rounded("".join(model.get_booster().get_dump(with_stats=True)))
+    if hasattr(model, "save_model"):  # CatBoost, whose file has the time, too
+        with TemporaryDirectory() as folder:
+            model.save_model(str(path := Path(folder) / "model.json"), format="json")
+            held = json.loads(path.read_text())
+            return _rounded(str([held.get(name) for name in ("oblivious_trees", "trees", "scale_and_bias")]))
+    trees = [model.tree_] if hasattr(model, "tree_") else [each.tree_ for each in np.ravel(model.estimators_).tolist()]
+    names = ("children_left", "feature", "threshold", "n_node_samples", "value", "impurity")
+    return _rounded(str([[np.asarray(getattr(tree, name)).tolist() for name in names] for tree in trees]))
+
+
+def _rounded(text: str) -> str:
+    """A text with numbers of six digits."""
+    return re.sub(r"-?[0-9]+\.[0-9]+(e[-+]?[0-9]+)?", lambda found: f"{float(found[0]):.6g}", text)

@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import maxent
-from maxent.api.out_of_core import estimate as engine
 from maxent.api.out_of_core import opened
 from maxent.models.out_of_core import runs
 from maxent.models.tables import out_of_core
@@ -45,10 +44,10 @@ def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, ob
 
 
 @contextmanager
-def few_rows(draw: Draw, module: Any) -> Iterator[None]:
-    """Calls in parts, which begin in a module, of a few rows at a time: files in pieces, keys of one word or more."""
+def few_rows(draw: Draw) -> Iterator[None]:
+    """Calls in parts of a few rows at a time: files in pieces, keys of one word or more."""
     with (
-        mock.patch.object(module, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
+        mock.patch.object(opened, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
         mock.patch.object(out_of_core, "SMALLEST", 7),
         mock.patch.object(runs, "_FITS", draw(st.sampled_from([2**62, 40]))),
     ):
@@ -96,7 +95,7 @@ def check_numbers(data: Any, case: Case) -> None:
         folder = Path(temporary)
         given: dict[str, Any] = written(case, folder, rows=rows, truth=truth)
         whole = maxent.estimate(case.release, **given, **options)
-        with few_rows(data.draw, engine):
+        with few_rows(data.draw):
             parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
         assert isinstance(parts, maxent.EstimateInParts)
         same(parts.summary, whole.summary)

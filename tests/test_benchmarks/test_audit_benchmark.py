@@ -22,8 +22,7 @@ def test_made_up_releases_are_read_and_their_removed_leaves_found(tmp_path, monk
     assert found["leaves"] + found["differencing"]["removed"] == leaves
     assert (found["differencing"]["removed"] > 0) == (kind == "pruned")
     together = sum(len(group["leaves"]) for group in found["groups"])
-    one_by_one = sum(row["counts"] is not None for row in found["recovered"])
-    assert one_by_one + together == found["differencing"]["removed"]
+    assert sum(row["counts"] is not None for row in found["recovered"]) + together == found["differencing"]["removed"]
     assert found["homogeneity"]["leaves"] > 0
 
 

@@ -5,16 +5,21 @@ from collections.abc import Hashable, Iterable, Sequence
 from math import log2
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 from papers.friedman_2006 import tds
-from support.strategies import thorough
+from papers.yang_2019 import mondrian, tiers
+from support.strategies import populations, thorough
 
+from maxent.models.defenses.generalization import uniform
+from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.induction.inducers import cart
+from maxent.models.release import Attribute, Target
 from maxent.models.tables.qi_table import read_records
-from maxent.models.tables.training import read_training
+from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.places import assign
 
 TAXONOMY = [["Engineer", "Professional"], ["Lawyer", "Professional"], ["Dancer", "Artist"], ["Writer", "Artist"]]
@@ -55,8 +60,7 @@ def test_the_same_example_when_anonymity_does_not_matter() -> None:
     # Age can now be cut; those under 40 are cut once more, which costs no anonymity. Who is older is "no" anyway.
     assert [(step.members, step.smallest) for step in found.steps[2:]] == [((30.0, 35.0, 45.0), 1), ((30.0, 35.0), 1)]
     assert [step.score for step in found.steps[2:]] == pytest.approx([0.347590, 0.019973], abs=1e-6)
-    assert found.cuts == {"age": (32.5, 40.0)}
-    assert found.names["job"]["Dancer"] == "Artist"
+    assert (found.cuts, found.names["job"]["Dancer"]) == ({"age": (32.5, 40.0)}, "Artist")
     new = found.apply(PEOPLE.assign(age=[30, 32.5, 33, 40, 41, 90, -1, 35]))
     assert new["age"].tolist() == [0, 0, 1, 1, 2, 2, 0, 1]
     assert new["job"].tolist() == ["Engineer"] * 2 + ["Lawyer"] * 2 + ["Artist"] * 4
@@ -79,8 +83,7 @@ def tables(draw: st.DrawFn) -> tuple[pd.DataFrame, dict[str, list[list[str]]]]:
     columns: dict[str, list[Any]] = {}
     taxonomies = {}
     for a in range(draw(st.integers(0, 3))):
-        size = draw(st.integers(1, 6))
-        levels = [[f"v{i}" for i in range(size)]]
+        levels = [[f"v{i}" for i in range(draw(st.integers(1, 6)))]]
         for level in range(draw(st.integers(0, 2))):
             below = sorted(set(levels[-1]))
             # A name may stay what it is from one level to the next.
@@ -225,3 +228,126 @@ def test_a_tree_of_generalised_values_says_the_same_of_the_values_behind_them(
             if node.is_leaf:
                 here = Counter(table["C"][ends == place])
                 assert {name: n for name, n in (node.counts or {}).items() if n} == here
+
+
+CHOOSERS = [mondrian.median_cut, mondrian.information_gain_cut]
+
+
+def training_of(people):
+    columns = tuple(people.columns[a.name] for a in people.attributes)
+    return Training(Target("Y", people.classes), people.attributes, columns, people.y)
+
+
+def groups_of(training, release):
+    return assign(release.trees[0], training.attributes, training.columns)
+
+
+def people_on_a_plane():
+    """Eight people: wide in x, of one class per half of y."""
+    frame = pd.DataFrame({"x": [0, 1, 2, 3, 100, 101, 102, 103], "y": [0, 9, 0, 9, 0, 9, 0, 9], "c": list("abababab")})
+    return read_training(frame, target="c", qi=["x", "y"])
+
+
+def test_the_median_of_the_widest_attribute():
+    release = mondrian.partition(people_on_a_plane(), 4, mondrian.median_cut)
+    root = release.trees[0].root
+    assert (root.attribute, root.branches[0].le) == ("x", 3.0)
+    assert [leaf.counts for leaf in release.trees[0].leaves] == [{"a": 2, "b": 2}] * 2
+
+
+def test_the_cut_that_tells_most_of_the_classes():
+    release = mondrian.partition(people_on_a_plane(), 4, mondrian.information_gain_cut)
+    root = release.trees[0].root
+    assert (root.attribute, root.branches[0].le) == ("y", 0.0)
+    assert [leaf.counts for leaf in release.trees[0].leaves] == [{"a": 4, "b": 0}, {"a": 0, "b": 4}]
+
+
+def test_the_next_attribute_when_the_median_leaves_too_few():
+    frame = pd.DataFrame({"x": [0, 9, 9, 9, 9], "y": [0, 0, 1, 1, 1], "c": list("aabbb")})
+    release = mondrian.partition(read_training(frame, target="c", qi=["x", "y"]), 2, mondrian.median_cut)
+    assert len(release.trees[0].leaves) == 1
+    frame["y"] = [0, 0, 0, 1, 1]
+    release = mondrian.partition(read_training(frame, target="c", qi=["x", "y"]), 2, mondrian.median_cut)
+    assert release.trees[0].root.attribute == "y"
+
+
+@pytest.mark.parametrize("choose", CHOOSERS)
+@thorough(40)
+@given(people=populations(rows=(2, 60), public=(1, 3)), k=st.integers(1, 8))
+def test_groups_have_k_records_and_are_what_is_published(people, k, choose):
+    assume(len(people) >= k)
+    training = training_of(people)
+    release = mondrian.partition(training, k, choose)
+    validate_release(release)
+    groups = groups_of(training, release)
+    assert min(Counter(groups.tolist()).values()) >= k
+    assert {release.trees[0].nodes[g].n for g in set(groups.tolist())} == set(Counter(groups.tolist()).values())
+    uniform(training, groups, k)
+
+
+@thorough(40)
+@given(people=populations(rows=(2, 30), public=(1, 3)), k=st.integers(1, 8))
+def test_information_gain_goes_on_until_no_cut_is_left(people, k):
+    training = training_of(people)
+    groups = groups_of(training, mondrian.partition(training, k, mondrian.information_gain_cut))
+    for group in set(groups.tolist()):
+        for column in training.columns:
+            values = column[groups == group]
+            for value in values:
+                left = int((values <= value).sum())
+                assert left < k or len(values) - left < k
+
+
+@thorough(40)
+@given(people=populations(rows=(2, 30), public=(1, 3)), k=st.integers(1, 4))
+def test_no_other_cut_has_less_entropy(people, k):
+    training, rows = training_of(people), np.arange(len(people))
+    found = mondrian.information_gain_cut(training, rows, k)
+    scores = {}
+    for j, column in enumerate(training.columns):
+        for cut in column.tolist():
+            sides = people.y[column <= cut], people.y[column > cut]
+            if min(map(len, sides)) >= k:
+                scores[j, cut] = sum(-m * log2(m / len(s)) for s in sides for m in Counter(s.tolist()).values())
+    assert (found is None) == (not scores)
+    if found is not None:
+        assert scores[found] == pytest.approx(min(scores.values()), abs=1e-6)
+
+
+def test_names_are_alike_when_boxes_are():
+    ranges, others = np.array([[0.0, 1.0], [2.0, 3.0]]), np.array([[2.0, 3.0], [0.0, 3.0]])
+    ((attribute, train, test),) = tiers.names(Attribute("a", "numeric"), ranges, [0, 1, 1], others, [0, 1])
+    assert train[1] == train[2] == test[0]
+    assert (len({train[0], train[1], test[1]}), len(attribute.values)) == (3, 3)
+
+
+def test_ends_are_numbers_and_members_of_sets():
+    (low, high) = tiers.ends(Attribute("a", "numeric"), np.array([[0.0, 1.0]]), [0, 0], np.array([[2.0, 3.0]]), [0])
+    assert [low[1].tolist(), high[1].tolist()] == [[0, 0], [1, 1]]
+    assert [low[2].tolist(), high[2].tolist()] == [[2], [3]]
+    sets = np.array([[True, False]])
+    first, second = tiers.ends(Attribute("a", values=("x", "y")), sets, [0], ~sets, [0])
+    assert [*first[1], *second[1], *first[2], *second[2]] == [1, 0, 0, 1]
+
+
+def test_sets_grow_to_the_groups_of_a_hierarchy():
+    """Two races are all races; two work classes of the government are all of these, of one and self-employed any."""
+    people = pd.DataFrame(
+        {
+            "race": ["White", "Black", "White", "White"],
+            "workclass": ["Federal-gov", "State-gov", "Local-gov", "Private"],
+            "class": list("abab"),
+        }
+    )
+    training = read_training(people, target="class", qi=["race", "workclass"])
+    alone = uniform(training, np.arange(4), 1)
+    assert tiers.hierarchical_gcp(alone) == alone.gcp() == 0
+    table = uniform(training, np.array([0, 0, 1, 1]), 2)
+    assert table.gcp() == pytest.approx((1 + 0 + 0.5 + 0.5) / 4)
+    assert tiers.hierarchical_gcp(table) == pytest.approx((1 + 0 + 0.75 + 1) / 4)
+
+
+def test_a_cut_that_tells_nothing_is_not_made():
+    training = read_training(pd.DataFrame({"x": [0, 1, 2, 3], "c": list("aaaa")}), target="c", qi=["x"])
+    leaves = [len(tiers.PARTITIONS[name](training, 1).trees[0].leaves) for name in ("gain", "positive gain", "median")]
+    assert leaves == [4, 1, 4]

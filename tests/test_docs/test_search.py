@@ -46,8 +46,7 @@ def test_words_that_are_nowhere_find_nothing(browser, site):
     opened = browser.new_page()
     opened.goto((site / "index.html").as_uri())
     opened.locator(".md-search__input").press_sequentially("xylophone")
-    found = opened.locator(".md-search-result__meta", has_text="No matching documents")
-    found.wait_for(state="attached")
+    opened.locator(".md-search-result__meta", has_text="No matching documents").wait_for(state="attached")
     assert opened.locator(".md-search-result__item").count() == 0
     opened.close()
 

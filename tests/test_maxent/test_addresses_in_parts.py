@@ -14,10 +14,10 @@ from support.paths import D1
 import maxent
 from maxent.__main__ import main
 from maxent.api.case import Tables
-from maxent.api.out_of_core.workers import workers_of
 from maxent.models import packages
 from maxent.models.errors import InvalidInput
 from maxent.models.tables import out_of_core
+from maxent.solvers.solve.parallel import workers_of
 
 fsspec = pytest.importorskip("fsspec")
 
@@ -97,7 +97,7 @@ def test_a_process_that_opened_an_address_is_not_copied():
     assert not tables.at_addresses
     assert tables.located().at_addresses
     with workers_of(2, None, copied=False) as found:
-        assert (found.jobs, found.copies) == (2, None)
+        assert (found.jobs, found.copied) == (2, False)
 
 
 @pytest.mark.parametrize(("address", "complaint"), [

@@ -14,7 +14,6 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.results.reliability import unwarned
 
@@ -54,7 +53,7 @@ def check_numbers(data):
                 options["risk"] = False
         call = {"qi": given["qi"], "control": controls, **options}
         whole = maxent.audit_release(case.release, **call)
-        with few_rows(data.draw, opened):
+        with few_rows(data.draw):
             parts = maxent.audit_in_parts(case.release, folder=folder / "out", **call)
         assert isinstance(parts, maxent.AuditInParts)
         found = parts.summary

@@ -15,10 +15,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from support import toys
+from support.calls import printed_by, refused
 from support.paths import ROOT
 
 import maxent
-from maxent.__main__ import main
 from maxent.api import bench as benching
 from maxent.models.errors import UnknownBackend
 from maxent.plotting.bench import save_bench_plot
@@ -78,8 +78,7 @@ def test_back_ends_agree_and_files_hold_what_is_printed(capsys, tmp_path):
     files = [tmp_path / f"out{suffix}" for suffix in (".json", ".csv", ".parquet")]
     plot = tmp_path / "out.svg"
     call = ["bench", *D1, "--truth", TRUTH, "--backends", "ipopt, newton,ipopt", "--json"]
-    assert main([*call, "-o", str(files[0]), "--plot", str(plot)]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, [*call, "-o", str(files[0]), "--plot", str(plot)])
     assert printed.err == ""
     found = json.loads(printed.out)
     jsonschema.validate(found, SCHEMA)
@@ -98,7 +97,6 @@ def test_back_ends_agree_and_files_hold_what_is_printed(capsys, tmp_path):
     assert json.loads(files[0].read_text(encoding="utf-8")) == {"format": "maxent-bench/1", **found}
     drawn = plot.read_text(encoding="utf-8")
     assert all(f">{text}</text>" in drawn for text in ("ipopt", "newton", "seconds", "build", "solve"))
-
     result = maxent.BenchResult(tuple(found["rows"]), found["best"], {}, found["tolerance"], False)
     for path, read in zip(files[1:], (pd.read_csv, pd.read_parquet), strict=True):
         result.save(path)
@@ -106,8 +104,7 @@ def test_back_ends_agree_and_files_hold_what_is_printed(capsys, tmp_path):
         pd.testing.assert_frame_equal(
             table.where(table.notna(), None), result.table.astype(object).where(result.table.notna(), None)
         )
-    with pytest.raises(maxent.InvalidInput, match=r"ends in \.csv or \.parquet or \.json, found"):
-        result.save(tmp_path / "out.txt")
+    refused(r"ends in \.csv or \.parquet or \.json, found", result.save, tmp_path / "out.txt")
 
 
 @pytest.mark.slow
@@ -144,9 +141,7 @@ def test_distances_are_those_of_the_posteriors(tmp_path):
     rows = [{"backend": name, "entropy": entropy} for name, entropy in (("a", 1.0), ("b", 0.9), ("c", None))]
     benching._add_distances(rows, {name: tmp_path / name for name in "abc"}, "a")
     found = [[row.get(key) for key in ("max_distance", "total_variation", "mean_total_variation")] for row in rows]
-    assert found[0] == [0, 0, 0]
-    assert found[1] == pytest.approx([0.3, 0.3, 0.225])
-    assert found[2] == [None] * 3
+    assert (found[0], found[1], found[2]) == ([0, 0, 0], pytest.approx([0.3, 0.3, 0.225]), [None] * 3)
 
 
 def test_the_best_is_optimal_and_within_the_tolerance():
@@ -174,8 +169,7 @@ def test_what_goes_wrong_in_one_back_end_is_its_row_alone(capsys, third_party):
         "leaving": ("failed", r"^ended without an answer, exit status 0$"),
     }
     names = [*reasons, "unversioned", "newton"]
-    assert main(["bench", *D1, "--backends", ",".join(names), "-o", str(output), "--json"]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["bench", *D1, "--backends", ",".join(names), "-o", str(output), "--json"])
     assert printed.err == ""
     found = json.loads(printed.out)
     jsonschema.validate(found, SCHEMA)
@@ -196,8 +190,7 @@ def test_what_goes_wrong_in_one_back_end_is_its_row_alone(capsys, third_party):
 
 def test_what_does_not_stop_is_killed(capsys, third_party, monkeypatch):
     monkeypatch.setattr(benching, "GRACE", 0.0)
-    assert main(["bench", *D1, "--backends", "stuck", "--time-limit", "0.5", "--json"]) == 1
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["bench", *D1, "--backends", "stuck", "--time-limit", "0.5", "--json"], 1)
     assert printed.err == "maxent: no back end can be relied on\n"
     found = json.loads(printed.out)
     assert [found[key] for key in ("individuals", "best", "interrupted")] == [None, None, False]
@@ -211,8 +204,7 @@ def test_what_does_not_stop_is_killed(capsys, third_party, monkeypatch):
 @pytest.mark.slow
 def test_none_to_rely_on(capsys, third_party):
     plot = third_party / "out.png"
-    assert main(["bench", *D1, "--backends", "picky,faulty", "--plot", str(plot)]) == 1
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["bench", *D1, "--backends", "picky,faulty", "--plot", str(plot)], 1)
     assert printed.err == "maxent: no back end can be relied on\n"
     lines = printed.out.splitlines()
     assert lines[0].split()[:4] == ["backend", "status", "certificate", "entropy"]
@@ -241,8 +233,7 @@ WRONG = {
 def test_a_wrong_call_is_refused_before_anything_runs(capsys, monkeypatch, case):
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
     arguments, message = case
-    assert main(["bench", *D1, *arguments]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["bench", *D1, *arguments], 2)
     assert printed.out == ""
     assert message in printed.err
 
@@ -253,8 +244,7 @@ def test_wrong_input_is_reported_once_with_all_its_problems(capsys, tmp_path):
         Path(D1[0]).read_text(encoding="utf-8").replace('"format"', '"from": 1, "format"'), encoding="utf-8"
     )
     call = ["bench", str(tree), D1[1], "--backends", "newton,ipopt", "-o", str(tmp_path / "out.csv")]
-    assert main(call) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, call, 2)
     assert printed.out == ""
     assert printed.err.count("\n") == 1
     assert "document: from: expected only the keys" in printed.err
@@ -357,15 +347,13 @@ def test_the_same_rows_give_the_same_plot(tmp_path):
     assert (tmp_path / "a.svg").read_bytes() == (tmp_path / "b.svg").read_bytes()
     assert "&lt;a&amp;b&gt;</text>" in (tmp_path / "a.svg").read_text(encoding="utf-8")
     assert (tmp_path / "c.pdf").read_bytes().startswith(b"%PDF")
-    with pytest.raises(maxent.InvalidInput, match=r"ends in \.svg or"):
-        save_bench_plot(rows, tmp_path / "a.gif")
+    refused(r"ends in \.svg or", save_bench_plot, rows, tmp_path / "a.gif")
 
 
 def test_a_plot_without_matplotlib_is_refused_first(capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     monkeypatch.setattr(subprocess, "Popen", lambda *_, **__: pytest.fail("a process was started"))
-    assert main(["bench", *D1, "--plot", "out.svg"]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["bench", *D1, "--plot", "out.svg"], 2)
     assert printed.out == ""
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install matplotlib; in a copy")
 
@@ -379,8 +367,7 @@ def test_where_what_is_stated_leaves_one_answer_presolve_is_not_blamed(tmp_path,
     (tmp_path / "tree.json").write_text(json.dumps({**document, "trees": [{"nodes": [leaf]}]}), encoding="utf-8")
     (tmp_path / "qi.csv").write_text("A\na\na\n", encoding="utf-8")
     call = ["bench", str(tmp_path / "tree.json"), str(tmp_path / "qi.csv"), "--backends", "newton", "--no-presolve"]
-    assert main(call) == 0
-    told = capsys.readouterr().out
+    told = printed_by(capsys, call).out
     assert "newton: not used: what is stated leaves a single answer, and nothing to any back end" in told
     assert told.splitlines()[-1] == "no back end was used, and none is best"
 
@@ -392,15 +379,12 @@ def test_where_closed_forms_answer_everything_no_back_end_is_best(tmp_path, caps
     del document["trees"][0]["induction"]  # nothing but the rates of leaves: closed forms
     (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
     call = ["bench", str(tmp_path / "tree.json"), D1[1], "--backends", "newton,scipy", "--repeat", "1"]
-    assert main([*call, "-o", str(tmp_path / "rows.svg")]) == 0
-    told = capsys.readouterr().out
+    told = printed_by(capsys, [*call, "-o", str(tmp_path / "rows.svg")]).out
     assert "newton: not used: closed forms of presolve answer the whole problem" in told
     assert told.splitlines()[-1].startswith("no back end was used, and none is best: --no-presolve")
-    assert main([*call, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(printed_by(capsys, [*call, "--json"]).out)
     assert found["best"] is None
     assert {(row["status"], row["iterations"]) for row in found["rows"]} == {("not_used", None)}
-    assert main([*call, "--no-presolve", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(printed_by(capsys, [*call, "--no-presolve", "--json"]).out)
     assert found["best"] in ("newton", "scipy")
     assert {row["status"] for row in found["rows"]} == {"optimal"}

@@ -15,7 +15,6 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.results.reliability import unwarned
 
@@ -49,7 +48,7 @@ def check_bounds(data):
             if options["knowledge"] is not None:
                 options["knowledge"] += ",marginal"
         whole = maxent.bounds(case.release, qi, level="closed", **options)
-        with few_rows(data.draw, opened):
+        with few_rows(data.draw):
             parts = maxent.bounds_in_parts(case.release, qi, folder / "out", **options)
         assert isinstance(parts, maxent.BoundsInParts)
         found, expected = parts.summary, whole.summary

@@ -11,6 +11,7 @@ from itertools import pairwise
 
 import pandas as pd
 import pytest
+from support.calls import printed_by, refused
 
 import maxent
 from maxent.__main__ import main
@@ -158,13 +159,11 @@ def test_the_rows_in_a_file(folder, capsys, suffix):
 
 
 def test_the_text_has_a_line_for_each_measure(folder, capsys):
-    assert main([*CALL, "--truth", "truth.csv", "--test", "test.csv"]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, [*CALL, "--truth", "truth.csv", "--test", "test.csv"])
     lines = {line[:28].strip(): line[28:].split() for line in printed.out.splitlines() if line[:1].isalpha()}
     assert printed.out.splitlines()[0].split() == ["plain", "leaf", "change", "parent", "change"]
     assert lines["unique leaves"] == ["1", "0", "-1", "0", "-1"]
-    assert lines["leaves"] == ["4", "3", "-1", "3", "-1"]
-    assert lines["status"] == ["optimal"] * 3
+    assert (lines["leaves"], lines["status"]) == (["4", "3", "-1", "3", "-1"], ["optimal"] * 3)
     assert lines["certain individuals"] == ["3", "2", "-1", "2", "-1"]
     assert lines["removed leaves"] == ["0", "1", "+1", "0"]
     assert lines["test accuracy"] == ["0.3333", "0.6667", "+0.3333", "0.3333"]
@@ -180,8 +179,7 @@ def test_the_text_has_a_line_for_each_measure(folder, capsys):
 def test_a_narrow_terminal_gets_the_table_in_parts(folder, capsys, monkeypatch):
     monkeypatch.setattr("sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "100")
-    assert main(["compare", *FILES, *FILES[1:], "--qi", "qi.csv"]) == 0
-    lines = capsys.readouterr().out.splitlines()
+    lines = printed_by(capsys, ["compare", *FILES, *FILES[1:], "--qi", "qi.csv"]).out.splitlines()
     assert max(len(line) for line in lines if not line.startswith(("most disclosed", "note"))) <= 100
     headers = [line.split() for line in lines if line.endswith("change")]
     assert len(headers) == 2
@@ -241,8 +239,7 @@ def test_other_targets_and_classes_cannot_be_compared(folder, capsys):
     release = figure_3()
     replace(release, target=Target("sick", ("yes", "no"))).save("sick.json")
     replace(release, target=Target("ill", ("yes", "no", "dead"))).save("dead.json")
-    assert main(["compare", "plain.json", "sick.json", "dead.json", "--qi", "qi.csv"]) == 2
-    error = capsys.readouterr().err
+    error = printed_by(capsys, ["compare", "plain.json", "sick.json", "dead.json", "--qi", "qi.csv"], 2).err
     assert "sick: target: expected 'ill', as in plain, found 'sick'" in error
     assert "dead: classes: expected 'yes', 'no' in any order, as in plain, found 'yes', 'no', 'dead'" in error
 
@@ -275,8 +272,7 @@ def test_an_unreliable_estimate_is_printed_and_said(folder, capsys):
     wrong = replace(release.trees[0].nodes[2], n=4, counts={"yes": 3, "no": 1})
     nodes = (*release.trees[0].nodes[:2], wrong, *release.trees[0].nodes[3:])
     replace(release, trees=(Tree(nodes),)).save("wrong.json")
-    assert main(["compare", "plain.json", "wrong.json", "--qi", "qi.csv"]) == 1
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["compare", "plain.json", "wrong.json", "--qi", "qi.csv"], 1)
     assert "inconsistent" in printed.out
     assert printed.err.startswith("maxent: wrong: not to be relied on: the statements contradict")
     assert printed.err.count("\n") == 1
@@ -333,8 +329,7 @@ def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkey
     assert [row["release"] for row in found["releases"]] == ["plain"]
     assert found["interrupted"]
     calls[:] = [None]
-    assert main(CALL) == 130
-    assert capsys.readouterr() == ("", "maxent: interrupted\n")
+    assert printed_by(capsys, CALL, 130) == ("", "maxent: interrupted\n")
     calls.clear()
     with pytest.raises(KeyboardInterrupt):
         maxent.compare(FILES, "qi.csv")
@@ -412,8 +407,7 @@ def test_what_is_refused(folder, capsys, case):
     (folder / "others.csv").write_text("height,weight,age,ill\n1,2,3,yes\n")
     (folder / "gaps.csv").write_text("height,weight,age,ill\n160,50,20,yes\n160,,20,no\n")
     before = {name: (folder / name).read_bytes() for name in os.listdir()}
-    assert main(["compare", *call]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["compare", *call], 2)
     assert printed.out == ""
     assert "Traceback" not in printed.err
     for fragment in fragments:
@@ -422,10 +416,8 @@ def test_what_is_refused(folder, capsys, case):
 
 
 def test_one_release_is_no_list_of_them():
-    with pytest.raises(maxent.InvalidInput, match="releases: expected a list of releases"):
-        maxent.compare("plain.json", "qi.csv")
-    with pytest.raises(maxent.InvalidInput, match="releases: expected at least one release"):
-        maxent.compare([], "qi.csv")
+    refused("releases: expected a list of releases", maxent.compare, "plain.json", "qi.csv")
+    refused("releases: expected at least one release", maxent.compare, [], "qi.csv")
 
 
 def test_json_is_all_that_a_process_prints(folder):

@@ -17,7 +17,7 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.out_of_core import estimate as engine
+from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Tree
 from maxent.results.reliability import unwarned
@@ -55,7 +55,7 @@ def check_rows(data):
         releases = {"plain": case.release, "root": coarser(case.release)}
         call = {**given, "test": folder / "test.csv", **options}
         whole = maxent.compare(releases, **call)
-        with few_rows(data.draw, engine):
+        with few_rows(data.draw):
             parts = maxent.compare(releases, **call, memory="1GB")
         found, expected = parts.summary, whole.summary
         for one, other in zip(found["releases"], expected["releases"], strict=True):
@@ -121,7 +121,7 @@ def test_workers_change_no_bit(options):
     if "dask" in options:
         pytest.importorskip("distributed")
     with (
-        mock.patch.object(engine, "rows_at_a_time", return_value=3),
+        mock.patch.object(opened, "rows_at_a_time", return_value=3),
         mock.patch.object(dask_cluster, "_started", wraps=dask_cluster._started) as started,
     ):
         here, there = (maxent.compare([TREE, TREE], QI, TRUTH, memory="1GB", **more) for more in ({}, options))

@@ -11,6 +11,7 @@ from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier, export_text
+from support.calls import printed_by, refused
 
 from maxent import InvalidInput, ReleaseClassifier, defend, estimate
 from maxent.__main__ import main
@@ -42,8 +43,7 @@ def test_a_model_of_the_same_records_is_what_would_have_been_grown() -> None:
 
 def test_leaves_state_the_counts_of_these_records() -> None:
     frame, other = table(0), table(1)
-    model = fitted(other, ["x", "z", "p"], max_depth=4)
-    found = defend(frame, "prune-parent", target="y", qi=QI, k=5, model=model)
+    found = defend(frame, "prune-parent", target="y", qi=QI, k=5, model=fitted(other, ["x", "z", "p"], max_depth=4))
     assert sum(leaf.n or 0 for leaf in found.release.trees[0].leaves) == len(frame)
     assert {a.name: a.role for a in found.release.attributes} == {"x": "public", "z": "public", "p": "private"}
     assert estimate(found.release, frame[QI], frame[[*QI, "y"]]).summary["max_violation"] <= 1e-8
@@ -78,14 +78,11 @@ def test_a_defended_pipeline_predicts_in_its_place() -> None:
 def test_what_cannot_be_started_from_is_refused() -> None:
     frame = table()
     tree, boosted = fitted(frame, QI), GradientBoostingClassifier(n_estimators=2).fit(frame[QI], frame["y"])
-    with pytest.raises(InvalidInput, match="none for kadet, which grows its own trees"):
-        defend(frame, "kadet", target="y", qi=QI, model=tree)
-    with pytest.raises(InvalidInput, match="none for grow"):
-        defend(frame, "optimal", target="y", qi=QI, model=tree, grow=True)
+    refused("none for kadet, which grows its own trees", defend, frame, "kadet", target="y", qi=QI, model=tree)
+    refused("none for grow", defend, frame, "optimal", target="y", qi=QI, model=tree, grow=True)
     with pytest.raises(InvalidInput, match="max_depth: expected none: the tree is that of the model"):
         defend(frame, "optimal", target="y", qi=QI, model=tree, max_depth=3)
-    with pytest.raises(InvalidInput, match="trees whose leaves have classes"):
-        defend(frame, "optimal", target="y", qi=QI, model=boosted)
+    refused("trees whose leaves have classes", defend, frame, "optimal", target="y", qi=QI, model=boosted)
 
 
 def test_the_command_starts_from_a_file(
@@ -96,16 +93,13 @@ def test_the_command_starts_from_a_file(
     frame.to_csv("data.csv", index=False)
     Path("tree.txt").write_text(export_text(fitted(frame, QI), feature_names=QI, show_weights=True))
     call = ["data.csv", "--target", "y", "--qi", "x,z", "--from", "tree.txt", "-o", "best.json"]
-    assert main(["defend", "optimal", *call]) == 0
-    assert "proved: no subtree" in capsys.readouterr().out
+    assert "proved: no subtree" in printed_by(capsys, ["defend", "optimal", *call]).out
     assert main(["defend", "optimal", *call, "--criterion", "stated"]) == 2
     assert "--criterion: expected 'unstated': what the splits of the model were chosen by" in capsys.readouterr().err
-    assert main(["defend", "optimal", *call, "--choose"]) == 0
-    printed = capsys.readouterr().out
+    printed = printed_by(capsys, ["defend", "optimal", *call, "--choose"]).out
     assert "the release does not say what splits were chosen by" in printed
     assert "of what states more" not in printed  # nothing that does was tried
-    assert main(["defend", "rdt", *call]) == 2
-    assert "--from: expected none for rdt" in capsys.readouterr().err
+    assert "--from: expected none for rdt" in printed_by(capsys, ["defend", "rdt", *call], 2).err
     assert main(["audit", "best.json", "data.csv"]) == 0
 
 

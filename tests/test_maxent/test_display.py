@@ -10,10 +10,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.tree import DecisionTreeClassifier
+from support.calls import refusal
 from support.paths import D1
 
 import maxent
@@ -21,6 +24,7 @@ from maxent.models.display import LINES, ROWS, WIDTH, Display
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.release_reader import Converted
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.results.text import terminal
 
 EVIL = "<script>alert(1)</script>\x1b[31m"
 
@@ -44,8 +48,7 @@ def large() -> maxent.Estimate:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"x": rng.permutation(3000).astype(float), "z": rng.normal(size=3000)})
     table["y"] = rng.integers(0, 30, 3000).astype(str)
-    release = maxent.defend(table, "none", target="y", qi=["x", "z"], max_depth=4).release
-    return maxent.estimate(release, table, table)
+    return maxent.estimate(maxent.defend(table, "none", target="y", qi=["x", "z"], max_depth=4).release, table, table)
 
 
 class Tags(HTMLParser):
@@ -125,8 +128,7 @@ def test_a_large_estimate_is_shown_in_ten_lines_and_twelve_rows() -> None:
     assert tags.count("tr") == 1 + ROWS
     assert tags.count("th") == 13, "twelve columns, and one that says that there are more"
     assert "2988 more rows" in result._repr_html_()
-    release = result.program.release
-    assert len(repr(release)) < 500
+    assert len(repr(result.program.release)) < 500
 
 
 def test_what_is_left_out_is_said() -> None:
@@ -137,8 +139,7 @@ def test_what_is_left_out_is_said() -> None:
 
 
 def test_a_sweep_says_how_far_it_got(tmp_path: Path) -> None:
-    records = pd.DataFrame({"A": list("xxxyyyxyxy"), "Y": list("aabbbbaaab")})
-    records.to_csv(tmp_path / "data.csv", index=False)
+    pd.DataFrame({"A": list("xxxyyyxyxy"), "Y": list("aabbbbaaab")}).to_csv(tmp_path / "data.csv", index=False)
     study = tmp_path / "study.toml"
     study.write_text(
         "[study]\nname = 'small'\n[data.people]\nfile = 'data.csv'\ntarget = 'Y'\nqi = ['A']\n"
@@ -229,24 +230,16 @@ CALLS = {
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.regression(number=17)
 def test_a_model_in_place_of_a_release_is_told_what_to_do(name: str) -> None:
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](TREE)
-    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(
-        refused.value
-    )
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](FOREST)
-    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(
-        refused.value
-    )
-    with pytest.raises(InvalidInput) as refused:
-        CALLS[name](make_pipeline(StandardScaler(), TREE))
-    assert "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes" in str(refused.value)
+    refused = refusal(CALLS[name], TREE)
+    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(refused)
+    refused = refusal(CALLS[name], FOREST)
+    assert "release = maxent.from_sklearn(model, target='...', X=X), then the same call with release" in str(refused)
+    refused = refusal(CALLS[name], make_pipeline(StandardScaler(), TREE))
+    assert "maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes" in str(refused)
 
 
 def test_what_it_is_told_works() -> None:
-    release = maxent.from_sklearn(TREE, target="Y", X=X)
-    assert maxent.estimate(release, X).reliable
+    assert maxent.estimate(maxent.from_sklearn(TREE, target="Y", X=X), X).reliable
     unnamed = DecisionTreeClassifier().fit(X.to_numpy(), [0, 0, 1, 1])
     with pytest.raises(InvalidInput, match=r"target='\.\.\.', features=\[\.\.\.\], X=X"):
         maxent.load_release(unnamed)  # type: ignore[arg-type]
@@ -261,3 +254,35 @@ def test_what_is_no_release_at_all_is_refused(given: object) -> None:
 def test_replace_still_works_on_what_is_shown() -> None:
     assert replace(stump(), suppressed_below=3).suppressed_below == 3
     assert stump() == stump()
+
+
+CELLS = st.text(st.characters(min_codepoint=32, max_codepoint=126), min_size=1, max_size=12).filter(terminal._is_plain)
+
+
+@given(st.data(), st.integers(1, 5), st.integers(0, 4))
+def test_plain_tables_are_those_of_rich(data, n_columns, n_rows):
+    cells = [[data.draw(CELLS) for _ in range(n_columns)] for _ in range(n_rows + 1)]
+    right = [data.draw(st.booleans()) for _ in range(n_columns)]
+    printed = {}
+    for plain in (True, False):
+        with pytest.MonkeyPatch.context() as patch:
+            lines: list[str] = []
+            patch.setattr(terminal, "print_lines", lines.extend)
+            if not plain:
+                patch.setattr(terminal, "_is_plain", lambda cell: False)
+            terminal.print_table(cells[0], cells[1:], right)
+        printed[plain] = lines
+    assert printed[True] == printed[False]
+
+
+def test_wide_characters_take_their_room(capsys):
+    terminal.print_table(["name", "n"], [["日本", "1"], ["ab", "22"]], [False, True])
+    assert capsys.readouterr().out == "name   n\n日本   1\nab    22\n"
+
+
+def test_rich_is_not_loaded_for_a_plain_table():
+    code = "import sys; from maxent.results.text.terminal import print_table; print_table(['a'], [['1']], [True])"
+    ran = subprocess.run(
+        [sys.executable, "-c", f"{code}; print('rich' in sys.modules)"], capture_output=True, text=True
+    )
+    assert ran.stdout == "a\n1\nFalse\n"

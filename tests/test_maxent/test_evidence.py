@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import printed_by
 from support.documents import release_document
 from support.paths import D1
 
@@ -32,8 +33,7 @@ def labels(tmp_path: Path) -> str:
 
 
 def run(capsys: Any, *call: str) -> tuple[int, dict[str, Any]]:
-    status = main([*call, "--json"])
-    return status, json.loads(capsys.readouterr().out)
+    return main([*call, "--json"]), json.loads(capsys.readouterr().out)
 
 
 @pytest.mark.parametrize(
@@ -178,8 +178,7 @@ def test_right_guesses_stand_beside_the_base_rate_and_a_uniform_guess(tmp_path: 
     tree = str(D1 / "tree.json")
     blind = "base rate 54.5 %, uniform guess 50.0 %"
     report = tmp_path / "report.html"
-    assert main(["estimate", tree, QI, "--truth", TRUTH, "--sensitive", ">50K", "--report", str(report)]) == 0
-    capsys.readouterr()
+    printed_by(capsys, ["estimate", tree, QI, "--truth", TRUTH, "--sensitive", ">50K", "--report", str(report)])
     text = report.read_text(encoding="utf-8")
     assert f'Right guesses by the estimate<br><span class="muted">{blind}</span>' in text
     assert f"<li>without the release: {blind}</li>" in text
@@ -190,8 +189,7 @@ def test_right_guesses_stand_beside_the_base_rate_and_a_uniform_guess(tmp_path: 
     assert [(row["base_rate"], row["uniform"]) for row in told["releases"]] == [(6 / 11, 0.5)] * 2
     found = maxent.compare([tree, tree], QI, TRUTH)
     assert "right guesses without a release: base rate 0.5455, uniform guess 0.5000" in repr(found)
-    people = pd.read_csv(TRUTH)
-    reviewed = maxent.review(tree, people, qi=["Education", "Country", "Gender"], target="Salary")
+    reviewed = maxent.review(tree, pd.read_csv(TRUTH), qi=["Education", "Country", "Gender"], target="Salary")
     assert "<td>base rate</td><td>0.5455</td></tr><tr><td>uniform guess</td><td>0.5000</td>" in reviewed._repr_html_()
     figure = pytest.importorskip("matplotlib.figure", reason="needs matplotlib: pip install -e '.[plot]'")
     legend = found.plot("bars", ax=figure.Figure().add_subplot()).get_legend()

@@ -7,6 +7,7 @@ import casadi
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import printed_by
 from support.documents import release_document
 from support.paths import ROOT
 
@@ -55,8 +56,7 @@ def with_encoding(encoding):
 
 
 def test_the_text_is_grouped_by_node_in_tree_order(capsys):
-    assert main(["explain", *D1]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["explain", *D1])
     lines = printed.out.splitlines()
     headings = [line.split(":")[0] for line in lines if line and not line.startswith(" ")]
     nodes = ["node N1", "node N2", "leaf L1", "node N4", "leaf L2", "leaf L3", "node N3", "leaf L4", "leaf L5"]
@@ -78,8 +78,7 @@ def test_the_list_counts_what_an_estimate_counts(cart):
 
 
 def test_the_json_has_all_about_a_constraint(cart, capsys):
-    assert main(["explain", *cart, "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
+    found = json.loads(printed_by(capsys, ["explain", *cart, "--json"]).out)
     assert set(found) == {"constraints", "list", "unread", "leaves", "notes", "contradictions"}
     by_kind = {row["kind"]: row for row in found["list"]}
     assert set(by_kind) == {"qi", "label", "counts", "internal"}
@@ -113,19 +112,16 @@ def test_facts_and_marginals_come_last(cart, tmp_path, capsys):
     (tmp_path / "facts.csv").write_text("Age,T\n20,a_b\n", encoding="utf-8")
     (tmp_path / "marginal.csv").write_text("T,count\na_b,7\n50%,3\n", encoding="utf-8")
     call = ["--facts", str(tmp_path / "facts.csv"), "--marginal", str(tmp_path / "marginal.csv")]
-    assert main(["explain", *cart, *call, "--json"]) == 0
-    *_, marginal, fact = json.loads(capsys.readouterr().out)["list"]
+    *_, marginal, fact = json.loads(printed_by(capsys, ["explain", *cart, *call, "--json"]).out)["list"]
     assert (marginal["kind"], marginal["tree"], marginal["lower"]) == ("marginal", None, [7.0, 3.0])
     assert (fact["origin"], fact["node"], fact["individuals"]) == (f"{call[1]}, line 2", None, 1)
-    assert main(["explain", *cart, *call, "--latex"]) == 0
-    check_latex(capsys.readouterr().out)
+    check_latex(printed_by(capsys, ["explain", *cart, *call, "--latex"]).out)
 
 
 def test_contradictions_are_named(tmp_path, capsys):
     document = json.loads(json.dumps(CART))
     document["trees"][0]["nodes"][2]["n"] = 4
-    assert main(["explain", *written(tmp_path, document)]) == 0
-    text = capsys.readouterr().out
+    text = printed_by(capsys, ["explain", *written(tmp_path, document)]).out
     assert "contradiction: leaf L2: 4 records, but 3 individuals of the table reach it" in text
 
 
@@ -159,8 +155,7 @@ def check_latex(text):
 
 @pytest.mark.parametrize("measure", ["gini", "entropy", "gain_ratio"])
 def test_the_latex_is_a_document(cart, capsys, measure):
-    assert main(["explain", *cart, "--latex", "--impurity", measure]) == 0
-    text = capsys.readouterr().out
+    text = printed_by(capsys, ["explain", *cart, "--latex", "--impurity", measure]).out
     check_latex(text)
     assert impurity_latex(measure) in text
     assert r"\text{maximise}" in text
@@ -170,8 +165,7 @@ def test_the_latex_is_a_document(cart, capsys, measure):
 
 def test_every_constraint_is_a_formula():
     program = compile_release(*D1)
-    text = latex_document(program)
-    assert text.count(r"\item") == len(explain(program)["list"])
+    assert latex_document(program).count(r"\item") == len(explain(program)["list"])
 
 
 def test_special_characters_are_themselves():
@@ -181,8 +175,7 @@ def test_special_characters_are_themselves():
 
 def test_the_pyomo_model_says_what_its_indices_are(cart, tmp_path, capsys):
     path = tmp_path / "model.txt"
-    assert main(["explain", *cart, "--pyomo", str(path)]) == 0
-    capsys.readouterr()
+    printed_by(capsys, ["explain", *cart, "--pyomo", str(path)])
     comments, _, model = path.read_text(encoding="utf-8").partition("\n\n")
     assert all(line.startswith("#") for line in comments.splitlines())
     assert "# mass[0]: T=a_b | Age=20, Work=none (leaf L1)" in comments
@@ -196,8 +189,7 @@ def test_the_pyomo_model_says_what_its_indices_are(cart, tmp_path, capsys):
 
 def test_the_nl_file_is_the_program(cart, tmp_path, capsys):
     path = tmp_path / "model.nl"
-    assert main(["explain", *cart, "--nl", str(path)]) == 0
-    capsys.readouterr()
+    printed_by(capsys, ["explain", *cart, "--nl", str(path)])
     part = lifted_program(compile_release(*cart))
     builder = casadi.NlpBuilder()
     builder.import_nl(str(path))
@@ -233,13 +225,10 @@ def test_several_trees_and_private_attributes(tmp_path, capsys):
     document["trees"].append({"nodes": nodes})
     paths = written(tmp_path, document)
     model = tmp_path / "model.txt"
-    assert main(["explain", *paths, "--pyomo", str(model), "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)["list"]
+    found = json.loads(printed_by(capsys, ["explain", *paths, "--pyomo", str(model), "--json"]).out)["list"]
     assert [(row["tree"], row["node"]) for row in found if row["kind"] == "counts"] == [(1, "L1"), (2, "L1")]
     text = model.read_text(encoding="utf-8")
     assert "(tree 1, leaf L1; tree 2, leaf L1)" in text
     assert "(tree 1, leaf L1; tree 2, removed leaf)" in text
-    assert main(["explain", *paths]) == 0
-    assert "tree 2, leaf L1: 10 individuals" in capsys.readouterr().out
-    assert main(["explain", *paths, "--latex"]) == 0
-    check_latex(capsys.readouterr().out)
+    assert "tree 2, leaf L1: 10 individuals" in printed_by(capsys, ["explain", *paths]).out
+    check_latex(printed_by(capsys, ["explain", *paths, "--latex"]).out)

@@ -16,7 +16,7 @@ from support.parted import check_numbers, public, same
 from support.strategies import thorough
 
 import maxent
-from maxent.api.out_of_core import estimate as engine
+from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.models.tables import out_of_core
 
@@ -70,7 +70,7 @@ def files(people, folder):
 def in_parts(release, qi, folder, truth=None, **options):
     """An estimate in parts of a few rows each, without choices of splits."""
     with (
-        mock.patch.object(engine, "rows_at_a_time", return_value=60),
+        mock.patch.object(opened, "rows_at_a_time", return_value=60),
         mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=200),
     ):
         return maxent.estimate_in_parts(release, qi, folder, truth, knowledge="label,counts", **options)
@@ -82,8 +82,8 @@ def test_cells_are_solved_in_place_of_people(forest, people, tmp_path, draws):
     qi, truth = files(people, tmp_path)
     whole = maxent.estimate(forest, qi, truth, knowledge="label,counts")
     parts = in_parts(forest, qi, tmp_path / "out", truth)
-    assert parts.leaves == len(parts.program.table) == len(people.groupby(NAMES[:3])) < len(whole.program.table)
-    assert parts.summary["parts"]["cells"] == parts.leaves
+    assert parts.n_leaves == len(parts.program.table) == len(people.groupby(NAMES[:3])) < len(whole.program.table)
+    assert parts.summary["parts"]["cells"] == parts.n_leaves
     assert len(parts.files) > 3
     assert "| leaves)" in repr(parts)
     same(parts.summary, whole.summary)

@@ -7,11 +7,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.calls import printed_by
 from support.documents import release_document
 from support.strategies import SURE, Case, cases, true_masses
 
 import maxent
-from maxent.__main__ import main
 from maxent.constraints.compiler import compile_program
 from maxent.disclosure.inference import NO_GROUP, _groups, shares
 from maxent.disclosure.measures import TOLERANCE
@@ -86,15 +86,12 @@ def test_whoever_asks_for_a_rough_answer_gets_a_rough_limit():
 
 @pytest.mark.parametrize(("people_of_a", "status"), [(998, "pass"), (999, "fail")])
 def test_the_verdict_does_not_depend_on_rounding_errors(tmp_path, capsys, people_of_a, status):
-    leaf = {"counts": {"a": people_of_a, "b": 1000 - people_of_a}}
-    release(leaf, BELOW).save(tmp_path / "tree.json")
+    release({"counts": {"a": people_of_a, "b": 1000 - people_of_a}}, BELOW).save(tmp_path / "tree.json")
     for kinds in (1, 4):
         people(1000, 1000, kinds=kinds).to_csv(tmp_path / "qi.csv", index=False)
         call = ["estimate", str(tmp_path / "tree.json"), str(tmp_path / "qi.csv"), "--count", "n", "--json"]
-        assert main([*call, "--max-certain", "0"]) == 0
-        summary = json.loads(capsys.readouterr().out)
-        assert summary["verdict"]["status"] == status
-        assert summary["disclosure"]["tolerance"] == TOLERANCE
+        summary = json.loads(printed_by(capsys, [*call, "--max-certain", "0"]).out)
+        assert (summary["verdict"]["status"], summary["disclosure"]["tolerance"]) == (status, TOLERANCE)
 
 
 @given(total=st.integers(2, 2000), data=st.data(), kinds=st.integers(1, 4))
@@ -155,8 +152,7 @@ def test_rates_of_who_knows_how_many_people_allow_a_share():
     table = pd.DataFrame({"B": ["0", "1"], "n": [60, 40]})
     disclosed = found(published, table, rounding="exact")
     assert disclosed.possible.max_posterior == pytest.approx(disclosed.max_posterior, abs=2 * TOLERANCE)
-    labels = found(release(*LABELS, private=True), table)
-    assert labels.possible.certain == 100
+    assert found(release(*LABELS, private=True), table).possible.certain == 100
 
 
 def test_nodes_above_tell_of_leaves_with_labels():
@@ -212,8 +208,7 @@ def test_intervals_of_sampled_counts_allow_their_ends(sampling):
 
 def test_records_rest_on_the_classes_of_their_rows():
     rows = pd.DataFrame({"A": ["1-2"] * 4 + ["3-4"] * 4, "T": list("aaabbbba")})
-    table = pd.DataFrame({"A": [1, 1, 2, 2, 3, 3, 4, 4]})
-    disclosed = maxent.estimate(rows, table, target="T").disclosure
+    disclosed = maxent.estimate(rows, pd.DataFrame({"A": [1, 1, 2, 2, 3, 3, 4, 4]}), target="T").disclosure
     assert disclosed.possible.max_posterior == disclosed.surest
     assert disclosed.possible.certain == disclosed.certain == 0
 

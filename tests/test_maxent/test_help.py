@@ -1,13 +1,19 @@
 """The help: panels, examples that run, the terminal's width, one meaning for each name of an option."""
 
+import os
+import pty
 import re
+import select
 import shlex
 import shutil
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import get_args
 
 import pytest
+from support.calls import printed_by
 from support.paths import ROOT
 
 import maxent
@@ -17,6 +23,7 @@ from maxent.command_line import panels
 from maxent.command_line.parsing import is_rare
 from maxent.commands import main as cli
 from maxent.commands.defend import MissingName, _of_method
+from maxent.commands.main import COMMANDS as COMPLETION_COMMANDS
 from maxent.models import reading
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
@@ -29,8 +36,7 @@ COMMANDS = [*sorted(cli.COMMANDS.keys() - {"defend"}), *METHODS]  # Commands tha
 
 
 def help_of(capsys, *command, flag="--help-all"):
-    assert main([*" ".join(command).split(), flag if command else "--help"]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, [*" ".join(command).split(), flag if command else "--help"])
     assert printed.err == ""
     return printed.out
 
@@ -47,8 +53,7 @@ def options(text):
 
 def parameters(command):
     name, _, method = command.partition(" ")
-    found = _of_method(method) if method else cli.made(name)
-    return [param for param in found.params if not param.hidden]
+    return [param for param in (_of_method(method) if method else cli.made(name)).params if not param.hidden]
 
 
 def examples_of(command):
@@ -60,16 +65,14 @@ def examples_of(command):
 def test_the_packaged_help_is_that_of_the_program(capsys, monkeypatch):
     monkeypatch.setenv("COLUMNS", "10000")
     for arguments in ([], ["-h"], ["--help"]):
-        assert main(arguments) == 0
-        assert capsys.readouterr().out == cli.help_text()
+        assert printed_by(capsys, arguments).out == cli.help_text()
 
 
 @pytest.mark.parametrize("command", COMMANDS)
 @pytest.mark.regression(number=19)
 def test_every_option_is_in_a_panel(capsys, monkeypatch, command):
     monkeypatch.setenv("COLUMNS", "80")
-    text = help_of(capsys, command)
-    found = sections(text)
+    found = sections(help_of(capsys, command))
     titles = (panels.REQUIRED, panels.FIRST, *panels.PANELS)
     assert set(found) <= {"Arguments", "Examples", *titles}
     shown = [title for title in found if title in titles]
@@ -158,8 +161,7 @@ def test_the_help_is_as_wide_as_the_terminal(capsys, monkeypatch, command, colum
     text = help_of(capsys, *command)
     lines = [line for line in text.partition("\nExamples:\n")[0].splitlines() if not line.startswith("Usage")]
     assert max(map(len, lines)) <= columns
-    wide = max(map(len, lines)) > min(columns - 15, 90)
-    assert wide or command in ([], ["backends"])
+    assert (max(map(len, lines)) > min(columns - 15, 90)) or command in ([], ["backends"])
     monkeypatch.setenv("COLUMNS", "1000")
     assert "".join(help_of(capsys, *command).split()) == "".join(text.split())  # nothing is cut
 
@@ -227,8 +229,7 @@ def test_the_examples_run(capsys, folder, command):
         assert capsys.readouterr().out
         for option in ("-o", "--report", "--record", "--pyomo", "--nl"):
             if option in words:
-                file = words[words.index(option) + 1]
-                assert (folder / file.format(k=2)).exists()
+                assert (folder / words[words.index(option) + 1].format(k=2)).exists()
 
 
 def test_a_method_has_its_own_options_and_no_others(capsys):
@@ -249,8 +250,7 @@ def test_options_may_stand_before_the_method(capsys, folder):
         assert main(["defend", *call]) == 0
     assert (folder / "a.json").read_bytes() == (folder / "b.json").read_bytes()
     capsys.readouterr()
-    assert main(["defend", "--k", "x", "truth.csv"]) == 2
-    printed = capsys.readouterr().err
+    printed = printed_by(capsys, ["defend", "--k", "x", "truth.csv"], 2).err
     assert "METHOD: expected one of none, prune-leaf" in printed
     assert "--k: expected a whole number, found 'x'" in printed
 
@@ -314,13 +314,11 @@ def test_compare_takes_the_table_last_and_as_it_did_before(capsys, folder):
         ["before.json", "after.json", "--qi", "qi.csv"],
         ["--qi", "qi.csv", "before.json", "after.json"],
     ):
-        assert main(["compare", *call]) == 0
-        printed.append(re.sub(r"\d+\.\d+ s", "", capsys.readouterr().out))
+        printed.append(re.sub(r"\d+\.\d+ s", "", printed_by(capsys, ["compare", *call]).out))
     assert printed[0].startswith("release") or "before" in printed[0]
     assert printed[1:] == printed[:1] * 2
     for call in (["qi.csv"], ["before.json", "after.json"], ["tree.json"]):
-        assert main(["compare", *call]) == 2
-        printed_err = capsys.readouterr().err
+        printed_err = printed_by(capsys, ["compare", *call], 2).err
         assert "TREE... QI: expected the releases, and after them the adversary's table" in printed_err
 
 
@@ -358,3 +356,150 @@ def test_defend_does_not_speak_of_published_records(capsys):
     for command in ("defend", "defend kadet"):
         told = help_of(capsys, command)
         assert re.search(r"--target COLUMN +Column of the class, or several: A,B\.  \[required\]\n", told)
+
+
+BASH = shutil.which("bash")
+SCRIPTS = str(Path(sys.executable).parent)
+ENVIRONMENT = {**os.environ, "PATH": SCRIPTS + os.pathsep + os.environ["PATH"], "TERM": "dumb"}
+
+needs_bash = pytest.mark.skipif(BASH is None, reason="needs bash")
+
+
+def bash(script, home, **more):
+    environment = {**ENVIRONMENT, "HOME": str(home), **more}
+    return subprocess.run(
+        [BASH, "--norc", "--noprofile", "-c", script], capture_output=True, text=True, timeout=120, env=environment
+    )
+
+
+@pytest.fixture(scope="module")
+def script(tmp_path_factory):
+    """What ``maxent --show-completion`` prints in bash."""
+    if BASH is None:
+        pytest.skip("needs bash")
+    shown = bash("maxent --show-completion; exit $?", tmp_path_factory.mktemp("home"))
+    assert shown.returncode == 0, shown.stderr
+    path = tmp_path_factory.mktemp("completion") / "maxent.sh"
+    path.write_text(shown.stdout, encoding="utf-8")
+    return path
+
+
+def completed(script, home, *words):
+    """What bash is given for the last of some words."""
+    quoted = " ".join(f"'{word}'" for word in words)
+    call = f"""
+        source '{script}'
+        COMP_WORDS=({quoted}) COMP_CWORD={len(words) - 1}
+        $(complete -p maxent | sed 's/.*-F \\([^ ]*\\) .*/\\1/') maxent '{words[-1]}' '{words[-2]}'
+        printf '%s\\n' "${{COMPREPLY[@]}}"
+    """
+    ran = bash(call, home)
+    assert ran.returncode == 0, ran.stderr
+    return ran.stdout.split()
+
+
+@pytest.mark.slow
+def test_bash_completes_names(script, tmp_path):
+    assert completed(script, tmp_path, "maxent", "est") == ["estimate"]
+    assert set(completed(script, tmp_path, "maxent", "")) == set(COMPLETION_COMMANDS)
+    assert completed(script, tmp_path, "maxent", "defend", "prune-") == ["prune-leaf", "prune-parent"]
+    assert completed(script, tmp_path, "maxent", "defend", "kadet", "--di") == ["--diversity"]
+    assert completed(script, tmp_path, "maxent", "estimate", "--knowledge", "label,ra") == ["label,rate"]
+    assert completed(script, tmp_path, "maxent", "defend", "kadet", "a.csv", "--inducer", "c") == ["c45"]
+    assert completed(script, tmp_path, "maxent", "defend", "none", "--di") == []
+    limits = {"--max-posterior", "--max-certain", "--max-right-guesses", "--max-lift", "--max-memory"}
+    assert set(completed(script, tmp_path, "maxent", "estimate", "--max")) == limits
+    assert completed(script, tmp_path, "maxent", "estimate", "a.json", "b.csv", "--rounding", "d") == ["digits"]
+    assert completed(script, tmp_path, "maxent", "compare", "--q") == []  # accepted, but not offered
+
+
+def test_bash_completes_back_ends(script, tmp_path):
+    found = completed(script, tmp_path, "maxent", "estimate", "a.json", "b.csv", "--backend", "")
+    assert {"auto", "ipopt", "newton"} <= set(found)
+    assert completed(script, tmp_path, "maxent", "estimate", "--backend", "new") == ["newton"]
+    assert completed(script, tmp_path, "maxent", "bench", "--backends", "ipopt,new") == ["ipopt,newton"]
+
+
+def test_a_file_is_left_to_the_shell(script, tmp_path):
+    """No word of ours, so that bash (``-o default``) offers files."""
+    assert "complete -o default" in script.read_text(encoding="utf-8")
+    for words in (["estimate", "tr"], ["audit", "tree.json", "q"], ["estimate", "--truth", "t"], ["sweep", "-o", "r"]):
+        assert completed(script, tmp_path, "maxent", *words) == []
+
+
+@needs_bash
+def test_the_tabulator_key_in_an_interactive_bash(script, tmp_path):
+    (tmp_path / "the-tree.json").write_text("{}", encoding="utf-8")
+    reader, writer = pty.openpty()
+    environment = {**ENVIRONMENT, "HOME": str(tmp_path), "PS1": "ready> ", "INPUTRC": "/dev/null"}
+    shell = subprocess.Popen(
+        [BASH, "--norc", "--noprofile", "-i"],
+        stdin=writer,
+        stdout=writer,
+        stderr=writer,
+        cwd=tmp_path,
+        env=environment,
+        start_new_session=True,
+        close_fds=True,
+    )
+    os.close(writer)
+    seen = ""
+
+    def until(text, timeout=60):
+        nonlocal seen
+        end = time.monotonic() + timeout
+        while text not in seen and time.monotonic() < end:
+            if select.select([reader], [], [], 0.2)[0]:
+                seen += os.read(reader, 65536).decode("utf-8", "replace")
+        assert text in seen, seen
+
+    try:
+        until("ready> ")
+        os.write(reader, f"source '{script}'; echo sour''ced\n".encode())
+        until("sourced")
+        os.write(reader, b"maxent aud\t")
+        until("maxent audit ")
+        os.write(reader, b"the-\t")
+        until("maxent audit the-tree.json ")
+    finally:
+        os.close(reader)
+        shell.kill()
+        shell.wait()
+
+
+@needs_bash
+@pytest.mark.regression(number=19)
+def test_it_is_installed_for_bash(tmp_path):
+    (tmp_path / ".bashrc").write_text("alias ll='ls -l'\n", encoding="utf-8")
+    installed = bash("maxent --install-completion; exit $?", tmp_path)
+    assert installed.returncode == 0, installed.stderr
+    assert (tmp_path / ".bashrc").read_text(encoding="utf-8").startswith("alias ll='ls -l'\n")
+    assert "-F _maxent_completion maxent" in bash(f"source {tmp_path}/.bashrc; complete -p maxent", tmp_path).stdout
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_there_are_scripts_for_shells(tmp_path, shell):
+    """Typer takes the name of a shell only where it does not look which one is running."""
+    environment = {**ENVIRONMENT, "_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    ran = subprocess.run(
+        ["maxent", "--show-completion", shell], capture_output=True, text=True, timeout=120, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert f"_MAXENT_COMPLETE=complete_{shell}" in ran.stdout
+    asked = {"_MAXENT_COMPLETE": f"complete_{shell}", "_TYPER_COMPLETE_ARGS": "maxent est"}
+    asked |= {"COMP_WORDS": "maxent est", "COMP_CWORD": "1", "_TYPER_COMPLETE_FISH_ACTION": "get-args"}
+    ran = subprocess.run(["maxent"], capture_output=True, text=True, timeout=120, env={**ENVIRONMENT, **asked})
+    assert ran.returncode == 0
+    assert "estimate" in ran.stdout
+    assert "Usage" not in ran.stdout
+
+
+def test_another_shell_is_told(capsys, monkeypatch):
+    from maxent.commands import main
+
+    monkeypatch.setattr(main, "app", lambda *_, **__: 1)
+    assert main.run(["--install-completion"]) == 2
+    assert (
+        capsys.readouterr().err
+        == "maxent: completion is for bash, zsh, fish and PowerShell: call it from one of them\n"
+    )

@@ -1,7 +1,6 @@
 """Estimates in parts: the numbers of an estimate in one piece, whatever the groups, the files and the workers."""
 
 import json
-import multiprocessing
 import os
 import signal
 from dataclasses import replace
@@ -24,13 +23,13 @@ from maxent.__main__ import main
 from maxent.api.case import Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving
-from maxent.api.out_of_core import estimate as engine
 from maxent.api.out_of_core import estimate as out_of_core_estimate
-from maxent.api.out_of_core import workers
-from maxent.api.out_of_core.workers import PATIENCE, Workers
+from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables import out_of_core
+from maxent.solvers.solve import parallel as workers
+from maxent.solvers.solve.parallel import PATIENCE, Workers
 from maxent.solvers.workers import WorkerLost
 
 
@@ -163,10 +162,10 @@ def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_hav
     people[names].to_csv("qi.csv", index=False)
     people.to_csv("truth.csv", index=False)
     whole = maxent.estimate(release, "qi.csv", "truth.csv")
-    with mock.patch.object(engine, "rows_at_a_time", return_value=500):
+    with mock.patch.object(opened, "rows_at_a_time", return_value=500):
         parts = maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv")
     assert len(parts.outcome.active) == len(whole.outcome.active) == 2
-    assert parts.leaves < len(parts.program.table) < len(whole.program.table)
+    assert parts.n_leaves < len(parts.program.table) < len(whole.program.table)
     same(parts.summary, whole.summary)
     ours, theirs = (found.posterior.sort_values(names).reset_index(drop=True) for found in (parts, whole))
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9)
@@ -203,7 +202,7 @@ def made(release, people, folder, **options):
     parquet.write_table(pa.Table.from_pandas(people), folder / "qi.parquet", row_group_size=100)
     people.assign(ill=np.where(people.index % 3, "no", "yes")).to_parquet(folder / "truth.parquet")
     with (
-        mock.patch.object(engine, "rows_at_a_time", return_value=5),
+        mock.patch.object(opened, "rows_at_a_time", return_value=5),
         mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=50),
     ):
         qi, truth = str(folder / "qi.parquet"), str(folder / "truth.parquet")
@@ -272,24 +271,39 @@ def copying(monkeypatch, copied):
 
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="no process is ended like that elsewhere")
-@pytest.mark.parametrize("copied", [True, False])
-def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch, copied):
+def test_a_worker_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch):
     from joblib.externals.loky import reusable_executor
 
-    copying(monkeypatch, copied)
+    copying(monkeypatch, False)
     left = [("reading the table", 2), ("evaluating leaves", 1), ("evaluating leaves", 3)]
 
     def kill(text, done, total):
         if (text, done) in left:
             left.remove((text, done))
-            started = multiprocessing.active_children() if copied else reusable_executor._executor._processes.values()
-            os.kill(next(iter(started)).pid, signal.SIGKILL)
+            os.kill(next(iter(reusable_executor._executor._processes)), signal.SIGKILL)
 
     here = made(release, people, tmp_path / "here")
     assert here == made(release, people, tmp_path / "there", jobs=2, progress=kill)
     assert not left
-    if not copied:
-        reusable_executor._executor.shutdown(wait=True)  # its threads would keep others from being copied
+    reusable_executor._executor.shutdown(wait=True)  # its threads would keep others from being copied
+
+
+@pytest.mark.slow
+def test_a_copy_that_is_killed_changes_no_bit(release, people, tmp_path, monkeypatch):
+    copying(monkeypatch, True)
+    here, make_calls, deaths = made(release, people, tmp_path / "here"), workers.make_calls, tmp_path / "deaths"
+    deaths.mkdir()
+
+    def dying(turn, function, calls, pipe):
+        if len(list(deaths.iterdir())) < 5:
+            workers.next_call(turn, len(calls))  # which nobody else makes
+            (deaths / str(os.getpid())).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        make_calls(turn, function, calls, pipe)
+
+    monkeypatch.setattr(workers, "make_calls", dying)
+    assert here == made(release, people, tmp_path / "there", jobs=2)
+    assert len(list(deaths.iterdir())) == 5
 
 
 @pytest.mark.slow

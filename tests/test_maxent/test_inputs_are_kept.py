@@ -6,6 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from support.calls import printed_by
 from support.paths import copy_d1
 from support.studies import STUDY, people, write_study
 
@@ -36,8 +37,7 @@ def contents(folder):
 def refused(folder, capsys, arguments, *told):
     """The call is wrong, says why, and no file has changed or come."""
     before = contents(folder)
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, arguments, 2)
     assert printed.out == ""
     assert " of its own, found " in printed.err
     for text in told:

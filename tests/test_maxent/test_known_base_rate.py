@@ -85,8 +85,7 @@ def test_counts_of_a_release_give_the_base_rate_already(tmp_path):
 def test_where_nothing_states_the_base_rate_it_cannot_be_told(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"])
     limits = {"max_posterior": 0.99, "max_certain": 36, "max_right_guesses": 0.99, "max_lift": 0.9}
-    verdict = found.verdict(**limits, min_k=2)
-    checks = {check.limit: check for check in verdict.releases[0].checks}
+    checks = {check.limit: check for check in found.verdict(**limits, min_k=2).releases[0].checks}
     assert {name: check.status for name, check in checks.items()} == {
         **dict.fromkeys(limits, "cannot_tell"),
         "min_k": "pass",
@@ -143,8 +142,7 @@ def test_a_policy_may_leave_the_base_rate_out(tmp_path, files):
     policy = tmp_path / "policy.toml"
     policy.write_text(limits, encoding="utf-8")
     tables = (files["tree.json"], files["qi.csv"])
-    known = maxent.check(*tables, policy, truth=files["truth.csv"])
-    assert known.rows[0].finding.figure == pytest.approx(BASE)
+    assert maxent.check(*tables, policy, truth=files["truth.csv"]).rows[0].finding.figure == pytest.approx(BASE)
     policy.write_text(f"{limits}[adversary]\nmarginal = false\n", encoding="utf-8")
     assert maxent.check(*tables, policy, truth=files["truth.csv"]).rows[0].finding.figure == pytest.approx(0.5)
     left_out = maxent.check(*tables, truth=files["truth.csv"], no_marginal=True, max_posterior=0.6)
@@ -166,8 +164,7 @@ def test_a_comparison_is_judged_with_the_base_rate_and_prints_what_it_did(files)
 def test_sensitive_classes_have_a_base_rate_of_their_own(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"], files["truth.csv"], sensitive="yes")
     judged = found.verdict(max_posterior=0.2).releases[0]
-    assert judged.status == "fail"
-    assert judged.checks[0].base == pytest.approx(9 / 37)
+    assert (judged.status, judged.checks[0].base) == ("fail", pytest.approx(9 / 37))
     assert judged.beside[0].base == pytest.approx(BASE)
     lenient = maxent.review(*weighted(), qi=["a", "b"], sensitive="yes", max_posterior=0.6).verdict().releases[0]
     assert not lenient.checks[0].hopeless

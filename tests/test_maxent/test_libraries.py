@@ -4,7 +4,7 @@ from collections import Counter
 from importlib import import_module
 
 import pytest
-from support.libraries import drawn, judged, model
+from support.libraries import drawn, judged, model, refitted, small
 from support.search import cases
 
 FIRST = 40
@@ -37,6 +37,25 @@ def test_no_model_is_passed_that_tells_a_class(turn: int) -> None:
     assert said.keys() <= {"pass", "fail", "cannot_tell"}, "no model is refused"
     assert said["fail"]
     assert turn != QUICK or said["pass"], "what is read and proves nobody passes"
+
+
+@pytest.mark.search
+@pytest.mark.slow
+@pytest.mark.parametrize("turn", TURNS)
+def test_no_model_is_passed_of_which_all_labellings_agree_about_somebody(turn: int) -> None:
+    """Which splits were chosen tells classes, too: models of few people are grown again of all their labellings."""
+    said: Counter[str] = Counter()
+    passed = []
+    for seed in cases(EACH * turn, EACH, hunted=10 * EACH):
+        found = small(seed)
+        verdict = refitted(found)
+        said[verdict.status] += 1
+        if verdict.told:
+            passed.append(f"{seed}: {found.name}: {verdict.told}")
+    total = said.total()
+    print(", ".join(f"{name} {said[name] / total:.0%}" for name in ("pass", "fail", "cannot_tell")), f"of {total}")
+    assert not passed
+    assert turn or said["pass"], "some are passed, and tried"
 
 
 def test_every_kind_has_its_turn() -> None:

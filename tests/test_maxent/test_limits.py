@@ -7,12 +7,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.tree import DecisionTreeClassifier
+from support.calls import printed_by, refused
 from support.documents import release_document
 from support.paths import ROOT
 from support.reported import written
 
 import maxent
-from maxent import InvalidInput
 from maxent.__main__ import main
 from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
@@ -24,8 +24,7 @@ D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 def judged(limits, *, reliable=True, max_posterior=0.9, certain=3, exposed=0, k=5, surest=None, **possible):
     surest = max_posterior if surest is None else surest  # counts prove it
     found = {"max_posterior": max_posterior, "certain": certain, "exposed": exposed, "k": k, "surest": surest}
-    known = {"base_rate": 0.5, "base_posterior": 0.5}
-    return judge(limits, "r", reliable=reliable, **known, **found, **possible)
+    return judge(limits, "r", reliable=reliable, **{"base_rate": 0.5, "base_posterior": 0.5}, **found, **possible)
 
 
 def status(limits, **found):
@@ -176,8 +175,7 @@ def test_a_label_that_gives_one_person_away_is_no_pass(tmp_path, capsys):
     files = written(tmp_path, document, {"A": 0}, [("a",), ("b",), ("b",), ("b",)])
     limits = ["--max-certain", "0", "--max-posterior", "0.9", "--enforce", "--json"]
     for call in (["estimate", *files], ["compare", files[0], "--qi", files[1]]):
-        assert main([*call, *limits]) == 3
-        found = json.loads(capsys.readouterr().out)
+        found = json.loads(printed_by(capsys, [*call, *limits], 3).out)
         assert (found["disclosure"] if "disclosure" in found else found["releases"][0])["certain"] == 0
         [release] = found["verdict"]["releases"]
         checks = {check["limit"]: (check["found"], check["status"], check["origin"]) for check in release["checks"]}
@@ -225,13 +223,11 @@ def test_the_first_of_several_releases_is_only_compared_with():
     "limits", [{"max_posterior": 1.1}, {"max_posterior": float("nan")}, {"min_k": 0}, {"max_certain": -1}]
 )
 def test_limits_out_of_range_are_refused(limits):
-    with pytest.raises(InvalidInput, match=next(iter(limits))):
-        Limits(**limits)
+    refused(next(iter(limits)), Limits, **limits)
 
 
 def call(capsys, *options, expected=0):
-    assert main(["estimate", *D1, *options]) == expected
-    return capsys.readouterr()
+    return printed_by(capsys, ["estimate", *D1, *options], expected)
 
 
 def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
@@ -265,8 +261,7 @@ def test_the_verdict_in_json(capsys):
 
 def test_a_comparison_is_judged_by_what_comes_after(capsys):
     compare = ["compare", D1[0], D1[0], "--qi", D1[1], "--max-certain", "4", "--enforce"]
-    assert main([*compare, "--json"]) == 3
-    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    verdict = json.loads(printed_by(capsys, [*compare, "--json"], 3).out)["verdict"]
     assert [(one["release"], one["decisive"]) for one in verdict["releases"]] == [
         ("d1/tree", False),
         ("d1/tree (2)", True),

@@ -1,6 +1,7 @@
 """Wrong input on the command line: exit status 2, a message with place, field, expected and found, no file left."""
 
 import copy
+import gzip
 import json
 import os
 import subprocess
@@ -8,7 +9,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.calls import printed_by
 from support.documents import release_document
+from support.search import some
 
 import maxent
 from maxent.__main__ import main
@@ -89,8 +92,7 @@ def refused(folder, capsys, *fragments, call=(), command="estimate"):
 
 
 def test_what_the_malformed_inputs_are_made_from_is_right(folder, capsys):
-    assert main(["estimate", "tree.json", "qi.csv", "--truth", "truth.csv", "-o", "out.csv"]) == 0
-    assert capsys.readouterr().err == ""
+    assert printed_by(capsys, ["estimate", "tree.json", "qi.csv", "--truth", "truth.csv", "-o", "out.csv"]).err == ""
     assert (folder / "out.csv").exists()
 
 
@@ -276,8 +278,7 @@ CALLS = {
 def test_a_call(folder, capsys, case):
     arguments, message = case
     before = sorted(os.listdir(folder))
-    assert main(["estimate", *arguments]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["estimate", *arguments], 2)
     assert printed.out == ""
     assert message in printed.err
     assert ", found " in printed.err
@@ -314,8 +315,7 @@ CHOICES = {
 @pytest.mark.parametrize("case", CHOICES.values(), ids=CHOICES)
 def test_an_option_that_is_none(folder, capsys, case):
     extra, words = case
-    assert main(["estimate", "tree.json", "qi.csv", "-o", "out.csv", *extra]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["estimate", "tree.json", "qi.csv", "-o", "out.csv", *extra], 2)
     assert printed.out == ""
     assert "Traceback" not in printed.err
     for word in words:
@@ -325,8 +325,7 @@ def test_an_option_that_is_none(folder, capsys, case):
 
 @pytest.mark.parametrize("arguments", [["estimat"], ["estimate"], ["predict", "tree.json"], ["--jsno"]])
 def test_a_command_that_is_none(folder, capsys, arguments):
-    assert main(arguments) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, arguments, 2)
     assert printed.out == ""
     assert "Usage: maxent" in printed.err
 
@@ -415,3 +414,161 @@ def test_a_standard_output_that_cannot_be_written():
     assert done.returncode == 2
     assert "cannot write: No space left on device" in done.stderr
     assert "Traceback" not in done.stderr
+
+
+HASH = "$6$Qz81xWvK$Jm4nTb9rLpYc7uHdGe"
+TOKEN = "hunter2-Vq93kXzPw"
+KEY = "sk_live_8Fj2mNcR"
+SHADOW = f"root:{HASH}:19000:0:99999:7:::\ndaemon:{TOKEN}:19000:0\nkeeper:{KEY}:1\n"
+SHAPES = {
+    "shadow": SHADOW,
+    "one line": f"{TOKEN}{HASH}",
+    "hierarchy-like": f"{HASH};{TOKEN}\n{HASH};{KEY}\n{TOKEN};x;y\n",
+    "parents": f"a,{HASH},{TOKEN}\nb,{HASH},{KEY}\na,{KEY},*\n",
+    "json": json.dumps({HASH: TOKEN, "keys": [KEY, {"deep": HASH}], TOKEN: 3}),
+    "json lists": json.dumps({HASH: [TOKEN, KEY], TOKEN: [1, 2], KEY: ["a"]}),
+    "json repeated": f'{{"{HASH}": 1, "{HASH}": "{TOKEN}"}}',
+    "json format": json.dumps({"format": HASH, "target": {"name": TOKEN, "classes": KEY}, "trees": [{KEY: 1}]}),
+    "json list": json.dumps([TOKEN, KEY]),
+    "json text": json.dumps(TOKEN),
+    "json broken": f'{{"password": "{TOKEN}", {HASH}',
+    "toml": f'password = "{TOKEN}"\n[{KEY}]\ntoken = "{HASH}"\n',
+    "toml twice": f'[{KEY}]\na = 1\n[{KEY}]\npassword = "{TOKEN}"\n',
+    "toml inline": f'x = {{"{KEY}" = 1, "{KEY}" = 2}}\n',
+    "toml data": f'[data]\npassword = "{TOKEN}"\ntoken = "{HASH}"\n',
+    "csv": f"{TOKEN},{KEY}\n{HASH},1\n{HASH},2\n",
+    "csv repeated": f"{TOKEN},{TOKEN}\n{HASH},1\n",
+    "csv ragged": f"{TOKEN},{KEY}\n{HASH}\n{HASH},{KEY},{TOKEN}\n",
+    "csv semicolons": f"{TOKEN};{KEY}\n{HASH};1\n",
+    "open quote": f'{TOKEN},{KEY}\n"{HASH},1\n',
+    "open quote first": f'"{HASH}\n{TOKEN}\n',
+    "long line": f"{TOKEN},{KEY}\n" + f"{HASH}{TOKEN}" * 30_000 + ",1\n",
+    "binary": b"\x80\x00" + TOKEN.encode() + b"\xff\xfe\x00" + HASH.encode(),
+    "not utf-8": TOKEN.encode() + b"\xff" + HASH.encode() + b"\n",
+    "nul": TOKEN.encode() + b"\0" + HASH.encode(),
+    "gzip": gzip.compress(SHADOW.encode()),
+    "like parquet": b"PAR1" + SHADOW.encode() + b"PAR1",
+}
+SECRETS = (HASH, TOKEN, KEY)
+PIECES = {secret[i : i + 6] for secret in SECRETS for i in range(len(secret) - 5)}
+
+DEFEND = ["--target", "Salary", "--qi", "Education,Age", "-o", "out.json"]
+KADET = ["--k", "2"]
+DATA = '[data.people]\nfile = "{file}"\ntarget = "Salary"\n{more}[[grid]]\nmethod = "{method}"\n'
+STUDY_ROLES = {
+    "file": {"file": "secret.csv", "more": 'qi = ["Education", "Age"]\n'},
+    "file whose columns are not named": {"file": "secret.csv", "more": ""},
+    "test": {"more": 'test = "secret.csv"\n'},
+    "domains": {"more": 'domains = "secret.csv"\n', "method": "rdt"},
+    "hierarchies": {"more": 'hierarchies = "groups"\n', "method": "kadet"},
+}
+FOREIGN_CALLS = {
+    "release": [[command, "secret.json", "qi.csv"] for command in ("estimate", "audit", "explain", "bench")]
+    + [["audit", "secret.json"], ["compare", "tree.json", "secret.json", "qi.csv"]]
+    + [["estimate", "secret.json", "qi.csv", "--text", "strip"]],
+    "table": [[command, "tree.json", "secret.csv"] for command in ("estimate", "audit", "explain", "bench")]
+    + [["compare", "tree.json", "tree.json", "secret.csv"], ["estimate", "tree.json", "secret.csv", "--count", "n"]]
+    + [["estimate", "tree.json", "secret.parquet"], ["estimate", "tree.json", "secret*.csv"]]
+    + [["audit", "records.csv", "secret.csv", *target] for target in ([], ["--target", "Salary"])],
+    "truth": [[command, "tree.json", "qi.csv", "--truth", "secret.csv"] for command in ("estimate", "bench")]
+    + [["compare", "tree.json", "tree.json", "qi.csv", "--truth", "secret.csv"]],
+    "test": [
+        ["compare", "tree.json", "tree.json", "qi.csv", "--truth", "truth.csv", "--test", "secret.csv"],
+        ["defend", "none", "truth.csv", *DEFEND, "--test", "secret.csv"],
+    ],
+    "facts": [
+        [command, "tree.json", "qi.csv", "--facts", "secret.csv"]
+        for command in ("estimate", "audit", "explain", "bench")
+    ],
+    "marginal": [
+        [command, "tree.json", "qi.csv", "--marginal", "secret.csv"] for command in ("estimate", "explain", "bench")
+    ],
+    "published records": [[command, "secret.csv", "qi.csv"] for command in ("estimate", "audit", "explain")]
+    + [["audit", "secret.csv", "qi.csv", "--target", "Salary"], ["compare", "secret.csv", "tree.json", "qi.csv"]],
+    "data": [["defend", method, "secret.csv", *DEFEND] for method in ("none", "erp", "rdt")],
+    "hierarchy": [["defend", "kadet", "truth.csv", *DEFEND, *KADET, "--hierarchies", "groups"]],
+    "domains": [["defend", "rdt", "truth.csv", *DEFEND, "--domains", "secret.json"]],
+    "study": [["sweep", "secret.toml", "--dry-run"], ["sweep", "secret.toml", "-o", "results"]],
+    **{f"study: {role}": [["sweep", "study.toml", "--dry-run"]] for role in STUDY_ROLES},
+}
+
+
+def pieces_in(text):
+    """The pieces of secrets that a text has."""
+    return sorted(piece for piece in PIECES if piece in text)
+
+
+@pytest.fixture
+def foreign_folder(tmp_path, monkeypatch):
+    """A folder with a release, tables and records that are all right."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "tree.json").write_text(json.dumps(BASE), encoding="utf-8")
+    (tmp_path / "qi.csv").write_text(QI, encoding="utf-8")
+    (tmp_path / "truth.csv").write_text(TRUTH, encoding="utf-8")
+    (tmp_path / "records.csv").write_text("Education,Age,Salary\nMasters,30-40,a\nDoctorate,50,b\n", encoding="utf-8")
+    (tmp_path / "groups").mkdir()
+    return tmp_path
+
+
+def run(capsys, monkeypatch, arguments):
+    """Run the command, and return its exit status and all that it prints."""
+    monkeypatch.setattr(sys, "argv", ["maxent", *arguments])
+    try:
+        status = main(arguments)
+    except SystemExit as end:
+        status = end.code
+    printed = capsys.readouterr()
+    return status, printed.out + printed.err
+
+
+# Shapes that are tried by default; the others take long together, and so do all but the first with `bench`.
+USUAL = ("shadow", "one line", "json", "json broken", "toml", "csv", "csv semicolons", "binary")
+
+
+@pytest.mark.parametrize("shape", USUAL)
+@pytest.mark.parametrize("role", FOREIGN_CALLS)
+@pytest.mark.regression(number=13)
+def test_nothing_of_a_foreign_file_is_shown(foreign_folder, capsys, monkeypatch, role, shape):
+    by_bench = shape not in USUAL[1:]
+    nothing_shown(foreign_folder, capsys, monkeypatch, role, shape, lambda command: command != "bench" or by_bench)
+
+
+OTHERS = [(role, shape) for shape in SHAPES if shape not in USUAL for role in FOREIGN_CALLS]
+BENCHED = [role for role, calls in FOREIGN_CALLS.items() if any(call[0] == "bench" for call in calls)]
+
+
+@pytest.mark.slow
+@pytest.mark.search
+@pytest.mark.parametrize(("role", "shape"), some(OTHERS, 5))
+def test_nor_of_files_of_other_shapes(foreign_folder, capsys, monkeypatch, role, shape):
+    nothing_shown(foreign_folder, capsys, monkeypatch, role, shape, lambda command: True)
+
+
+@pytest.mark.slow
+@pytest.mark.search
+@pytest.mark.parametrize(("role", "shape"), some([(role, shape) for shape in USUAL[1:] for role in BENCHED], 4))
+@pytest.mark.regression(number=13)
+def test_nor_by_bench(foreign_folder, capsys, monkeypatch, role, shape):
+    """It starts a process for each call."""
+    nothing_shown(foreign_folder, capsys, monkeypatch, role, shape, lambda command: command == "bench")
+
+
+def nothing_shown(foreign_folder, capsys, monkeypatch, role, shape, tried):
+    """Refuse a file of a shape in a role, by the commands that are to be ``tried``."""
+    content = SHAPES[shape]
+    content = content if isinstance(content, bytes) else content.encode()
+    for name in ("secret.json", "secret.csv", "secret.parquet", "secret.toml", "groups/Education.csv"):
+        (foreign_folder / name).write_bytes(content)
+    if role.startswith("study: "):
+        usual = {"file": "truth.csv", "more": "", "method": "none"}
+        study = DATA.format(**usual | STUDY_ROLES[role.removeprefix("study: ")])
+        (foreign_folder / "study.toml").write_text(study, encoding="utf-8")
+    for i, call in enumerate(FOREIGN_CALLS[role]):
+        if not tried(call[0]):
+            continue
+        arguments = [*call, "--json"] if i % 2 else call
+        status, printed = run(capsys, monkeypatch, arguments)
+        if "hierarch" not in role:  # any text with a comma in each line may be one
+            assert status == 2, (arguments, printed)
+        assert "Traceback" not in printed
+        assert pieces_in(printed) == [], (arguments, printed)

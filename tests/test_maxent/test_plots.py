@@ -13,6 +13,7 @@ import pytest
 from matplotlib.figure import Figure
 from matplotlib.patches import StepPatch
 from matplotlib.text import Text
+from support.calls import printed_by, refused
 from support.paths import D1
 
 import maxent
@@ -171,13 +172,11 @@ def test_colors_of_leaves_say_who_is_certain(d1):
 
 def test_removed_leaves_are_shown_and_another_tree_is_refused():
     people = pd.DataFrame({"A": list("aaaabbbbbc"), "X": list("xxyxyyyxyx")})
-    whole = id3(people, target="X", qi=["A"], publish="counts")
-    result = maxent.estimate(prune_leaf(whole, 2), people[["A"]])
+    result = maxent.estimate(prune_leaf(id3(people, target="X", qi=["A"], publish="counts"), 2), people[["A"]])
     axes = drawn(lambda ax: result.plot(ax=ax))
     assert "removed" in [text.get_text() for text in axes.texts]
     assert axes.get_xlim() == (0, 10)
-    with pytest.raises(maxent.InvalidInput, match="tree: expected a number from 0 to 0, found 1"):
-        result.plot(ax=axes, tree=1)
+    refused("tree: expected a number from 0 to 0, found 1", result.plot, ax=axes, tree=1)
 
 
 def test_people_whom_private_attributes_may_send_to_several_leaves_count_in_each():
@@ -220,10 +219,8 @@ def test_texts_of_an_estimate_are_readable(which, kind, request):
 
 
 def test_a_plot_of_an_estimate_that_needs_more_says_so(untrue, d1):
-    with pytest.raises(maxent.InvalidInput, match="truth: expected the confidential data"):
-        untrue.plot("divergence")
-    with pytest.raises(maxent.InvalidInput, match="kind: expected one of leaves, posterior, divergence, found 'pie'"):
-        d1.plot("pie")
+    refused("truth: expected the confidential data", untrue.plot, "divergence")
+    refused("kind: expected one of leaves, posterior, divergence, found 'pie'", d1.plot, "pie")
 
 
 # --- Comparisons -------------------------------------------------------------------------------------------------
@@ -332,8 +329,7 @@ def test_curves_of_all_releases(compared, d1, kind):
 def test_a_plot_of_a_comparison_that_needs_more_says_so():
     without = Comparison(tuple({k: v for k, v in r.items() if k != "divergence"} for r in ROWS))
     for kind in ("tradeoff", "divergence"):
-        with pytest.raises(maxent.InvalidInput, match="truth: expected the confidential data"):
-            without.plot(kind)
+        refused("truth: expected the confidential data", without.plot, kind)
     with pytest.raises(maxent.InvalidInput, match="people: expected the individuals of every release"):
         Comparison(ROWS).plot("posterior")
     with pytest.raises(maxent.InvalidInput, match=r"test: expected a test, or .*found no accuracy of any release"):
@@ -356,8 +352,7 @@ def test_without_axes_there_is_a_new_figure_that_nobody_shows(d1, compared, monk
     try:
         new = [d1.plot(), compared.plot("tradeoff")]
         assert [axes.figure.number for axes in new] == pyplot.get_fignums()[-2:]
-        kept = d1.plot("posterior", ax=new[0])
-        assert kept is new[0]
+        assert d1.plot("posterior", ax=new[0]) is new[0]
         assert len(pyplot.get_fignums()) == 2
     finally:
         pyplot.close("all")
@@ -369,8 +364,7 @@ def test_without_matplotlib_the_extra_is_named(d1, compared, monkeypatch, capsys
     for plot in (d1.plot, compared.plot):
         with pytest.raises(MissingExtra, match="pip install matplotlib"):
             plot()
-    assert main(["estimate", *FILES, "-o", "out.svg"]) == 2
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["estimate", *FILES, "-o", "out.svg"], 2)
     assert printed.out == ""
     assert printed.err.startswith("maxent: a plot needs matplotlib: pip install matplotlib; in a copy")
 
@@ -419,8 +413,7 @@ def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, 
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("maxent.api.estimate.estimate_case", lambda *_, **__: pytest.fail("estimated"))
     for call in (["estimate", *FILES], ["compare", FILES[0], "--qi", FILES[1]]):
-        assert main([*call, *arguments]) == 2
-        out, err = capsys.readouterr()
+        out, err = printed_by(capsys, [*call, *arguments], 2)
         assert out == ""
         assert message in err
     assert list(tmp_path.iterdir()) == []
@@ -436,7 +429,6 @@ def test_the_example_draws_the_figures_of_the_page(tmp_path, capsys, monkeypatch
     examples = Path(__file__).parents[2] / "examples"
     monkeypatch.setattr(sys, "argv", ["plots", str(tmp_path / "figures")])
     runpy.run_path(str(examples / "plots.py"), run_name="__main__")
-    page = (examples.parent / "docs" / "plots.md").read_text(encoding="utf-8")
-    shown = re.findall(r"\(figures/(.*?)\)", page)
+    shown = re.findall(r"\(figures/(.*?)\)", (examples.parent / "docs" / "plots.md").read_text(encoding="utf-8"))
     assert sorted(shown) == sorted(path.name for path in (tmp_path / "figures").iterdir())
     assert {path.name for path in (examples.parent / "docs" / "figures").glob("plots_*")} == set(shown)

@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import printed_by
 from support.paths import D1
 
 import maxent
-from maxent.__main__ import main
 from maxent.api.reconstruct import Rebuilding, reconstruct_release
 from maxent.constraints.patterns import atoms_of, stated_counts
 from maxent.models import packages
@@ -62,8 +62,7 @@ def test_known_columns_are_kept_and_files_written(tmp_path: Path, capsys: pytest
     known.to_csv(tmp_path / "known.csv", index=False)
     table, proved = tmp_path / "table.csv", tmp_path / "proved.csv"
     files = [str(D1 / "tree.json"), str(tmp_path / "known.csv"), "-o", str(table), "--proved", str(proved)]
-    assert main(["reconstruct", *files, "--json"]) == 0
-    said = json.loads(capsys.readouterr().out)
+    said = json.loads(printed_by(capsys, ["reconstruct", *files, "--json"]).out)
     assert said["status"] == "likeliest"
     assert (said["individuals"], said["cells"], said["missed"], said["settled"]) == (11, 22, 0, True)
     assert said["known"] == list(known.columns)
@@ -83,8 +82,7 @@ def test_known_columns_are_kept_and_files_written(tmp_path: Path, capsys: pytest
 
 
 def test_text_marks_what_is_not_proved(capsys: pytest.CaptureFixture[str]) -> None:
-    found = near(release(BY_Q, BY_AGE))
-    print_reconstruction(replace(found, notes=("choices of splits are not used",)))
+    print_reconstruction(replace(near(release(BY_Q, BY_AGE)), notes=("choices of splits are not used",)))
     printed = capsys.readouterr().out
     assert "(30.5, inf)?" in printed
     assert "6 individuals; known of them: nothing" in printed
@@ -248,8 +246,7 @@ def test_what_is_proved_with_known_columns_holds_for_every_assignment(seed: int)
             rows = np.flatnonzero(age == of_age)
             for column, truth in (("X", klass[moved]), ("Q", np.where(q[moved] == "p", "p", "q\\||r"))):
                 sure = found.proved[column].to_numpy()[rows]
-                said = Counter(found.table[column].to_numpy()[rows][sure].tolist())
-                assert said <= Counter(truth[rows].tolist())
+                assert Counter(found.table[column].to_numpy()[rows][sure].tolist()) <= Counter(truth[rows].tolist())
 
 
 def killed(*given: object) -> None:
@@ -262,8 +259,7 @@ def test_a_process_that_dies_is_told_and_nothing_is_written(
 ) -> None:
     monkeypatch.setattr(tables, "_there", killed)
     table = tmp_path / "table.csv"
-    assert main(["reconstruct", str(D1 / "tree.json"), str(D1 / "qi.csv"), "-o", str(table)]) == 2
-    said = capsys.readouterr()
+    said = printed_by(capsys, ["reconstruct", str(D1 / "tree.json"), str(D1 / "qi.csv"), "-o", str(table)], 2)
     assert "maxent: the solver ended (SIGKILL): it was ended from outside, perhaps for want of memory" in said.err
     assert said.out == ""
     assert not table.exists()
@@ -280,6 +276,5 @@ def test_a_label_beside_suppressed_counts_is_used() -> None:
     found = maxent.reconstruct(told, pd.DataFrame({"Age": [40.0]}))
     assert found.table["Y"].tolist() == ["HIV"]
     assert found.proved["Y"].tolist() == [True]
-    shown = replace(told, trees=(Tree((Node("L", label="HIV", counts={"HIV": 0, "no": 3}),)),))
-    [tree] = stated_counts(shown)
+    [tree] = stated_counts(replace(told, trees=(Tree((Node("L", label="HIV", counts={"HIV": 0, "no": 3}),)),)))
     assert tree.label.tolist() == [-1]

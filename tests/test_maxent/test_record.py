@@ -9,6 +9,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
+from support.calls import printed_by
 from support.paths import D1, copy_d1
 
 import maxent
@@ -82,8 +83,7 @@ def test_a_record_holds_what_satre_asks_for(record: Any) -> None:
     assert criteria["tool"]["version"] == maxent.__version__ == record["versions"]["maxent"]
     assert criteria["tool"]["configuration_sha256"] == record["policy"]["sha256"]
     [released] = record["output"]["files"]  # linked unambiguously to the released output
-    assert released == record["inputs"][0]
-    assert released["path"] == "tree.json"
+    assert (released, released["path"]) == (record["inputs"][0], "tree.json")
 
 
 def test_a_record_has_every_input_and_every_check(record: Any, folder: Path) -> None:
@@ -128,8 +128,7 @@ def test_a_record_is_still_true_wherever_its_files_are(copied: Path, tmp_path: P
     assert [each.state for each in found.files] == ["same"] * len(ROLES)
     assert "<td>tree.json</td>" in found._repr_html_()
     shutil.move(copied / "record.json", tmp_path / "elsewhere.json")
-    assert main(["verify", str(tmp_path / "elsewhere.json"), "--folder", str(copied)]) == 0
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["verify", str(tmp_path / "elsewhere.json"), "--folder", str(copied)])
     assert printed.out.startswith("the record is still true: ")
     assert printed.out.splitlines()[0].endswith("whose verdict is FAIL")
     assert main(["verify", str(tmp_path / "elsewhere.json"), "--json"]) == 4
@@ -141,8 +140,7 @@ def test_a_changed_byte_in_any_input_is_noticed(copied: Path, capsys: Any, role:
     path = next(each["path"] for each in record["inputs"] if each["role"] == role)
     with open(copied / path, "ab") as file:
         file.write(b"\n")
-    assert main(["verify", str(copied / "record.json")]) == 3
-    printed = capsys.readouterr()
+    printed = printed_by(capsys, ["verify", str(copied / "record.json")], 3)
     assert f"  {role} {path} has other bytes than the record says" in printed.out
     assert "maxent: the record is no longer true" in printed.err
 
@@ -319,8 +317,7 @@ def test_folders_and_patterns_are_hashed_file_by_file(tmp_path: Path) -> None:
     for node in document["trees"][0]["nodes"]:  # labels alone, which other people do not contradict
         node.pop("n", None), node.pop("error_rate", None)
     (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
-    found = maxent.check(tmp_path / "tree.json", tmp_path / "part-*.csv", min_k=1)
-    written = found.record(tmp_path / "record.json")
+    written = maxent.check(tmp_path / "tree.json", tmp_path / "part-*.csv", min_k=1).record(tmp_path / "record.json")
     assert [each["path"] for each in written["inputs"]] == ["tree.json", "part-1.csv", "part-2.csv"]
     assert maxent.verify(tmp_path / "record.json").exit_status == 0
     (tmp_path / "part-3.csv").write_text("\n".join(lines[:2]), encoding="utf-8")
@@ -350,8 +347,7 @@ def test_options_that_change_numbers_are_kept(tmp_path: Path) -> None:
 )
 def test_what_is_no_record(tmp_path: Path, capsys: Any, text: str, said: str) -> None:
     (tmp_path / "record.json").write_text(text, encoding="utf-8")
-    assert main(["verify", str(tmp_path / "record.json")]) == 2
-    errors = capsys.readouterr().err
+    errors = printed_by(capsys, ["verify", str(tmp_path / "record.json")], 2).err
     assert said in errors
     assert len(errors.splitlines()) == 1  # not one for each key that a record has
     assert main(["verify", str(tmp_path / "none.json")]) == 2
@@ -381,8 +377,7 @@ def broken(record: Any) -> list[Any]:
 
 
 def test_our_reading_of_the_schema_is_that_of_jsonschema(record: Any) -> None:
-    jsonschema = pytest.importorskip("jsonschema")
-    validator = jsonschema.Draft202012Validator(schema())
+    validator = pytest.importorskip("jsonschema").Draft202012Validator(schema())
     assert list(shape_problems(record, schema())) == []
 
     def keywords(of: Any) -> set[str]:

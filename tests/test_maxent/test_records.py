@@ -8,12 +8,12 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from support.calls import printed_by
 from support.generalised import METHODS, assignments, generalised, table_rows
 from support.strategies import Style, cases, populations, thorough
 from support.yang import figure_1, records
 
 import maxent
-from maxent.__main__ import main
 from maxent.api.audit import audit_release
 from maxent.models.defenses.generalization import tiered, uniform
 from maxent.models.tables.training import read_training
@@ -38,8 +38,7 @@ def counted(rows=(4, 30), **options):
 def test_table_1_of_yang():
     people, table = table_1()
     found = maxent.estimate(table, people[QI], people)
-    assert found.outcome.status == "optimal"
-    assert found.certificate == "global"
+    assert (found.outcome.status, found.certificate) == ("optimal", "global")
     p = dict(zip(people["Age"], found.posterior["P(Yes)"], strict=True))
     # Women: rows 42-61 (two, Yes), 29-42 (two, No) and 29-61 (one, No), whose scales are a, b and c. Those of 57 and 61
     # are in the first or third, of 29 and 38 in the second or third, of 42 in any of them: with c = 1 and so b = a, the
@@ -187,8 +186,7 @@ def test_bounds_of_records_hold_the_people_and_the_estimate():
 
 def test_people_may_be_counted():
     people, table = table_1()
-    qi = people[QI].assign(n=1)
-    assert maxent.estimate(table, qi, count="n").probabilities.shape == (14, 2)
+    assert maxent.estimate(table, people[QI].assign(n=1), count="n").probabilities.shape == (14, 2)
 
 
 # --- Records of others ---------------------------------------------------------------------------------------------
@@ -225,8 +223,7 @@ def test_records_of_others_are_inconsistent(ages, said):
 
 @pytest.mark.parametrize("ages", [[1, 2, 5], [1, 2], [1, 2, 8, 9], [1, 1, 2]])
 def test_other_back_ends_call_them_inconsistent_too(ages):
-    found = maxent.estimate(ROWS, pd.DataFrame({"A": ages}), backend="ipopt")
-    assert found.outcome.status == "inconsistent"
+    assert maxent.estimate(ROWS, pd.DataFrame({"A": ages}), backend="ipopt").outcome.status == "inconsistent"
 
 
 @pytest.mark.parametrize(
@@ -287,8 +284,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def printed(capsys, *arguments, status=0):
-    assert main([*arguments]) == status
-    return capsys.readouterr().out
+    return printed_by(capsys, [*arguments], status).out
 
 
 def test_the_commands(folder, capsys):
@@ -315,8 +311,7 @@ def test_the_commands(folder, capsys):
 
 
 def test_exit_statuses(folder, capsys):
-    people = pd.read_csv("qi.csv")
-    people.iloc[1:].to_csv("fewer.csv", index=False)
+    pd.read_csv("qi.csv").iloc[1:].to_csv("fewer.csv", index=False)
     assert "14 rows, but 13 individuals" in printed(capsys, "estimate", "anonymised.csv", "fewer.csv", status=1)
     assert "13 individuals" in printed(capsys, "audit", "anonymised.csv", "fewer.csv", status=1)
     for table in ("data.csv", "missing.csv"):
@@ -328,8 +323,7 @@ def test_exit_statuses(folder, capsys):
 def test_what_defend_writes_is_read(folder, capsys, suffix):
     file = f"out{suffix}"
     options = ["--target", "Bought", "--qi", ",".join(QI), "--k", "3", "--publish", "records", "-o", file]
-    assert main(["defend", "erp", "data.csv", *options]) == 0
-    capsys.readouterr()
+    printed_by(capsys, ["defend", "erp", "data.csv", *options])
     found = json.loads(printed(capsys, "audit", file, "qi.csv", "--json"))
     assert found["reliable"]
     assert found["covering"]["kk_anonymous"] >= 3

@@ -251,8 +251,7 @@ def test_a_column_of_the_whole_tree_leads_to_its_leaf(opened, compared):
     whole = page.locator("svg.whole").nth(1)
     box = whole.bounding_box()
     whole.click(position={"x": 0.9 * box["width"], "y": box["height"] - 5})
-    chosen = page.locator('.node[aria-selected="true"]')
-    assert "leaf L5" in chosen.get_attribute("aria-label")
+    assert "leaf L5" in page.locator('.node[aria-selected="true"]').get_attribute("aria-label")
 
 
 def test_screen_readers_get_landmarks_headings_and_a_tree(opened, compared):
@@ -306,6 +305,5 @@ def test_the_banner_shows_that_no_release_may_be_published(browser, tmp_path):
     assert "No release may be published as it is." in banner.inner_text()
     marks = page.locator(".found .mark")
     assert [text.strip() for text in marks.all_inner_texts()] == ["Beyond:", "Cannot tell:"]
-    colours = [marks.nth(i).evaluate("mark => getComputedStyle(mark).color") for i in range(2)]
-    assert len(set(colours)) == 2
+    assert len(set([marks.nth(i).evaluate("mark => getComputedStyle(mark).color") for i in range(2)])) == 2
     page.close()

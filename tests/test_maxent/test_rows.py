@@ -18,7 +18,7 @@ from maxent.models.draws import Draws
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.release import Tree
 from maxent.models.tables.qi_table import read_qi
-from maxent.solvers.rows import _components, _eliminated, prove
+from maxent.solvers.certainty.rows import _components, _eliminated, prove
 
 pytestmark = pytest.mark.filterwarnings("ignore::maxent.models.errors.UnreliableResult")
 

@@ -9,7 +9,6 @@ import pytest
 from support.parted import same
 
 import maxent
-from maxent.api.out_of_core import estimate as engine
 from maxent.api.out_of_core import opened
 from maxent.api.out_of_core.folder import links_of
 from maxent.models.tables import out_of_core
@@ -41,7 +40,7 @@ def check(seed, folder, knowledge):
     with (
         unwarned(),
         mock.patch.object(out_of_core, "SMALLEST", 7),
-        mock.patch.object(engine, "rows_at_a_time", return_value=4),
+        mock.patch.object(opened, "rows_at_a_time", return_value=4),
         mock.patch.object(opened, "rows_at_a_time", return_value=4),
     ):
         whole = maxent.estimate(release, qi, knowledge=knowledge)

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
+    AdaBoostClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -472,3 +473,45 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
         assert main([*command, str(path), str(qi)]) == 0
         assert "not read: " in capfd.readouterr().out
+
+
+STUMPED = pd.DataFrame({"a": [0.0, 2, 0, 1, 2, 1, 0, 2, 2, 2], "b": [0.0, 0, 1, 1, 1, 0, 0, 0, 1, 1]})
+OF_STUMPED = np.array([0, 0, 0, 0, 1, 0, 1, 0, 1, 1])  # two of whom follow from a <= 1.5, chosen over a <= 0.5
+ONE = {"n_estimators": 1, "max_depth": 1, "random_state": 0}
+CHOOSING: dict[str, Any] = {
+    "AdaBoost": lambda: AdaBoostClassifier(DecisionTreeClassifier(max_depth=1), n_estimators=1, random_state=0),
+    "weights of classes": lambda: DecisionTreeClassifier(max_depth=1, class_weight="balanced", random_state=0),
+    "gradient boosting": lambda: GradientBoostingClassifier(**ONE),
+    "exponential loss": lambda: GradientBoostingClassifier(loss="exponential", **ONE),
+    "histograms": lambda: HistGradientBoostingClassifier(max_iter=1, max_depth=1, min_samples_leaf=1),
+    "LightGBM": lambda: of_tool("lightgbm").set_params(min_child_samples=1, min_child_weight=0.0, **ONE),
+    "XGBoost": lambda: of_tool("xgboost").set_params(min_child_weight=0.0, **ONE),
+    "CatBoost": lambda: of_tool("catboost", bootstrap_type="No", random_strength=0).set_params(iterations=1),
+    "pruned by cost": lambda: DecisionTreeClassifier(max_depth=1, ccp_alpha=0.2, random_state=0),
+    "a least gain": lambda: DecisionTreeClassifier(max_depth=1, min_impurity_decrease=0.2, random_state=0),
+    "drawn attributes": lambda: RandomForestClassifier(3, max_depth=1, bootstrap=False, max_features=1, random_state=4),
+    "a regression": lambda: DecisionTreeRegressor(max_depth=1),
+}
+
+
+@pytest.mark.filterwarnings("ignore")  # of the tools
+@pytest.mark.parametrize("name", CHOOSING)
+def test_choices_of_splits_that_settle_somebody_are_not_passed(name: str) -> None:
+    model, columns = CHOOSING[name](), ["a", "b"] if name == "drawn attributes" else ["a"]
+    model.fit(STUMPED[columns], OF_STUMPED)
+    people, how = STUMPED[columns].assign(id=range(10)), {"values": [0.0, 1.0]} if "regression" in name else {}
+    found = maxent.review(model, people, OF_STUMPED, qi=[*people], target="Y", max_certain=0, **how)
+    assert found.verdict().status == "cannot_tell"
+    assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
+
+
+def test_a_release_says_that_a_tool_chose(tmp_path: Path) -> None:
+    model = CHOOSING["drawn attributes"]().fit(STUMPED, OF_STUMPED)
+    maxent.convert(model, target="Y").save(tmp_path / "release.json")
+    truth = STUMPED.assign(Y=OF_STUMPED.astype(str))
+    found = maxent.estimate(tmp_path / "release.json", STUMPED, truth)
+    assert found.program.release.trees[0].induction.among == ("a", "b")
+    assert found.summary["worst_case"]["certain"] > 0
+    assert found.verdict(max_certain=0).status == "cannot_tell"
+    bare = replace(found.program.release, trees=tuple(Tree(tree.nodes) for tree in found.program.release.trees))
+    assert maxent.estimate(bare, STUMPED, truth).summary["unread"] == []  # of which nobody says how it was grown

@@ -1,6 +1,7 @@
 """Addresses of object stores and of the web: refused in words, but for tables in parts."""
 
 import pytest
+from support.calls import printed_by
 from support.paths import D1
 
 from maxent.__main__ import main
@@ -23,8 +24,7 @@ OF_TABLES = "(addresses are opened where people are taken in parts: docs/scale.m
 )
 def test_an_address_is_refused_in_words(tmp_path, monkeypatch, capsys, call, said):
     monkeypatch.chdir(tmp_path)
-    assert main(call) == 2
-    assert said in capsys.readouterr().err
+    assert said in printed_by(capsys, call, 2).err
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,7 @@ def test_an_address_is_refused_in_words(tmp_path, monkeypatch, capsys, call, sai
 )
 def test_no_message_has_the_secrets_of_an_address(tmp_path, monkeypatch, capsys, address, shown):
     monkeypatch.chdir(tmp_path)
-    assert main(["estimate", TREE, address]) == 2
-    said = capsys.readouterr().err
+    said = printed_by(capsys, ["estimate", TREE, address], 2).err
     assert f"maxent: {shown}" in said
     assert not any(secret in said for secret in ("SEC/", "SECRET"))
 

@@ -168,8 +168,7 @@ def test_types_may_differ_from_file_to_file(tmp_path):
         parquet.write_table(pa.table({"A": part}), tmp_path / f"{i}.pq")
     categorical = Release(RELEASE.target, (Attribute("A", values=("1", "2", "2.0", "0.5")),), ())
     assert read_qi(f"{tmp_path}/*.pq", categorical).counts.tolist() == [2, 2, 1, 1]
-    numeric = Release(RELEASE.target, (Attribute("A", "numeric"),), ())
-    table = read_qi(f"{tmp_path}/*.pq", numeric)
+    table = read_qi(f"{tmp_path}/*.pq", Release(RELEASE.target, (Attribute("A", "numeric"),), ()))
     assert table.levels[0].tolist() == [0.5, 1.0, 2.0]
     assert table.counts.tolist() == [1, 2, 3]
     assert table.lines.tolist() == [6, 1, 2]
@@ -179,8 +178,7 @@ def test_names_that_differ_by_case_alone_are_different_columns(tmp_path):
     path = tmp_path / "qi.csv"
     path.write_text("a,A,key0,place\n1,2,3,4\n1,3,3,4\n", encoding="utf-8")
     release = Release(RELEASE.target, tuple(Attribute(name, "numeric") for name in ("A", "a", "place")), ())
-    table = read_qi(merging(path), release)
-    assert table.frame().to_numpy().tolist() == [[2, 1, 4, 1], [3, 1, 4, 1]]
+    assert read_qi(merging(path), release).frame().to_numpy().tolist() == [[2, 1, 4, 1], [3, 1, 4, 1]]
 
 
 def test_without_public_attributes_everybody_is_alike(tmp_path):

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import refused
 from support.models import reads
 
-from maxent.models.errors import InvalidInput
 from maxent.models.trees.predict import predict, predict_proba
 
 AGE = {"border": 30.100000381469727, "float_feature_index": 0, "split_index": 0, "split_type": "FloatFeature"}
@@ -67,8 +67,7 @@ def test_trees_of_nested_nodes(tmp_path: Path) -> None:
 
 def test_leaves_have_a_score_for_each_of_several_classes(tmp_path: Path) -> None:
     tree = {"leaf_values": [0.0, 0.1, 0.2, 5.0, 0.0, 0.0], "leaf_weights": [1, 1], "splits": [AGE]}
-    document = model(tree, loss="MultiClass", classes=("a", "b", "c"), scale_and_bias=[1, [0, 0, 0]])
-    found = read(tmp_path, document)
+    found = read(tmp_path, model(tree, loss="MultiClass", classes=("a", "b", "c"), scale_and_bias=[1, [0, 0, 0]]))
     assert predict(found.release, PEOPLE).tolist() == ["c", "a", "c", "a"]
     assert found.release.boosting is not None
     assert found.release.boosting.link == "softmax"
@@ -117,8 +116,7 @@ WRONG = {
 
 @pytest.mark.parametrize("words", WRONG)
 def test_what_is_no_such_model_is_refused(tmp_path: Path, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        read(tmp_path, changed(WRONG[words]))
+    refused(words, read, tmp_path, changed(WRONG[words]))
 
 
 def test_arguments_are_checked(tmp_path: Path) -> None:
@@ -127,5 +125,4 @@ def test_arguments_are_checked(tmp_path: Path) -> None:
         "b",
     )
     for said, words in (({"classes": ("a",)}, "2 names"), ({"features": ("a",)}, "2 names")):
-        with pytest.raises(InvalidInput, match=words):
-            read(tmp_path, model(OBLIVIOUS), **said)
+        refused(words, read, tmp_path, model(OBLIVIOUS), **said)

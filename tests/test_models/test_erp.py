@@ -3,19 +3,29 @@
 from dataclasses import replace
 from math import isnan
 
+import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.utils.estimator_checks import estimator_checks_generator
+from support.calls import refusal, refused
 from support.strategies import Style, cases, leaves_of, populations, thorough
 from support.yang import RANGES, chain, figure_1, wide_ranges
 
+from maxent.models.defenses import ERPTreeClassifier
 from maxent.models.defenses.error_risk import PrunedAt as Cut
 from maxent.models.defenses.error_risk import collapse, erp_cuts, prune_erp
 from maxent.models.defenses.pruning import prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
+from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
+from maxent.models.tables.training import read_training
+from maxent.models.trees.predict import predict_proba
 from maxent.models.trees.reidentification import measure_risk
+from maxent.models.trees.restate import restate
 
 COUNTS = st.sampled_from((Style(leaf="counts"), Style(leaf="all", inner="counts")))
 RULES = st.sampled_from(("twig", "literal"))
@@ -171,8 +181,7 @@ def test_of_equal_ratios_the_innermost_branch_goes_first():
 def test_deep_trees():
     release, ranges = chain(10_000), {"q": (-1.0, 10_000.0)}
     assert len(erp_cuts(release, 2, ranges=ranges)) == 10_000
-    pruned = prune_erp(release, 2, ranges=ranges)
-    assert pruned.trees[0].nodes == (Node("N0", counts={"x": 5001, "z": 5000}),)
+    assert prune_erp(release, 2, ranges=ranges).trees[0].nodes == (Node("N0", counts={"x": 5001, "z": 5000}),)
 
 
 @pytest.mark.parametrize("rule", ["twig", "literal"])
@@ -200,8 +209,7 @@ def test_what_was_known_of_the_induction_stays():
 
 
 def test_what_was_done_before_is_kept():
-    before = replace(figure_1(), defense=Defense("prune-parent", {"k": 2}))
-    once = prune_erp(before, 3, ranges=RANGES)
+    once = prune_erp(replace(figure_1(), defense=Defense("prune-parent", {"k": 2})), 3, ranges=RANGES)
     assert once.defense == Defense("erp", {"k": 3, "rule": "twig", "prune-parent.k": 2})
     assert prune_erp(once, 5, ranges=RANGES).defense == Defense("erp", {"k": 5, "rule": "twig", "prune-parent.k": 2})
 
@@ -218,15 +226,58 @@ def test_what_was_done_before_is_kept():
 def test_what_is_wrong_is_named(change, arguments, where):
     release = figure_1()
     nodes = tuple(change.get(node.id, node) for node in release.trees[0].nodes if node.id != "4" or "2" not in change)
-    with pytest.raises(InvalidInput) as refused:
-        prune_erp(replace(release, trees=(Tree(nodes),)), **{"ranges": RANGES, **arguments})
-    assert [problem.where for problem in refused.value.problems] == where
+    refused = refusal(prune_erp, replace(release, trees=(Tree(nodes),)), **{"ranges": RANGES, **arguments})
+    assert [problem.where for problem in refused.problems] == where
 
 
 def test_suppressed_counts_are_refused():
-    with pytest.raises(InvalidInput, match="counts"):
-        prune_erp(replace(figure_1(), suppressed_below=2), 3, ranges=RANGES)
+    refused("counts", prune_erp, replace(figure_1(), suppressed_below=2), 3, ranges=RANGES)
 
 
 def test_ratios_are_numbers():
     assert not any(isnan(cut.ratio) for cut in erp_cuts(figure_1(), 5, ranges=RANGES, rule="literal"))
+
+
+CHECKS = [
+    pytest.param(check, id=f"{check.func.__name__}-{i}")
+    for i, (_, check) in enumerate(estimator_checks_generator(ERPTreeClassifier()))
+    if check.func.__name__ != "check_array_api_input"  # asks for an environment variable to be set
+]
+
+
+@pytest.mark.parametrize("check", CHECKS)
+def test_scikit_learn_is_satisfied(check):
+    check(ERPTreeClassifier())
+
+
+def people(n=300, seed=0):
+    """Columns of both kinds, and a class that depends on them a little."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"town": rng.choice(["Ulm", "Bonn", "Kiel"], n), "age": rng.integers(18, 80, n)})
+    likely = 0.3 + 0.3 * (frame["age"] > 50) + 0.2 * (frame["town"] == "Ulm")
+    return frame, pd.Series(np.where(rng.random(n) < likely, "yes", "no"), name="bought")
+
+
+@pytest.mark.parametrize("rule", ["twig", "literal"])
+@pytest.mark.parametrize("publish", ["labels", "rates", "counts"])
+@pytest.mark.parametrize("inducer", ["cart", "c45"])
+def test_it_publishes_the_pruned_tree(rule, publish, inducer):
+    X, y = people()
+    model = clone(ERPTreeClassifier(k=np.int64(7), rule=rule, publish=publish, inducer=inducer, random_state=0)).fit(
+        X, y
+    )
+    grown = induce(read_training(X.assign(bought=y), target="bought", qi=["town", "age"]), Growth(inducer, seed=0))
+    ranges = {"age": (float(X["age"].min()), float(X["age"].max()))}
+    assert model.ranges_ == ranges
+    assert model.release_ == restate(prune_erp(grown, 7, ranges=ranges, rule=rule), publish)
+    assert model.release_.defense == Defense("erp", {"k": 7, "rule": rule})
+    assert np.array_equal(model.predict_proba(X), predict_proba(model.release_, X))
+
+
+def test_parameters_and_data_that_are_refused():
+    X, y = people(6)
+    with pytest.raises(InvalidInput) as refused:
+        ERPTreeClassifier(k=0, rule="greedy", publish="all").fit(X, y)
+    assert [problem.field for problem in refused.value.problems] == ["k", "publish", "rule"]
+    with pytest.raises(InvalidInput, match="n_samples = 6"):
+        ERPTreeClassifier(k=7).fit(X, y)

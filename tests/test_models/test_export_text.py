@@ -1,5 +1,6 @@
 """Text of scikit-learn: the tree that is read predicts and counts as the model does, or the text is refused."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -8,9 +9,11 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
-from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_text
-from support.models import reads
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, export_graphviz, export_text
+from support.calls import refused
+from support.models import read_model, reads
 from support.strategies import thorough
 
 from maxent.models.errors import InvalidInput
@@ -65,16 +68,14 @@ def test_a_text_predicts_and_counts_as_the_tree_does(
 
 
 def test_without_a_training_table_columns_are_those_of_the_input(tmp_path: Path) -> None:
-    frame = people(0)
-    model, x = grown(frame, 2)
+    model, x = grown(people(0), 2)
     found = read(tmp_path, export_text(model, feature_names=list(x.columns), show_weights=True))
     assert {a.name for a in found.release.attributes} <= {*x.columns}
     assert predict(found.release, x).tolist() == model.predict(x).tolist()
     assert not found.exact
     assert any("--train" in sentence for sentence in found.lost)
     again = read(tmp_path, export_text(model, show_weights=True), features=tuple(x.columns), target="Z")
-    assert again.release.trees == found.release.trees
-    assert again.release.target.name == "Z"
+    assert (again.release.trees, again.release.target.name) == (found.release.trees, "Z")
 
 
 def test_weights_that_are_no_records_leave_decided_labels(tmp_path: Path) -> None:
@@ -112,8 +113,7 @@ TREE = "|--- age <= 3.50\n|   |--- class: a\n|--- age >  3.50\n|   |--- class: b
     ],
 )
 def test_what_is_no_whole_tree_is_refused(tmp_path: Path, text: str, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        read(tmp_path, text)
+    refused(words, read, tmp_path, text)
 
 
 @pytest.mark.parametrize("scaled", ["scaler", "other table", "bootstrap"])
@@ -129,8 +129,7 @@ def test_the_training_table_shows_what_a_text_is_not_about(tmp_path: Path, scale
         model.fit(x, frame["Y"])
         frame = people(7)
     text = export_text(model, feature_names=list(x.columns), show_weights=True, decimals=10)
-    with pytest.raises(InvalidInput, match="training table"):
-        read(tmp_path, text, target="Y", train=frame)
+    refused("training table", read, tmp_path, text, target="Y", train=frame)
 
 
 def test_codes_of_categories_are_taken_where_counts_prove_their_order(tmp_path: Path) -> None:
@@ -140,8 +139,7 @@ def test_codes_of_categories_are_taken_where_counts_prove_their_order(tmp_path: 
     shown, plain = (export_text(model, feature_names=list(x), show_weights=s, decimals=10) for s in (True, False))
     found = read(tmp_path, shown, target="Y", train=frame)
     assert predict(found.release, frame).tolist() == model.predict(x).tolist()
-    with pytest.raises(InvalidInput, match="codes of categories"):
-        read(tmp_path, plain, target="Y", train=frame)
+    refused("codes of categories", read, tmp_path, plain, target="Y", train=frame)
 
 
 @pytest.mark.parametrize(
@@ -153,22 +151,112 @@ def test_codes_of_categories_are_taken_where_counts_prove_their_order(tmp_path: 
     ],
 )
 def test_names_that_the_training_table_does_not_have_are_refused(tmp_path: Path, name: str, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        read(tmp_path, TREE.replace("age", name), target="Y", train=people(0))
+    refused(words, read, tmp_path, TREE.replace("age", name), target="Y", train=people(0))
 
 
 def test_missing_cells_and_names_of_two_meanings_are_refused(tmp_path: Path) -> None:
     frame = people(0)
     frame.loc[3, "how much"] = np.nan
-    with pytest.raises(InvalidInput, match="missing values"):
-        read(tmp_path, TREE.replace("age", "num__how much"), target="Y", train=frame)
+    refused("missing values", read, tmp_path, TREE.replace("age", "num__how much"), target="Y", train=frame)
     two = pd.DataFrame({"a": ["b_c", "x"], "a_b": ["c", "y"], "Y": ["a", "b"]})
-    with pytest.raises(InvalidInput, match="one meaning"):
-        read(tmp_path, TREE.replace("age", "a_b_c").replace("3.50", "0.50"), target="Y", train=two)
+    refused("one meaning", read, tmp_path, TREE.replace("age", "a_b_c").replace("3.50", "0.50"), target="Y", train=two)
 
 
 def test_a_tree_of_numbers_is_refused(tmp_path: Path) -> None:
     frame = people(0)
     model = DecisionTreeRegressor(max_depth=2).fit(frame[["how much"]], frame["how much"])
-    with pytest.raises(InvalidInput, match="regression"):
-        read(tmp_path, export_text(model))
+    refused("regression", read, tmp_path, export_text(model))
+
+
+PEOPLE = pd.DataFrame(
+    {
+        "Age": [21.0, 25.5, 30.25, 35.0, 40.0, 41.0, 50.0, 70.0, 33.0, 29.0],
+        'Job "title"': ["clerk", "clerk", "smith", "smith", "a <= b", "clerk", "a <= b", "smith", "clerk", "smith"],
+    }
+)
+PAY = np.array(["low", "low", 'h"igh', "low", 'h"igh', 'h"igh', 'h"igh', "low", "low", 'h"igh'])
+ENCODED = PEOPLE[["Age"]].join(pd.get_dummies(PEOPLE[['Job "title"']]).astype(int))
+GRAPHVIZ_TREE = DecisionTreeClassifier(random_state=0).fit(ENCODED, PAY)
+NAMED = {"feature_names": list(ENCODED), "class_names": list(GRAPHVIZ_TREE.classes_)}
+
+
+@pytest.fixture
+def graphviz_read(tmp_path: Path) -> Any:
+    return partial(reads("tree", "graphviz"), tmp_path)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {},
+        {"filled": True, "rounded": True, "leaves_parallel": True, "rotate": True, "node_ids": True},
+        {"special_characters": True, "node_ids": True, "filled": True},
+        {"label": "none"},
+        {"label": "none", "impurity": False},
+        {"label": "root"},
+        {"class_names": None},
+        {"class_names": True},
+    ],
+)
+def test_counts_are_those_of_the_table_whatever_the_options(graphviz_read: Any, options: dict[str, Any]) -> None:
+    table = PEOPLE.assign(Pay=PAY)
+    text = export_graphviz(GRAPHVIZ_TREE, **{"precision": 10, **NAMED, **options})
+    found = graphviz_read(text, train=table, target="Pay")
+    assert {a.name for a in found.release.attributes} == {"Age", 'Job "title"'}
+    assert list(predict(found.release, PEOPLE)) == list(GRAPHVIZ_TREE.predict(ENCODED))
+    np.testing.assert_allclose(predict_proba(found.release, PEOPLE), GRAPHVIZ_TREE.predict_proba(ENCODED))
+    assert found.states["counts"]
+    assert sum(leaf.n or 0 for leaf in found.release.trees[0].leaves) == 10
+
+
+def test_columns_without_names_are_told(graphviz_read: Any) -> None:
+    found = graphviz_read(export_graphviz(GRAPHVIZ_TREE, class_names=NAMED["class_names"]), features=tuple(ENCODED))
+    assert list(predict(found.release, ENCODED)) == list(GRAPHVIZ_TREE.predict(ENCODED))
+
+
+def test_shares_and_weights_are_no_counts(graphviz_read: Any) -> None:
+    found = graphviz_read(export_graphviz(GRAPHVIZ_TREE, proportion=True, **NAMED))
+    assert found.states == {"counts": False, "n": False, "rates": False, "labels": True, "linear": False}
+    assert any("proportion" in lost for lost in found.lost)
+    balanced = DecisionTreeClassifier(max_depth=1, class_weight={"low": 1, 'h"igh': 3}).fit(ENCODED, PAY)
+    for tree in (balanced, RandomForestClassifier(1, random_state=0).fit(ENCODED, PAY).estimators_[0]):
+        found = graphviz_read(export_graphviz(tree, **NAMED))
+        assert not found.states["counts"]
+        assert found.release.labels == "decided"
+    with pytest.raises(InvalidInput, match="labels of leaves"):
+        graphviz_read(export_graphviz(GRAPHVIZ_TREE, proportion=True, feature_names=NAMED["feature_names"]))
+
+
+def test_rounded_thresholds_are_said_to_be(graphviz_read: Any) -> None:
+    assert not graphviz_read(export_graphviz(GRAPHVIZ_TREE, precision=1, **NAMED)).exact
+    table = PEOPLE.assign(Pay=PAY, Age=PEOPLE["Age"].round())
+    encoded = ENCODED.assign(Age=table["Age"])
+    tree = DecisionTreeClassifier(random_state=0).fit(encoded, PAY)
+    assert graphviz_read(export_graphviz(tree, **NAMED), train=table, target="Pay").exact
+
+
+REGRESSION = DecisionTreeRegressor(max_depth=1).fit(ENCODED, np.arange(10.0))
+PLAIN = export_graphviz(GRAPHVIZ_TREE, **NAMED)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        (export_graphviz(REGRESSION), "bin the target"),
+        (export_graphviz(GRAPHVIZ_TREE, max_depth=1), "without max_depth"),
+        (PLAIN.replace("0 -> 1", "0 -> 2", 1), "each node below one other, the root first"),
+        (PLAIN.replace('headlabel="True"', 'headlabel="False"', 1), "True before False"),
+        (PLAIN.replace("samples = ", "rows: ", 1), "impurity, samples, value and class"),
+        (PLAIN.replace("Age <= ", "Age < ", 1), "a test, such as"),
+        (PLAIN.replace("}", "secret", 1), "a node or an edge"),
+    ],
+)
+def test_other_graphs_are_refused(tmp_path: Path, text: str, match: str) -> None:
+    path = tmp_path / "tree.dot"
+    path.write_text(text, encoding="utf-8")
+    refused(match, read_model, path)
+
+
+def test_trees_of_c50py_are_refused_with_the_way_out(graphviz_read: Any) -> None:
+    text = PLAIN.replace('label="', 'label="Job in {a, b}\\n', 1)
+    refused("c50py", graphviz_read, text)

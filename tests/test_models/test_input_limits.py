@@ -4,18 +4,25 @@ import gzip
 import json
 import os
 import socket
+import struct
 import subprocess
 import sys
+import tracemalloc
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
+from support.calls import refused
 from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.registry import load_release
+from maxent.models.formats.registry import convert_model, load_release
+from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import MAX_MEMORY, Reader, Reading, parse_size, size_text
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.domains import read_domains
@@ -56,8 +63,7 @@ TREE = release_document("T", ["0", "1"], {"A": None}, [{"id": "L", "counts": {"0
 def test_sizes_have_units(text, size):
     assert parse_size(text) == size
     if size is None:
-        with pytest.raises(InvalidInput, match=r"argument: max_memory: expected a size, such as 500MB or 4GB"):
-            Reading(max_memory=text)
+        refused(r"argument: max_memory: expected a size, such as 500MB or 4GB", Reading, max_memory=text)
     else:
         assert Reading(max_memory=text).max_memory == size
 
@@ -100,14 +106,12 @@ def test_what_is_no_file_is_refused_whatever_reads_it(special):
         lambda: load_study(special),
     ]
     for read in readers:
-        with pytest.raises(InvalidInput, match=NO_FILE):
-            read()
+        refused(NO_FILE, read)
 
 
 def test_a_pattern_that_matches_a_pipe(tmp_path):
     os.mkfifo(tmp_path / "a.csv")
-    with pytest.raises(InvalidInput, match=NO_FILE):
-        read_qi(f"{tmp_path}/*.csv", RELEASE)
+    refused(NO_FILE, read_qi, f"{tmp_path}/*.csv", RELEASE)
 
 
 def test_a_link_to_a_file_is_read(tmp_path):
@@ -225,8 +229,7 @@ def test_distinct_rows_out_of_core_are_counted(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("A\n" + "".join(f"{i}\n" for i in range(200_000)), encoding="utf-8")
     reader = Reader(Reading(max_memory="3MB"))
-    with pytest.raises(InvalidInput, match=r"\(max_memory=\)"):
-        read_qi(f"{tmp_path}/*.csv", RELEASE, reader=reader)
+    refused(r"\(max_memory=\)", read_qi, f"{tmp_path}/*.csv", RELEASE, reader=reader)
     path.write_text("A\n" + "".join(f"{i % 10}\n" for i in range(200_000)), encoding="utf-8")
     assert read_qi(f"{tmp_path}/*.csv", RELEASE, reader=reader).individuals == 200_000
 
@@ -335,16 +338,14 @@ def test_studies_state_limits(tmp_path):
     text = '[data.people]\nfile = "people.csv"\ntarget = "T"\nmax_memory = SIZE\n[[grid]]\nmethod = "none"\n'
     for size, message in (('"1kB"', "memory: expected at most 1 kB"), ('"much"', "max_memory: expected a size")):
         study.write_text(text.replace("SIZE", size), encoding="utf-8")
-        with pytest.raises(InvalidInput, match=message):
-            load_study(study)
+        refused(message, load_study, study)
     points = []
     for size in ('"1MB"', "2000000"):
         study.write_text(text.replace("SIZE", size), encoding="utf-8")
         points.append([point.id for point in load_study(study).points])
     assert points[0] == points[1], "the same rows, whatever they may take"
     study.write_text("#" * 2_000_000, encoding="utf-8")
-    with pytest.raises(InvalidInput, match="file: size: expected at most 1 MB"):
-        load_study(study)
+    refused("file: size: expected at most 1 MB", load_study, study)
 
 
 @pytest.mark.regression(number=13)
@@ -355,3 +356,164 @@ def test_a_study_shows_nothing_of_a_file_that_is_no_table(tmp_path):
     with pytest.raises(InvalidInput, match="none among 1 column of other names") as caught:
         load_study(study)
     assert "secret" not in str(caught.value)
+
+
+DEPTH = 13
+MOST = 20.0  # Bytes for each byte of the file
+
+
+def text(folder: Path) -> Path:
+    """A complete tree of scikit-learn's text."""
+    lines = []
+
+    def node(depth: int, number: int) -> None:
+        mark = "|   " * depth + "|--- "
+        if depth == DEPTH:
+            lines.append(
+                f"{mark}weights: [{number % 7}.0000, {number % 5}.0000] class: {'ab'[number % 7 < number % 5]}"
+            )
+            return
+        for sign in ("<= ", ">  "):
+            lines.append(f"{mark}column_{depth} {sign}{number}.5000000000")
+            node(depth + 1, 2 * number + (sign == ">  "))
+
+    node(0, 1)
+    (folder / "model.txt").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / "model.txt"
+
+
+def scores(folder: Path) -> Path:
+    """Complete trees of XGBoost, with all arrays that it writes."""
+    n = 2 ** (DEPTH + 1) - 1
+    inner = np.arange(n) < n // 2
+    numbers = np.random.default_rng(0).normal(size=n).astype(np.float32).astype(str).astype(float)
+    tree = {
+        "left_children": np.where(inner, 2 * np.arange(n) + 1, -1).tolist(),
+        "right_children": np.where(inner, 2 * np.arange(n) + 2, -1).tolist(),
+        "parents": ((np.arange(n) - 1) // 2).tolist(),
+        "split_indices": np.where(inner, np.arange(n) % 5, 0).tolist(),
+        "split_conditions": numbers.tolist(),
+        "split_type": [0] * n,
+        "default_left": [1] * n,
+        "tree_param": {"size_leaf_vector": "1"},
+        **{key: np.abs(numbers).tolist() for key in ("base_weights", "loss_changes", "sum_hessian")},
+    }
+    learner = {
+        "attributes": {},
+        "feature_names": [f"column_{i}" for i in range(5)],
+        "feature_types": ["float"] * 5,
+        "gradient_booster": {"name": "gbtree", "model": {"tree_info": [0, 0], "trees": [tree, tree]}},
+        "learner_model_param": {"base_score": "5E-1", "num_class": "0", "num_feature": "5"},
+        "objective": {"name": "binary:logistic"},
+    }
+    document = {"learner": learner, "version": [3, 2, 0]}
+    (folder / "model.json").write_text(json.dumps(document, separators=(",", ":")), encoding="utf-8")
+    return folder / "model.json"
+
+
+def binary(folder: Path) -> Path:
+    """The same in UBJSON, whose numbers take four bytes and less."""
+
+    def size(n: int) -> bytes:
+        return b"L" + struct.pack(">q", n)
+
+    def written(value: Any) -> bytes:
+        if isinstance(value, str):
+            return b"S" + size(len(value)) + value.encode()
+        if isinstance(value, dict):
+            return b"{" + b"".join(size(len(k)) + k.encode() + written(v) for k, v in value.items()) + b"}"
+        if all(isinstance(item, (int, float)) for item in value):
+            kind = ("d", ">f4") if any(isinstance(item, float) for item in value) else ("l", ">i4")
+            return b"[$" + kind[0].encode() + b"#" + size(len(value)) + np.array(value).astype(kind[1]).tobytes()
+        return b"[#" + size(len(value)) + b"".join(map(written, value))
+
+    document = json.loads(scores(folder).read_text(encoding="utf-8"))
+    (folder / "model.ubj").write_bytes(written({"learner": document["learner"]}))
+    return folder / "model.ubj"
+
+
+def lines(folder: Path) -> Path:
+    """Complete trees of LightGBM, with all arrays that it writes."""
+    n = 2**DEPTH
+    inner = np.arange(n - 1)
+    below = [np.where(2 * inner + side < n - 1, 2 * inner + side, ~(2 * inner + side - n + 1)) for side in (1, 2)]
+    sizes = 2 ** (DEPTH - np.floor(np.log2(inner + 1)).astype(int))
+    numbers = np.random.default_rng(0).normal(size=n).round(12)
+    arrays = {
+        **{"split_feature": inner % 5, "split_gain": numbers[1:], "threshold": numbers[1:]},
+        **{"decision_type": np.full(n - 1, 10), "left_child": below[0], "right_child": below[1]},
+        **{"leaf_value": numbers, "leaf_weight": np.abs(numbers), "leaf_count": np.ones(n, int)},
+        **{"internal_value": numbers[1:], "internal_weight": np.abs(numbers[1:]), "internal_count": sizes},
+    }
+    tree = "\n".join(f"{key}={' '.join(map(str, value.tolist()))}" for key, value in arrays.items())
+    head = (
+        "tree\nversion=v4\nnum_class=1\nnum_tree_per_iteration=1\nobjective=binary sigmoid:1\n"
+        f"feature_names={' '.join('abcde')}\nfeature_infos={' '.join(['[0:1]'] * 5)}\n"
+    )
+    trees = "".join(f"\nTree={i}\nnum_leaves={n}\nnum_cat=0\n{tree}\nshrinkage=0.1\n\n" for i in range(2))
+    (folder / "model.txt").write_text(f"{head}{trees}\nend of trees\n", encoding="utf-8")
+    return folder / "model.txt"
+
+
+def levels(folder: Path) -> Path:
+    """Oblivious trees of CatBoost, which indents what it writes."""
+    n = 2**6
+    splits = [{"border": i + 0.5, "float_feature_index": i % 5, "split_type": "FloatFeature"} for i in range(6)]
+    tree = {"leaf_values": [(i + 0.1) / 7 for i in range(n)], "leaf_weights": list(range(n)), "splits": splits}
+    columns = [{"feature_id": str(i), "feature_index": i, "flat_feature_index": i} for i in range(5)]
+    document = {
+        "features_info": {"float_features": columns},
+        "model_info": {"params": {"loss_function": {"type": "Logloss"}}},
+        "oblivious_trees": [tree] * 200,
+    }
+    (folder / "model.json").write_text(json.dumps(document, indent=2), encoding="utf-8")
+    return folder / "model.json"
+
+
+def table(folder: Path) -> Path:
+    """A complete tree of R's randomForest, a line of which has few bytes."""
+    n = 2 ** (DEPTH + 1) - 1
+    cuts = np.random.default_rng(0).normal(size=n).round(6).tolist()
+    rows = [
+        f'"{i + 1}",{2 * i + 2},{2 * i + 3},"column{i % 5}",{cuts[i]},1,NA'
+        if i < n // 2
+        else f'"{i + 1}",0,0,NA,0,-1,"{"ab"[i % 2]}"'
+        for i in range(n)
+    ]
+    head = '"","left daughter","right daughter","split var","split point","status","prediction"'
+    (folder / "model.csv").write_text("\n".join([head, *rows, ""]), encoding="utf-8")
+    return folder / "model.csv"
+
+
+def cases(folder: Path) -> Path:
+    """A complete tree of C5.0, with a leaf of missing values at each test."""
+    lines = ['id="See5/C5.0 2.07 GPL Edition 2026-11-22"', 'entries="1"']
+
+    def node(depth: int) -> None:
+        if depth == DEPTH:
+            lines.append('type="0" class="a" freq="1,0"')
+            return
+        size = 2 ** (DEPTH - depth)
+        lines.append(f'type="2" class="a" freq="{size},0" att="column{depth}" forks="3" cut="{depth}.5"')
+        lines.append('type="0" class="a"')
+        node(depth + 1)
+        node(depth + 1)
+
+    node(0)
+    (folder / "model.tree").write_text("\n".join([*lines, ""]), encoding="utf-8")
+    return folder / "model.tree"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("write", [text, scores, binary, lines, levels, table, cases])
+def test_memory_is_in_proportion_to_the_file(write: Callable[[Path], Path], tmp_path: Path) -> None:
+    path, wanted = write(tmp_path), Wanted(classes=("a", "b") if write in (table, cases) else None)
+    convert_model(path, wanted, Reader())  # what is imported stays
+    tracemalloc.start()
+    try:
+        found = convert_model(path, wanted, Reader())
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert sum(len(tree.leaves) for tree in found.release.trees) >= 2**DEPTH
+    assert peak < MOST * path.stat().st_size, peak / path.stat().st_size

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.models import reads
+from support.calls import refused
+from support.models import hessian, reads
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.registry import reader_for
@@ -149,10 +150,8 @@ def test_a_training_table_proves_sizes_or_refutes_them(tmp_path: Path) -> None:
     assert not read(tmp_path, dump(), train=PEOPLE[:5]).states["n"]
     labelled = PEOPLE.assign(Salary=["low", "high"] * 3)
     assert read(tmp_path, text(), train=labelled, target="Salary").states["n"]
-    with pytest.raises(InvalidInput, match="age: expected a column of this name"):
-        read(tmp_path, dump(), train=PEOPLE[["colour"]])
-    with pytest.raises(InvalidInput, match=r"node L2: .* expected 3 rows, .* found 2"):
-        read(tmp_path, text(), train=PEOPLE[:5])
+    refused("age: expected a column of this name", read, tmp_path, dump(), train=PEOPLE[["colour"]])
+    refused(r"node L2: .* expected 3 rows, .* found 2", read, tmp_path, text(), train=PEOPLE[:5])
 
 
 @pytest.mark.parametrize(
@@ -218,8 +217,7 @@ def test_a_tree_without_splits_is_one_leaf(tmp_path: Path) -> None:
     assert sizes(read(tmp_path, text(TREE, stump)))[1] == {"L0": 6}
     document = dump()
     document["tree_info"].append({"tree_structure": {"leaf_value": -0.5}})
-    found = read(tmp_path, document)
-    np.testing.assert_allclose(scores(found), SCORES - 0.5)
+    np.testing.assert_allclose(scores(read(tmp_path, document)), SCORES - 0.5)
 
 
 WRONG: dict[str, str] = {
@@ -256,8 +254,7 @@ WRONG: dict[str, str] = {
 
 @pytest.mark.parametrize("words", WRONG)
 def test_what_is_no_such_text_is_refused(tmp_path: Path, words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        read(tmp_path, WRONG[words])
+    refused(words, read, tmp_path, WRONG[words])
 
 
 @pytest.mark.parametrize(
@@ -273,13 +270,95 @@ def test_what_is_no_such_text_is_refused(tmp_path: Path, words: str) -> None:
     ],
 )
 def test_what_is_no_such_json_is_refused(tmp_path: Path, changes: dict[str, Any], words: str) -> None:
-    with pytest.raises(InvalidInput, match=words):
-        read(tmp_path, dump(**changes))
+    refused(words, read, tmp_path, dump(**changes))
 
 
 def test_which_columns_names_are_of_has_to_be_known(tmp_path: Path) -> None:
     unused = {**dump(), "feature_names": ["age", "colour", "constant"]}
-    with pytest.raises(InvalidInput, match="save the model as text"):
-        read(tmp_path, unused)
+    refused("save the model as text", read, tmp_path, unused)
     # The text says which columns are categorical.
     assert read(tmp_path, text(feature_names="age colour constant", feature_infos="[16:80] -1:2:0:1 none")).states["n"]
+
+
+HEADER = (
+    "tree_index,node_depth,node_index,left_child,right_child,parent_index,split_feature,split_gain,threshold,"
+    "decision_type,missing_direction,missing_type,value,weight,count\n"
+)
+AGES = np.array([20.0, 25.0, 30.0, 40.0, 50.0, np.nan])
+COLOURS = ["blue", "red", "red", "blue", "red", "blue"]
+PAID = ["no", "no", "yes", "yes", "no", "no"]
+TABLE = pd.DataFrame({"age of p": AGES, "colour": COLOURS, "paid": PAID})
+BASE = np.log(1 / 2)
+LEAF = np.where(np.where(np.isnan(AGES), False, AGES <= 35), np.where(np.array(COLOURS) == "red", 0, 1), 2)
+VALUES = np.array([0.3, -0.4, 0.1])
+SECOND = -0.2
+
+
+def table_text(base: float = BASE) -> str:
+    h = [hessian(np.full(6, base))[leaf == LEAF].sum() for leaf in range(3)]
+    n = [(leaf == LEAF).sum() for leaf in range(3)]
+    last = hessian(base + VALUES[LEAF]).sum()
+    rows = [
+        f"0,1,0-S0,0-S1,0-L2,,age_of_p,1.5,35.0,<=,right,NaN,{base},{sum(h)},6",
+        f"0,2,0-S1,0-L0,0-L1,0-S0,colour,0.5,1,==,right,NaN,0.1,{h[0] + h[1]},{n[0] + n[1]}",
+        *(f"0,3,0-L{i},,,0-S0,,,,,,,{base + VALUES[i]},{h[i]},{n[i]}" for i in range(3)),
+        f"1,1,1-L0,,,,,,,,,,{SECOND},{last},6",
+    ]
+    return HEADER + "\n".join(rows) + "\n"
+
+
+table_read = reads("trees.csv", "lightgbm-table")
+
+
+def test_a_table_proves_the_objective_and_the_names_of_categories(tmp_path: Path) -> None:
+    found = table_read(tmp_path, table_text(), train=TABLE, target="paid")
+    shares = 1 / (1 + np.exp(-(BASE + VALUES[LEAF] + SECOND)))
+    np.testing.assert_allclose(predict_proba(found.release, TABLE)[:, 1], shares)
+    assert found.states == {"counts": False, "n": True, "rates": False, "labels": False, "linear": True}
+    assert {attribute.name for attribute in found.release.attributes} == {"age of p", "colour"}
+
+
+def test_what_no_table_proves_is_refused(tmp_path: Path) -> None:
+    for table in (TABLE.iloc[1:], TABLE.assign(colour=COLOURS[::-1]), TABLE.assign(paid=["a"] * 6)):
+        with pytest.raises(InvalidInput, match="names whose order the weights of leaves prove"):
+            table_read(tmp_path, table_text(), train=table, target="paid")
+    with pytest.raises(InvalidInput, match="names whose order the weights of leaves prove"):
+        table_read(
+            tmp_path, table_text(base=1.0).replace("S0,colour,0.5,1,", "S0,colour,0.5,0,"), train=TABLE, target="paid"
+        )
+    refused(r"--param objective=binary", table_read, tmp_path, table_text())
+
+
+def test_the_caller_says_what_the_table_lacks(tmp_path: Path) -> None:
+    people = TABLE.assign(colour=["1" if c == "red" else "0" for c in COLOURS])
+    found = table_read(tmp_path, table_text(), parameters={"objective": "binary"}, features=("colour", "age of p"))
+    shares = 1 / (1 + np.exp(-(BASE + VALUES[LEAF] + SECOND)))
+    np.testing.assert_allclose(predict_proba(found.release, people)[:, 1], shares)
+    content = table_text().replace("age_of_p", "Column_1").replace("colour", "Column_0")
+    found = table_read(
+        tmp_path, content, parameters={"objective": "multiclass"}, classes=("a", "b"), features=("c", "d")
+    )
+    assert [tree.of_class for tree in found.release.trees] == ["a", "b"]
+    assert {attribute.name for attribute in found.release.attributes} == {"c", "d"}
+    refused("a classifier", table_read, tmp_path, table_text(), parameters={"objective": "regression"})
+
+
+TEXT = table_text()
+TABLE_WRONG = {
+    "no weight": TEXT.replace(",weight,", ",weights,"),
+    "a node of tree 0, once": TEXT.replace("0-L1,,", "0-L0,,"),
+    "numbers from 0": TEXT.replace("1,1,1-L0", "2,1,2-L0"),
+    "tree_index: expected a whole number": TEXT.replace("1,1,1-L0", "x,1,1-L0"),
+    "as 0\\|\\|2": TEXT.replace("0.5,1,==", "0.5,red,=="),
+    "each below one other": TEXT.replace("0-S1,0-L2", "0-S1,0-S1"),
+    "nodes that the first one leads to": TEXT.replace("0-S0,0-S1,0-L2", "0-S0,0-L2,0-L0"),
+    "the score of the leaf": TEXT.replace(str(SECOND), ""),
+    "a number of records": TEXT.replace(",6\n1", ",6\n1").replace(",6\n", ",x\n"),
+    "and directions": TEXT.replace("<=,right", "<=,up"),
+    "finite numbers": TEXT.replace(str(SECOND), "many"),
+}
+
+
+@pytest.mark.parametrize("words", TABLE_WRONG)
+def test_what_is_no_such_table_is_refused(tmp_path: Path, words: str) -> None:
+    refused(words, table_read, tmp_path, TABLE_WRONG[words], parameters={"objective": "binary"})

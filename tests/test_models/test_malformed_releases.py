@@ -7,6 +7,7 @@ import sys
 from contextlib import suppress
 
 import pytest
+from support.calls import refusal, refused
 from support.documents import release_document
 
 from maxent.models.errors import InvalidInput, Problem
@@ -49,14 +50,12 @@ def changed(*changes):
 
 
 def problems_of(document):
-    with pytest.raises(InvalidInput) as caught:
-        parse_release(document, "tree.json")
-    assert isinstance(caught.value, ValueError)
-    lines = str(caught.value).split("\n")
-    assert lines == [f"tree.json: {problem}" for problem in caught.value.problems]
+    caught = refusal(parse_release, document, "tree.json")
+    assert isinstance(caught, ValueError)
+    assert str(caught).split("\n") == [f"tree.json: {problem}" for problem in caught.problems]
     with suppress(TypeError, ValueError):  # what json does not write
         assert read_typed(json.dumps(document).encode()) is None
-    return caught.value.problems
+    return caught.problems
 
 
 def test_the_document_that_the_tests_break_is_valid():
@@ -328,8 +327,7 @@ def test_values_that_cannot_reach_a_node_may_be_named_or_left_out():
         {"id": "B", "attribute": "Age", "branches": [{"le": 3, "child": "C"}, middle, high]},
         {"id": "C"}, {"id": "D"}, {"id": "L"},
     ]  # fmt: skip
-    document = changed((("trees", 0, "nodes"), nodes))
-    assert len(parse_release(document, "tree.json").trees[0].nodes) == 7
+    assert len(parse_release(changed((("trees", 0, "nodes"), nodes)), "tree.json").trees[0].nodes) == 7
     nodes[1]["branches"][0]["in"] = ["Doctorate"]
     nodes[3]["branches"][1]["le"] = 4
     found = {(p.where, p.found) for p in problems_of(changed((("trees", 0, "nodes"), nodes)))}
@@ -417,10 +415,9 @@ NOT_STRICT = {
 def test_a_file_that_is_not_strict_json_is_refused(mistake, tmp_path):
     content, where, field, expected, found = NOT_STRICT[mistake]
     path = write(tmp_path, content)
-    with pytest.raises(InvalidInput) as caught:
-        load_release(path)
-    (problem,) = caught.value.problems
-    assert caught.value.source == str(path)
+    caught = refusal(load_release, path)
+    (problem,) = caught.problems
+    assert caught.source == str(path)
     assert problem.where.startswith(where)
     assert problem.field == field
     assert expected in problem.expected
@@ -431,8 +428,7 @@ def test_a_file_that_is_not_strict_json_is_refused(mistake, tmp_path):
 def test_deep_nesting_in_a_field_is_refused_and_not_followed(tmp_path):
     depth = sys.getrecursionlimit() // 3
     path = write(tmp_path, TEXT.replace("0.25", "[" * depth + "]" * depth))
-    with pytest.raises(InvalidInput, match="node L1: error_rate: expected a number from 0 to 1, found a list of 1"):
-        load_release(path)
+    refused("node L1: error_rate: expected a number from 0 to 1, found a list of 1", load_release, path)
 
 
 @pytest.mark.parametrize(
@@ -449,8 +445,7 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
 
     (tmp_path / "tree.json").write_text("{}", encoding="utf-8")
     monkeypatch.setattr("os.open", forbidden)
-    with pytest.raises(InvalidInput, match="expected a file that can be read, found Permission denied"):
-        load_release(tmp_path / "tree.json")
+    refused("expected a file that can be read, found Permission denied", load_release, tmp_path / "tree.json")
 
 
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path, monkeypatch):

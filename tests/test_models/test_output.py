@@ -9,6 +9,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
+from support.calls import refused
 
 from maxent.models.errors import InvalidInput
 from maxent.models.files.output import remove_leftovers, write_atomically, write_text
@@ -116,8 +117,7 @@ def test_a_writer_that_fails_leaves_everything_as_it_was(tmp_path, error):
 
 @pytest.mark.parametrize(("name", "told"), [("", "a directory"), ("gone/a", "no such file"), ("a\0b", "null")])
 def test_a_place_that_cannot_be_written(tmp_path, name, told):
-    with pytest.raises(InvalidInput, match=told):
-        write_text(f"{tmp_path}/{name}", "text")
+    refused(told, write_text, f"{tmp_path}/{name}", "text")
     assert os.listdir(tmp_path) == []
 
 
@@ -165,8 +165,7 @@ def test_what_a_living_process_writes_is_left_alone(tmp_path, writer):
 
 
 def test_only_files_of_our_own_making_are_removed(tmp_path):
-    kept = [".maxent-notes.tmp", "maxent-0123456789abcdef.tmp", ".maxent-0123456789abcdef.tmp.bak", "x.tmp"]
-    for name in kept:
+    for name in [".maxent-notes.tmp", "maxent-0123456789abcdef.tmp", ".maxent-0123456789abcdef.tmp.bak", "x.tmp"]:
         (tmp_path / name).write_text("mine")
     (tmp_path / "elsewhere").write_text("mine")
     os.symlink("elsewhere", tmp_path / ".maxent-1111111111111111.tmp")

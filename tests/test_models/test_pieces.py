@@ -29,8 +29,7 @@ TOWNS, COUNTS = ["b", "a", "a", "b", "b", "a"], [1, 300, 2, 0, 1, 1]
 def test_rows_are_kept_as_they_were_whatever_columns_are_read_together(tmp_path, monkeypatch, workers):
     monkeypatch.setattr(out_of_core, "SMALLEST", 3)
     path = tmp_path / "qi.parquet"
-    table = pa.table({"job": JOBS, "age": AGES, "town": TOWNS, "n": COUNTS})
-    parquet.write_table(table, path, row_group_size=4)
+    parquet.write_table(pa.table({"job": JOBS, "age": AGES, "town": TOWNS, "n": COUNTS}), path, row_group_size=4)
     opened = open_table([path], "qi", RELEASE, "n", Reader(), target=False)
     divided = pieces_of(opened.tables, [path], 3, workers)
     assert [len(shares) for shares in divided] == [workers] * 2
@@ -58,14 +57,12 @@ def test_rows_are_kept_as_they_were_whatever_columns_are_read_together(tmp_path,
 
 
 def test_arrow_and_back_by_buffers():
-    numbers = np.arange(10, dtype=np.uint16)[::2]
-    assert arrow_numbers(numbers).to_pylist() == [0, 2, 4, 6, 8]
+    assert arrow_numbers(np.arange(10, dtype=np.uint16)[::2]).to_pylist() == [0, 2, 4, 6, 8]
     places = np.array([3, -1, 0] * 7)
     array = arrow_places(places)
     assert array.to_pylist() == [3, None, 0] * 7
     assert whole_places(array[2:]).tolist() == places[2:].tolist()
     assert is_there(array[9:]).tolist() == (places[9:] >= 0).tolist()
-    several = pa.chunked_array([[1.5], [], [2.5, 3.5]])
-    assert plain_numbers(several[1:]).tolist() == [2.5, 3.5]
+    assert plain_numbers(pa.chunked_array([[1.5], [], [2.5, 3.5]])[1:]).tolist() == [2.5, 3.5]
     assert plain_numbers(pa.chunked_array([], pa.int8())).tolist() == []
     assert arrow_texts(["a", "", "é"]).to_pylist() == ["a", "", "é"]

@@ -2,16 +2,31 @@
 
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.calls import refusal, refused
 from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
+import maxent
 from maxent.models.errors import InvalidInput
-from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.maxent_json.read import parse_release, validate_release
+from maxent.models.formats.maxent_json.write import release_to_document
+from maxent.models.formats.proof import read_training
+from maxent.models.formats.release_reader import Wanted
+from maxent.models.out_of_core import descent as out_of_core_descent
+from maxent.models.out_of_core import runs
+from maxent.models.out_of_core.descent import LOST, descent_of, numbered, steps_of
+from maxent.models.out_of_core.runs import Lost, cells_of, columns_of, packing_of
+from maxent.models.reading import Reader
+from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
+from maxent.models.tables.qi_table import read_qi
+from maxent.models.trees.places import assign, divided, number_places
 from maxent.models.trees.predict import predict, predict_proba
 
 CLASSES = ("a", "b", "c")
@@ -62,8 +77,7 @@ def test_the_nearest_ancestor_with_leaves_answers_for_removed_ones() -> None:
     model = release(counted("L1", 6, 0, 0), counted("L2", 0, 3, 0), None, counted("L4", 0, 0, 1))
     np.testing.assert_allclose(ask(model, "z"), [[0, 0.75, 0.25]])
     np.testing.assert_allclose(ask(model, "z", removed="majority"), [[0.6, 0.3, 0.1]])
-    gone = release(counted("L1", 6, 0, 2), None, None, None)
-    np.testing.assert_allclose(ask(gone, "yx"), [[0.75, 0, 0.25]] * 2)
+    np.testing.assert_allclose(ask(release(counted("L1", 6, 0, 2), None, None, None), "yx"), [[0.75, 0, 0.25]] * 2)
 
 
 def test_empty_leaves_and_unknown_values_are_answered_for_alike() -> None:
@@ -116,11 +130,9 @@ def test_files_and_frames_are_read_alike(tmp_path: Any) -> None:
 def test_bad_input_is_refused_with_every_problem() -> None:
     numeric = Tree((Node("N", "B", (Branch("L", le=1.0), Branch("M", gt=1.0))), Node("L"), Node("M")))
     model = release(*(counted(f"L{i}", i, 1, 1) for i in range(4)), more=(numeric,))
-    with pytest.raises(InvalidInput) as caught:
-        predict_proba(model, pd.DataFrame({"A": ["x", None, "y"], "B": [1.0, 2.0, np.inf]}))
-    assert [(p.where, p.field) for p in caught.value.problems] == [("row 2", "A"), ("row 3", "B")]
-    with pytest.raises(InvalidInput, match=r"A: .*\n.*B: "):
-        predict(model, pd.DataFrame({"C": [1]}))
+    caught = refusal(predict_proba, model, pd.DataFrame({"A": ["x", None, "y"], "B": [1.0, 2.0, np.inf]}))
+    assert [(p.where, p.field) for p in caught.problems] == [("row 2", "A"), ("row 3", "B")]
+    refused(r"A: .*\n.*B: ", predict, model, pd.DataFrame({"C": [1]}))
     with pytest.raises(InvalidInput, match="removed: expected one of ancestor, majority"):
         predict(model, pd.DataFrame({"A": ["x"], "B": [1]}), removed="nobody")  # type: ignore[arg-type]
 
@@ -195,3 +207,358 @@ def test_forests_divide_the_sums_of_their_counts(case: Case) -> None:
     np.testing.assert_allclose(
         predict_proba(replace(one, trees=one.trees * 3), case.people.frame), predict_proba(one, case.people.frame)
     )
+
+
+@thorough(60)
+@given(case=cases(trees=(1, 2)))
+def test_everybody_reaches_the_leaf_that_has_their_values(case: Case) -> None:
+    people = case.people
+    columns = [people.columns[a.name] for a in people.attributes]
+    found = [assign(tree, people.attributes, columns) for tree in case.release.trees]
+    np.testing.assert_array_equal(np.column_stack(found), leaves_of(case.release, people.frame))
+
+
+def walk(tree: Tree, attributes: Any, record: Any) -> int:
+    """One record's way down, branch by branch."""
+    values = dict(zip([a.name for a in attributes], record, strict=True))
+    place, children = 0, number_places(tree).children
+    while children[place]:
+        for branch, child in zip(tree.nodes[place].branches, children[place], strict=True):
+            value = values[tree.nodes[place].attribute]
+            if branch.values is not None:
+                took = value in branch.values
+            else:
+                took = (branch.gt is None or value > branch.gt) and (branch.le is None or value <= branch.le)
+            if took and value == value:
+                place = child
+                break
+        else:
+            return place
+    return place
+
+
+@thorough(60)
+@given(case=cases(populations(rows=(5, 30))), data=st.data())
+def test_a_record_stays_where_no_branch_takes_its_value(case: Case, data: st.DataObject) -> None:
+    attributes, tree = case.people.attributes, case.release.trees[0]
+    unknown = data.draw(st.lists(st.booleans(), min_size=len(case.people) * len(attributes)))
+    gaps = np.resize(unknown, (len(attributes), len(case.people)))
+    columns = [
+        np.where(gap, np.nan if a.values is None else -1, case.people.columns[a.name])
+        for a, gap in zip(attributes, gaps, strict=True)
+    ]
+    columns = [
+        column if a.values is None else column.astype(int) for a, column in zip(attributes, columns, strict=True)
+    ]
+    names = [
+        column if a.values is None else np.array([*a.values, "elsewhere"], object)[column]
+        for a, column in zip(attributes, columns, strict=True)
+    ]
+    expected = [walk(tree, attributes, record) for record in zip(*names, strict=True)]
+    assert assign(tree, attributes, columns).tolist() == expected
+
+
+def test_a_tree_may_be_very_deep() -> None:
+    depth = 20_000
+    nodes = []
+    for i in range(depth):
+        nodes.append(Node(f"N{i}", "A", (Branch(f"L{i}", le=float(i)), Branch(f"N{i + 1}", gt=float(i)))))
+        nodes.append(Node(f"L{i}"))
+    tree = Tree((*nodes, Node(f"N{depth}")))
+    values = np.array([-1.0, 0.0, 0.5, 9_999.5, 1e6])
+    assert assign(tree, [Attribute("A", "numeric")], [values]).tolist() == [1, 1, 3, 20_001, 40_000]
+
+
+def test_many_branches_divide_as_few_do() -> None:
+    went = np.array([40_000, 3, -1, 40_000, 0])
+    parts = [part.tolist() for part in divided(went, 40_001)]
+    assert (parts[0], parts[3], parts[40_000], sum(map(len, parts))) == ([4], [1], [0, 3], 4)
+
+
+COLOURS = Attribute("Colour", "categorical", ("red", "blue", "(other)"))
+PEOPLE = pd.DataFrame({"Colour": ["red", "blue", "green"]})
+
+
+def stump(*leaves: dict[str, Any], **of_tree: Any) -> Tree:
+    """A leaf for red, one for blue and others."""
+    branches = (Branch("L0", values=("red",)), Branch("L1", values=("blue", "(other)")))
+    return Tree((Node("N", "Colour", branches), *(Node(f"L{i}", **leaf) for i, leaf in enumerate(leaves))), **of_tree)
+
+
+def ensemble_release(*trees: Tree, classes: tuple[str, ...] = ("a", "b"), **how: Any) -> Release:
+    return Release(Target("Y", classes), (COLOURS,), trees, **how)
+
+
+FIRST = stump({"counts": {"a": 9, "b": 1}}, {"counts": {"a": 0, "b": 2}})
+SECOND = stump({"counts": {"a": 1, "b": 3}}, {"counts": {"a": 5, "b": 3}})
+
+
+@pytest.mark.parametrize(
+    ("how", "expected"),
+    [(None, [10 / 14, 5 / 10]), ("mean", [(0.9 + 3 * 0.25) / 4, (0.0 + 3 * 0.625) / 4]), ("vote", [0.25, 0.75])],
+)
+def test_forests_add_counts_or_take_means_or_votes(how: Any, expected: list[float]) -> None:
+    weights = (1.0, 1.0) if how is None else (1.0, 3.0)
+    trees = [replace(tree, weight=w) for tree, w in zip((FIRST, SECOND), weights, strict=True)]
+    found = predict_proba(ensemble_release(*trees, predicts=how), PEOPLE)
+    np.testing.assert_allclose(found[:, 0], [expected[0], expected[1], expected[1]])
+
+
+def test_a_tree_votes_for_its_label() -> None:
+    decided = stump({"counts": {"a": 9, "b": 1}, "label": "b"}, {"label": "a"})
+    assert predict(ensemble_release(decided, decided, predicts="vote", labels="decided"), PEOPLE).tolist() == [
+        "b",
+        "a",
+        "a",
+    ]
+    assert predict(ensemble_release(decided, labels="decided"), PEOPLE).tolist() == ["b", "a", "a"]
+
+
+def test_scores_of_one_class_are_log_odds() -> None:
+    trees = stump({"value": 1.0}, {"value": -2.0}, of_class="b"), stump({"value": 0.5}, {"value": 0.5}, of_class="b")
+    boosted = ensemble_release(*trees, predicts="score", boosting=Boosting("logit", 0.3, 1.0, 0.25))
+    odds = np.exp([1.75, -1.25, -1.25])
+    np.testing.assert_allclose(predict_proba(boosted, PEOPLE)[:, 1], odds / (1 + odds))
+    assert predict(replace(boosted, boosting=Boosting("none", base=1.0)), PEOPLE).tolist() == ["b", "a", "a"]
+
+
+def test_scores_of_each_class_are_a_softmax() -> None:
+    named = [stump({"value": v}, {"value": -v}, of_class=c) for c, v in (("a", 1.0), ("b", 2.0), ("c", -1.0))]
+    together = stump({"value": {"a": 1.0, "b": 2.0, "c": -1.0}}, {"value": {"a": -1.0, "b": -2.0, "c": 1.0}})
+    how: Any = {"predicts": "score", "boosting": Boosting("softmax", base={"a": 0.5}), "classes": ("a", "b", "c")}
+    odds = np.exp([[1.5, 2.0, -1.0], [-0.5, -2.0, 1.0], [-0.5, -2.0, 1.0]])
+    for boosted in (ensemble_release(*named, **how), ensemble_release(together, **how)):
+        np.testing.assert_allclose(predict_proba(boosted, PEOPLE), odds / odds.sum(axis=1, keepdims=True))
+        assert parse_release(release_to_document(boosted), "release") == boosted
+
+
+def test_a_forest_of_scikit_learn_predicts_as_it_does() -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    random = np.random.default_rng(0)
+    frame = pd.DataFrame({"x": random.random(60), "y": random.random(60)})
+    model = RandomForestClassifier(3, random_state=0, max_depth=3).fit(frame, random.integers(0, 3, 60))
+    found = maxent.from_sklearn(model, target="Y")
+    np.testing.assert_allclose(predict_proba(found, frame), model.predict_proba(frame))
+
+
+def test_values_that_are_not_named_are_noted_and_take_their_branch() -> None:
+    stated = ensemble_release(FIRST)
+    found = maxent.estimate(stated, pd.DataFrame({"Colour": ["red"] * 10 + ["green", "blue"]}))
+    assert found.posterior["Colour"].tolist() == ["red", "(other)", "blue"]
+    assert any("'green' (1 row): read as '(other)'" in note for note in found.notes), found.notes
+    refused("blanks", maxent.audit, stated, pd.DataFrame({"Colour": ["red "]}))
+
+
+def test_an_unknown_class_is_not_one_of_others() -> None:
+    document = release_to_document(replace(ensemble_release(FIRST), target=Target("Y", ("a", "b", "(other)"))))
+    people = pd.DataFrame({"Colour": ["red"] * 10 + ["blue"] * 2})
+    refused("'z'", maxent.estimate, parse_release(document, "release"), people, truth=people.assign(Y="z"))
+
+
+def test_decided_labels_prove_nothing_and_scores_are_noted() -> None:
+    people = pd.DataFrame({"Colour": ["red"] * 4 + ["blue"] * 4})
+    labelled = ensemble_release(stump({"label": "a", "n": 4}, {"label": "b", "n": 4}))
+    decided = replace(labelled, labels="decided")
+    assert maxent.estimate(labelled, people).summary["constraints"]["label"] == 2
+    assert maxent.estimate(decided, people).summary["constraints"]["label"] == 0
+    minority = ensemble_release(
+        stump({"label": "a", "counts": {"a": 1, "b": 3}, "error_rate": 0.75}, {}), labels="decided"
+    )
+    assert parse_release(release_to_document(minority), "release").labels == "decided"
+    assert maxent.estimate(minority, people).summary["status"] == "optimal"
+    boosted = ensemble_release(
+        stump({"value": 1.0, "n": 4}, {"value": 0.0, "n": 4}, of_class="a"),
+        predicts="score",
+        boosting=Boosting("logit"),
+    )
+    for notes in (maxent.estimate(boosted, people).notes, maxent.audit(boosted, people)["notes"]):
+        assert any("scores of leaves state no counts: the release does not state the learning" in n for n in notes)
+
+
+LOGIT = {"predicts": "score", "boosting": Boosting("logit")}
+SCORED = stump({"value": 1.0}, {"value": -1.0}, of_class="a")
+
+
+@pytest.mark.parametrize(
+    ("stated", "field", "words"),
+    [
+        (ensemble_release(FIRST, FIRST, predicts="label"), "predicts", "vote, mean or score"),
+        (ensemble_release(SCORED, predicts="score"), "boosting", "together with predicts: score"),
+        (ensemble_release(SCORED, boosting=Boosting("logit")), "boosting", "together with predicts: score"),
+        (ensemble_release(SCORED, classes=("a", "b", "c"), **LOGIT), "link", "two classes"),
+        (ensemble_release(SCORED, replace(SCORED, of_class="b"), **LOGIT), "link", "the score of one class"),
+        (ensemble_release(replace(SCORED, of_class="z"), **LOGIT), "class", "a class of the target"),
+        (ensemble_release(replace(SCORED, of_class=None), **LOGIT), "value", "a number for each class"),
+        (ensemble_release(stump({"value": {"a": 1.0}}, {"value": 1.0}, of_class="a"), **LOGIT), "value", "one number"),
+        (ensemble_release(stump({"value": 1.0}, {}, of_class="a"), **LOGIT), "value", "a score"),
+        (ensemble_release(replace(SCORED, weight=-1.0), **LOGIT), "weight", "at least 0"),
+        (ensemble_release(SCORED, predicts="score", boosting=Boosting("probit")), "link", "logit"),  # type: ignore[arg-type]
+        (ensemble_release(SCORED, predicts="score", boosting=Boosting("logit", 0.0)), "rate", "above 0"),
+        (ensemble_release(SCORED, predicts="score", boosting=Boosting("logit", base={"z": 1.0})), "base", "classes"),
+        (ensemble_release(FIRST, labels="guessed"), "labels", "majority"),  # type: ignore[arg-type]
+    ],
+)
+def test_what_does_not_fit_together_is_refused(stated: Release, field: str, words: str) -> None:
+    found = refusal(parse_release, release_to_document(stated), "release")
+    assert any(problem.field == field and words in problem.expected for problem in found.problems)
+
+
+def test_numbers_beyond_all_others_are_no_error() -> None:
+    heavy = [replace(tree, weight=1e308) for tree in (FIRST, SECOND)]
+    found = predict_proba(ensemble_release(*heavy, predicts="mean"), PEOPLE)
+    np.testing.assert_allclose(found[:, 0], [(0.9 + 0.25) / 2, 0.3125, 0.3125])
+    nothing = [replace(tree, weight=0.0) for tree in (FIRST, SECOND)]
+    assert predict_proba(ensemble_release(*nothing, predicts="vote"), PEOPLE).tolist() == [[0.5, 0.5]] * 3
+    huge = stump({"value": 1e308}, {"value": -1e308}, of_class="b", weight=10.0)
+    boosted = ensemble_release(huge, huge, predicts="score", boosting=Boosting("logit"))
+    assert predict_proba(boosted, PEOPLE).tolist() == [[0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
+
+
+TREE = Tree(
+    (
+        Node("N", "colour", (Branch("M", values=("red",)), rest("L0"))),
+        Node("M", "age", (Branch("L1", le=3.0), Branch("L2", gt=3.0))),
+        *(Node(f"L{i}", label="a") for i in range(3)),
+    )
+)
+FRAME = pd.DataFrame({"age": [1, 2], "colour": ["blue", "red"], "town": ["x", None], "Y": ["b", "a"]})
+
+
+def made(tree: Tree = TREE, known: Any = None, **said: Any) -> Release:
+    wanted = Wanted(**said)
+    found = assemble("model", [tree], ("a", "b"), wanted, read_training(wanted, Reader()), known=known)
+    validate_release(found)
+    return found
+
+
+def values(release: Release) -> dict[str, tuple[str, ...] | None]:
+    return {attribute.name: attribute.values for attribute in release.attributes}
+
+
+def test_the_rest_of_a_domain_comes_from_the_training_table_or_the_file() -> None:
+    found = made(train=FRAME, target="Y")
+    assert values(found) == {"age": None, "colour": ("blue", "red")}
+    assert found.trees[0].root.branches[1].values == ("blue",)
+    assert found.target.name == "Y"
+    declared = {"colour": Attribute("colour", "categorical", ("red", "green", "(missing)"))}
+    assert made(known=declared).trees[0].root.branches[1].values == ("green", "(missing)")
+    assert made().trees[0].root.branches[1].values == ("(other)",)
+    assert made(known={"colour": Attribute("colour", "categorical", ("red",))}).attributes[0].values == (
+        "red",
+        "(other)",
+    )
+    assert made().target.name == "class"
+
+
+def test_empty_cells_of_what_no_tree_tests_are_values() -> None:
+    frame = FRAME.assign(age=[1, None], wage=[None, 2.5])
+    found = {a.name: a for a in made(train=frame, target="Y", qi=("town", "wage", "age")).attributes}
+    assert found["town"].values == ("x", "(missing)")
+    assert found["wage"].missing
+    assert not found["age"].missing  # the tree tests it, and does not say where missing ones go
+    assert (
+        Attribute("wage", "numeric", missing=True)
+        in made(train=frame, target="Y", known={"wage": Attribute("wage", "numeric")}).attributes
+    )
+
+
+def test_what_is_no_quasi_identifier_is_private() -> None:
+    roles = {a.name: a.role for a in made(train=FRAME, target="Y", qi=("age", "town")).attributes}
+    assert roles == {"age": "public", "colour": "private", "town": "public"}
+    for qi in (("Y",), ("ages",)):
+        refused("attributes of the model", made, train=FRAME, target="Y", qi=qi)
+
+
+def test_missing_numbers_are_a_value_where_a_branch_takes_them() -> None:
+    third = Tree((Node("N", "age", (Branch("A", le=3.0), Branch("B", gt=3.0), rest("C"))), *(Node(c) for c in "ABC")))
+    found = made(third)
+    assert found.attributes == (Attribute("age", "numeric", missing=True),)
+    assert found.trees[0].root.branches[2] == Branch("C", missing=True)
+
+
+def test_an_attribute_is_of_numbers_or_of_names() -> None:
+    both = Tree((Node("N", "age", (Branch("A", le=3.0), Branch("B", values=("x",)))), Node("A"), Node("B")))
+    refused("tests of numbers, or of names", made, both)
+    refused("a name that no attribute has", made, target="age")
+
+
+def test_labels_are_decided_where_one_is_no_majority() -> None:
+    assert made(Tree((Node("L", label="a", n=4, counts={"a": 1, "b": 3}),))).labels == "decided"
+    assert made(Tree((Node("L", label="a", n=4, error_rate=0.75),))).labels == "decided"
+    assert made(Tree((Node("L", label="a", n=4, error_rate=0.5),))).labels == "majority"
+
+
+def compiled(trees, attributes, levels):
+    """Each tree level by level, and in steps."""
+    found = []
+    for tree in trees:
+        places = number_places(tree)
+        descent = descent_of(numbered(tree, places), attributes, levels)
+        found.append((descent, steps_of(descent, places, list(map(len, levels)))))
+    return found
+
+
+@settings(parent=thorough(1), max_examples=4)
+@given(st.data())
+def test_rows_of_a_cell_are_in_the_same_leaf_of_every_tree(data):
+    check_cells(data)
+
+
+@pytest.mark.slow
+@thorough(300)
+@given(st.data())
+def test_rows_of_many_cells_are_in_the_same_leaf_of_every_tree(data):
+    check_cells(data)
+
+
+def check_cells(data):
+    """Whether random people are where trees lead level by level, and cells are those who are alike in that."""
+    case = data.draw(cases(populations(private=(0, 0), rows=(1, 60)), kinds=("greedy", "anyhow"), trees=(1, 5)))
+    table = read_qi(case.people.qi, case.release)
+    packing = packing_of([len(level) for level in table.levels], 1)
+    words = packing.pack(table.codes)
+    trees = compiled(case.release.trees, table.attributes, table.levels)
+    leaves = np.column_stack([descent(table.codes)[0] for descent, _ in trees])
+    with (
+        mock.patch.object(out_of_core_descent, "BLOCK", data.draw(st.integers(1, 70))),
+        mock.patch.object(out_of_core_descent, "LOOK", data.draw(st.integers(1, 3))),
+        mock.patch.object(runs, "_REFINEMENT_FITS", data.draw(st.sampled_from([1, 2000, 2**62]))),
+    ):
+        for (_, steps), leaf in zip(trees, leaves.T, strict=True):
+            np.testing.assert_array_equal(steps(columns_of(words, packing)), leaf)
+            assert not steps.loses
+        cells = cells_of(words, packing, [steps for _, steps in trees])
+    first, number = np.unique(leaves, axis=0, return_index=True, return_inverse=True)[1:]
+    np.testing.assert_array_equal(cells, first[number])
+
+
+JOB, AGE = Attribute("job", "categorical", ("cook", "clerk", "smith")), Attribute("age", "numeric", missing=True)
+LEVELS = (np.array(["cook", "clerk", "smith"], object), np.array([20.0, 30.0, np.nan]))
+CODES = np.array([[job, age] for job in range(3) for age in range(3)])
+
+
+def tree(*below):
+    """A tree whose root divides jobs: cooks and clerks are divided again, by ``below``, and smiths are not."""
+    root = Node("0", attribute="job", branches=(Branch("1", values=("cook", "clerk")), Branch("2", values=("smith",))))
+    attribute = "job" if below[0].values else "age"
+    leaves = [Node(branch.child, label="a") for branch in below]
+    return Tree((root, Node("1", attribute=attribute, branches=below), Node("2", label="a"), *leaves))
+
+
+def test_people_whom_no_branch_takes_are_found_however_many_trees_tell_them_apart():
+    whole = tree(Branch("3", le=25.0), Branch("4", gt=25.0, missing=True))
+    part = tree(Branch("3", le=25.0), Branch("4", gt=25.0))
+    packing = packing_of([3, 3], 1)
+    words = packing.pack(CODES)
+    (_, first), (descent, second) = compiled([whole, part], (JOB, AGE), LEVELS)
+    assert (first.loses, second.loses) == (False, True)
+    found = second(columns_of(words, packing))
+    np.testing.assert_array_equal(found, descent(CODES)[0])
+    np.testing.assert_array_equal(np.flatnonzero(found == LOST), [2, 5])
+    assert cells_of(words, packing, [first, first, second]) == Lost(2, 2)
+
+
+def test_values_that_never_come_to_a_place_are_not_lost_there():
+    ((_, steps),) = compiled([tree(Branch("3", values=("cook",)), Branch("4", values=("clerk",)))], (JOB, AGE), LEVELS)
+    assert not steps.loses

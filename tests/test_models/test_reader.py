@@ -13,10 +13,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from jsonschema import Draft202012Validator
+from support.calls import refusal, refused
 from support.documents import release_document
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.read import parse_release, validate_release
+from maxent.models.formats.maxent_json.read import parse_release, release_schema, validate_release
 from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document, save_release
 from maxent.models.formats.registry import load_release
@@ -131,8 +133,7 @@ def grown(draw, attributes, classes, below, *, labels_only):
         attribute = draw(st.sampled_from(attributes))
         if attribute.values is None:
             cuts = draw(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=2, unique=True, min_size=1))
-            ends = [None, *sorted(cuts), None]
-            tests = [{"gt": low, "le": high} for low, high in pairwise(ends)]
+            tests = [{"gt": low, "le": high} for low, high in pairwise([None, *sorted(cuts), None])]
         else:
             sides = [draw(st.integers(0, 2)) for _ in attribute.values]
             parts = [[v for v, at in zip(attribute.values, sides, strict=True) if at == side] for side in range(3)]
@@ -194,9 +195,8 @@ def test_a_tree_of_depth_ten_thousand_is_read_checked_and_saved(tmp_path):
     assert load_release(tmp_path / "deep.json") == release
     document["trees"][0]["nodes"][0]["counts"]["a"] += 1
     document["trees"][0]["nodes"][-1]["n"] = 3
-    with pytest.raises(InvalidInput) as caught:
-        parse_release(document, "deep")
-    assert [(p.where, p.field) for p in caught.value.problems] == [
+    caught = refusal(parse_release, document, "deep")
+    assert [(p.where, p.field) for p in caught.problems] == [
         ("node N0", "n"),
         ("node N10000", "n"),
         ("node N0", "counts of a"),
@@ -219,8 +219,7 @@ def test_a_deep_categorical_chain_keeps_only_the_values_that_can_reach():
     assert len(parse_release(document, "chain").trees[0].nodes) == 119
     # The reach of a branch ends with it: a sibling subtree sees what its own path leaves.
     document["trees"][0]["nodes"][2]["branches"][1]["in"] = values[3:]
-    with pytest.raises(InvalidInput, match=r"node N1: branches: expected .* every value of C .* no branch for 'v2'"):
-        parse_release(document, "chain")
+    refused(r"node N1: branches: expected .* every value of C .* no branch for 'v2'", parse_release, document, "chain")
 
 
 THREE_WAYS = [{"le": 1, "gt": -1, "child": "L2"}, {"le": -1, "child": "L3"}, {"gt": 1, "child": None}]
@@ -255,8 +254,7 @@ def test_the_optional_forms_are_accepted(where, value):
 def test_missing_classes_count_zero_and_classes_keep_their_order():
     document = json.loads(DOCUMENTED)
     document["trees"][0]["nodes"][3]["counts"] = {">50K": 9}
-    counts = parse_release(document, "tree").trees[0].nodes[3].counts
-    assert list(counts.items()) == [("<=50K", 0), (">50K", 9)]
+    assert list(parse_release(document, "tree").trees[0].nodes[3].counts.items()) == [("<=50K", 0), (">50K", 9)]
 
 
 def test_rates_agree_with_counts_within_the_rounding_of_their_digits():
@@ -267,8 +265,7 @@ def test_rates_agree_with_counts_within_the_rounding_of_their_digits():
         leaf["error_rate"] = rate
         assert parse_release(document, "tree").trees[0].nodes[3].error_rate == rate
     leaf["error_rate"] = 0.34
-    with pytest.raises(InvalidInput, match=r"node L2: error_rate: expected the share .* 0\.333333, found 0\.34"):
-        parse_release(document, "tree")
+    refused(r"node L2: error_rate: expected the share .* 0\.333333, found 0\.34", parse_release, document, "tree")
 
 
 def test_a_file_with_a_byte_order_mark_is_read(tmp_path):
@@ -295,9 +292,7 @@ def test_an_invalid_release_is_not_written_and_nothing_is_left_behind(tmp_path):
     path = tmp_path / "tree.json"
     good.save(path)
     before = path.read_bytes()
-    bad = replace(good, sampling_rate=1.5)
-    with pytest.raises(InvalidInput, match=r"tree\.json: release: sampling_rate: .* found 1\.5"):
-        bad.save(path)
+    refused(r"tree\.json: release: sampling_rate: .* found 1\.5", replace(good, sampling_rate=1.5).save, path)
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["tree.json"]
 
@@ -311,8 +306,7 @@ def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch)
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", full)
-    with pytest.raises(InvalidInput, match="expected a file that can be written, found No space left on device"):
-        save_release(release, path)
+    refused("expected a file that can be written, found No space left on device", save_release, release, path)
     assert path.read_text() == "old"
     assert os.listdir(tmp_path) == ["tree.json"]
 
@@ -344,13 +338,12 @@ def test_releases_built_in_memory_are_checked_and_may_hold_numpy_numbers(tmp_pat
     save_release(release, tmp_path / "leaf.json")
     assert load_release(tmp_path / "leaf.json") == release
     wrong = replace(release, trees=(Tree((replace(leaf, n=5, branches=(Branch("L"),)),)),), suppressed_below=-1)
-    with pytest.raises(InvalidInput) as caught:
-        validate_release(wrong, "grown")
-    assert {(p.where, p.field) for p in caught.value.problems} >= {
+    caught = refusal(validate_release, wrong, "grown")
+    assert {(p.where, p.field) for p in caught.problems} >= {
         ("release", "suppressed_below"),
         ("node L", "attribute"),
     }
-    assert str(caught.value).startswith("grown: ")
+    assert str(caught).startswith("grown: ")
 
 
 @settings(max_examples=120, deadline=None)
@@ -402,6 +395,141 @@ def test_what_was_done_before_publication_is_kept(tmp_path):
 def test_a_defense_without_a_method_or_with_other_parameters_is_refused(defense, field):
     document = json.loads(DOCUMENTED)
     document["release"] = {"defense": defense}
-    with pytest.raises(InvalidInput) as caught:
-        parse_release(document, "d")
-    assert [problem.field for problem in caught.value.problems] == [field]
+    assert [problem.field for problem in refusal(parse_release, document, "d").problems] == [field]
+
+
+DOCUMENT = {
+    "format": "maxent/1",
+    "target": {"name": "Salary", "classes": ["<=50K", ">50K"]},
+    "attributes": [
+        {"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
+        {"name": "Age", "type": "numeric"},
+        {"name": "SportsCar", "type": "categorical", "values": ["yes", "no"], "role": "private"},
+    ],
+    "release": {"sampling_rate": 0.1, "suppressed_below": 5},
+    "trees": [
+        {
+            "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
+            "nodes": [
+                {
+                    "id": "N1",
+                    "attribute": "Education",
+                    "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
+                },
+                {
+                    "id": "N2",
+                    "attribute": "Age",
+                    "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}],
+                },
+                {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
+                {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
+                {"id": "L3", "label": "<=50K"},
+            ],
+        }
+    ],
+}
+INDUCTION = ("trees", 0, "induction")
+N1, N2, L1, L2, L3 = (("trees", 0, "nodes", i) for i in range(5))
+REMOVE = object()
+STRUCTURAL = [
+    (("format",), "maxent/2"),
+    (("format",), REMOVE),
+    (("extra",), 1),
+    (("target", "classes"), []),
+    (("target", "classes"), ["a", "a"]),
+    (("target", "name"), ""),
+    (("target", "extra"), 1),
+    (("attributes",), {}),
+    (("attributes", 0, "values"), REMOVE),
+    (("attributes", 0, "type"), "ordinal"),
+    (("attributes", 0, "extra"), 1),
+    (("attributes", 1, "values"), ["1"]),
+    (("attributes", 1, "type"), REMOVE),
+    (("attributes", 2, "role"), "secret"),
+    (("release", "sampling_rate"), 0),
+    (("release", "sampling_rate"), True),
+    (("release", "suppressed_below"), -1),
+    (("release", "rounded"), 5),
+    (("release", "rounded"), {"base": 5}),
+    (("release", "rounded"), {"base": 1, "method": "nearest"}),
+    (("release", "rounded"), {"base": 5, "method": "up"}),
+    (("release", "rounded"), {"base": 5, "method": "down", "seed": 1}),
+    (("release", "extra"), 1),
+    (("trees",), []),
+    (("trees", 0, "extra"), 1),
+    (("trees", 0, "nodes"), []),
+    ((*INDUCTION, "impurity"), "chi2"),
+    ((*INDUCTION, "candidates"), None),
+    ((*INDUCTION, "encoding"), "hash"),
+    ((*INDUCTION, "k"), 0),
+    ((*INDUCTION, "min_samples_leaf"), "1"),
+    ((*INDUCTION, "algorithm"), 3),
+    ((*N1, "label"), "<=50K"),
+    ((*N1, "branches"), []),
+    ((*N1, "attribute"), REMOVE),
+    ((*N1, "branches", 0, "in"), []),
+    ((*N1, "branches", 0, "le"), 3),
+    ((*N1, "branches", 0, "child"), 3),
+    ((*N1, "branches", 0, "child"), REMOVE),
+    ((*N2, "branches", 0, "le"), REMOVE),
+    ((*N2, "branches", 0, "le"), "37.5"),
+    ((*L1, "id"), REMOVE),
+    ((*L1, "error_rate"), 1.2),
+    ((*L1, "label"), REMOVE),
+    ((*L1, "n"), 1.5),
+    ((*L1, "n"), 2**60),
+    ((*L1, "eror_rate"), 0.1),
+    ((*L2, "counts", ">50K"), -1),
+    ((*L2, "counts"), [3, 1]),
+    ((*L3, "label"), None),
+    ((*L3, "part_of"), ""),
+    ((*L1, "part_of"), "L"),
+    ((*N2, "part_of"), "L"),
+]
+
+
+@pytest.fixture(scope="module")
+def validator():
+    return Draft202012Validator(release_schema())
+
+
+def test_checking_the_schema_itself_raises_nothing():
+    Draft202012Validator.check_schema(release_schema())
+
+
+def test_the_documented_example_and_its_saved_form_are_valid(validator):
+    for document in (DOCUMENT, release_to_document(parse_release(DOCUMENT, "tree.json"))):
+        assert [error.message for error in validator.iter_errors(document)] == []
+
+
+def test_optional_parts_are_valid(validator):
+    document = copy.deepcopy(DOCUMENT)
+    del document["release"]
+    document["trees"][0]["induction"] = {"impurity": None, "min_samples_leaf": 8, "k": 5, "encoding": "onehot"}
+    document["trees"][0]["nodes"][1]["branches"] = [
+        {"le": 1, "gt": 0, "child": "L2"},
+        {"le": 0, "child": "L3"},
+        {"gt": 1, "child": None},
+    ]
+    assert list(validator.iter_errors(document)) == []
+    assert parse_release(document, "tree.json").trees[0].induction.k == 5
+
+
+@pytest.mark.parametrize(("path", "value"), STRUCTURAL)
+def test_structural_errors_fail_the_schema_and_the_reader(path, value, validator):
+    document = copy.deepcopy(DOCUMENT)
+    at = document
+    for key in path[:-1]:
+        at = at[key]
+    if value is REMOVE:
+        del at[path[-1]]
+    else:
+        at[path[-1]] = value
+    assert not validator.is_valid(document)
+    with pytest.raises(InvalidInput):
+        parse_release(document, "tree.json")
+
+
+def test_the_schema_is_a_fresh_copy_each_time():
+    release_schema()["properties"].clear()
+    assert "trees" in release_schema()["properties"]

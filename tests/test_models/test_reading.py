@@ -1,24 +1,35 @@
 """How cells and names are read: spellings, missing values and numbers mean the same in every source."""
 
+import difflib
 import json
+import pickle
+import random
+import string
+import traceback
+from math import inf, isfinite, nextafter
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
+from support.calls import refusal, refused
+from support.strategies import thorough
 
 import maxent
-from maxent.models.errors import InvalidInput
+from maxent.models import hints, reading
+from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, MissingExtra, Problem, UnknownBackend, invalid
 from maxent.models.formats.maxent_json.write import save_release
 from maxent.models.formats.published_records import read_published
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import NA, NOTHING, Reader, Reading, cleaned, folded
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.models.tables import cells as bad_cells
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.table_files import read_frame
 from maxent.models.tables.training import read_training
+from maxent.models.trees.places import less_than, single_at_most, single_less_than
 from maxent.models.trees.predict import predict, read_cases
 
 STRIP, EXACT = Reading(text="strip"), Reading(text="exact")
@@ -74,9 +85,7 @@ def test_classes_that_differ_only_by_blanks_or_unicode_are_refused_unless_it_is_
 ):
     classes = ["low", "high", other, "high", "low", other]
     source = saved(pd.DataFrame({"job": list("abcabc"), "y": classes}), tmp_path, form)
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(source, target="y", qi=["job"])
-    [problem] = refusal.value.problems
+    [problem] = refusal(read_training, source, target="y", qi=["job"]).problems
     unit = "lines" if form == "csv" else "rows"
     assert problem.found == f"'low' (2 {unit}) and {other!a} (2 {unit})"
     assert "text='strip'" in problem.expected
@@ -96,8 +105,7 @@ def test_a_blank_does_not_turn_fail_into_pass(tmp_path):
     data["y"] = np.where(data["a"] < "3", "medium", rng.choice(["low", "high"], 300))
     blank = data.assign(y=data["y"].where((data["y"] != "medium") | (data.index % 2 == 0), "medium "))
     call = {"target": "y", "qi": ["a", "b"], "k": 5}
-    with pytest.raises(InvalidInput, match="differ by more than blanks"):
-        maxent.defend(blank, "prune-parent", **call)
+    refused("differ by more than blanks", maxent.defend, blank, "prune-parent", **call)
     plain, stripped = (
         maxent.defend(d, "prune-parent", **call, reading=reading).release
         for d, reading in ((data, None), (blank, STRIP))
@@ -105,8 +113,7 @@ def test_a_blank_does_not_turn_fail_into_pass(tmp_path):
     assert stripped == plain
     sure = [maxent.estimate(plain, d, d, reading=STRIP).summary["disclosure"]["certain"] for d in (data, blank)]
     assert sure[0] == sure[1] > 0
-    with pytest.raises(InvalidInput, match=r"'medium ' \(spaces count: 'medium' would do"):
-        maxent.estimate(plain, blank, blank)
+    refused(r"'medium ' \(spaces count: 'medium' would do", maxent.estimate, plain, blank, blank)
 
 
 @pytest.mark.regression(number=1)
@@ -123,20 +130,17 @@ def test_spellings_that_differ_by_case_are_noted():
 
 @pytest.mark.parametrize("form", ["csv", "parquet", "pandas", "merged csv", "merged parquet"])
 def test_cells_meet_declared_values_when_text_is_stripped(tmp_path, form):
-    frame = pd.DataFrame({"job": ["clerk ", "clerk", "cafe\u0301", " caf\u00e9"]})
-    source = saved(frame, tmp_path, form)
-    for reading in (None, EXACT):
-        with pytest.raises(InvalidInput) as refusal:
-            read_qi(source, RELEASE, reader=Reader(reading or Reading()))
-        assert "text='strip'" in refusal.value.problems[0].expected
+    source = saved(pd.DataFrame({"job": ["clerk ", "clerk", "cafe\u0301", " caf\u00e9"]}), tmp_path, form)
+    for asked in (None, EXACT):
+        error = refusal(read_qi, source, RELEASE, reader=Reader(asked or Reading()))
+        assert "text='strip'" in error.problems[0].expected
     table = read_qi(source, RELEASE, reader=Reader(STRIP))
     assert table.frame().to_dict("list") == {"job": ["clerk", "café"], "count": [2, 2]}
 
 
 def test_records_to_predict_are_not_unknown_because_of_a_blank():
     data = pd.DataFrame({"job": ["clerk", "café"], "y": ["low", "high "]})
-    with pytest.raises(InvalidInput, match=r"'high ' \(1 row\) for 'high'"):
-        read_cases(data, "test", RELEASE.target, RELEASE.attributes)
+    refused(r"'high ' \(1 row\) for 'high'", read_cases, data, "test", RELEASE.target, RELEASE.attributes)
     assert read_cases(data, "test", RELEASE.target, RELEASE.attributes, reader=Reader(STRIP)).y.tolist() == [0, 1]
     assert read_cases(data, "test", RELEASE.target, RELEASE.attributes, reader=Reader(EXACT)).y.tolist() == [0, -1]
     reader = Reader()
@@ -168,10 +172,8 @@ def test_releases_with_two_spellings_of_a_name_are_refused(tmp_path, release, wh
     save_release(release, path)
     people = pd.DataFrame({"job": np.repeat(np.array(release.attributes[0].values, object), [2, 4])})
     for opened in (lambda: load_release(path), lambda: maxent.estimate(release, people), lambda: maxent.audit(release)):
-        with pytest.raises(InvalidInput, match=where):
-            opened()
-    with pytest.raises(InvalidInput, match="still different when text is stripped"):
-        load_release(path, STRIP)
+        refused(where, opened)
+    refused("still different when text is stripped", load_release, path, STRIP)
     assert load_release(path, EXACT) == release
     assert maxent.estimate(release, people, reading=EXACT).reliable
 
@@ -182,8 +184,7 @@ def test_the_names_of_a_release_are_stripped_everywhere(tmp_path):
     document["trees"][0]["nodes"][1]["counts"] = {"low": 1, " high": 1}
     path = tmp_path / "tree.json"
     path.write_text(json.dumps(document), encoding="utf-8")
-    with pytest.raises(InvalidInput, match="counts"):
-        load_release(path)
+    refused("counts", load_release, path)
     found = load_release(path, STRIP)
     assert found == tree(("a", "b"), ("low", "high"))
     people = pd.DataFrame({"job": ["a", "b ", "a", "b", "b", " b"]})
@@ -213,8 +214,7 @@ def test_names_of_a_release_that_differ_by_case_are_noted():
 def test_generalised_records_are_read_like_the_table():
     records = pd.DataFrame({"job": ["a |b", "c"], "y": ["1", "2"]})
     people = pd.DataFrame({"job": ["a", "b"]})
-    with pytest.raises(InvalidInput, match="differ by more than blanks"):
-        read_published(records, people)
+    refused("differ by more than blanks", read_published, records, people)
     found, _ = read_published(records, people, reader=Reader(STRIP))
     assert found.table.attributes[0].values == ("a", "b", "c")
 
@@ -232,8 +232,7 @@ def test_estimators_read_as_asked():
         assert exact.release_.attributes[0].values == ("a", "a ", "b")
         assert exact.predict(X).shape == (20,)
     holes = pd.DataFrame({"job": ["a", "NA", None, "b"] * 5})
-    fitted = KADETClassifier(missing="category").fit(holes, y)
-    assert fitted.release_.attributes[0].values == ("(missing)", "a", "b")
+    assert KADETClassifier(missing="category").fit(holes, y).release_.attributes[0].values == ("(missing)", "a", "b")
     assert KADETClassifier(missing="category", reading=Reading(na=())).fit(holes, y).predict(holes).shape == (20,)
 
 
@@ -246,8 +245,7 @@ def test_estimators_read_as_asked():
 def test_what_is_written_for_a_missing_value_is_missing_in_every_source(tmp_path, written, form):
     frame = pd.DataFrame({"job": ["a", written, "b", "a"], "x": list("uvuv"), "y": list("pqpq")})
     source = saved(frame, tmp_path, form)
-    with pytest.raises(InvalidInput, match="1 missing, the first in"):
-        read_training(source, target="y", qi=["job", "x"])
+    refused("1 missing, the first in", read_training, source, target="y", qi=["job", "x"])
     reader = Reader()
     training = read_training(source, target="y", qi=["job", "x"], missing="category", reader=reader)
     assert training.attributes[0].values == ("(missing)", "a", "b")
@@ -261,9 +259,7 @@ def test_what_is_written_for_a_missing_value_is_missing_in_every_source(tmp_path
 def test_one_missing_value_among_numbers_leaves_a_column_of_numbers(tmp_path, form):
     ages = [*range(18, 75), "NA"]
     source = saved(pd.DataFrame({"age": pd.Series(ages, dtype=object), "y": ["a", "b"] * 29}), tmp_path, form)
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(source, target="y", qi=["age"], missing="category")
-    [problem] = refusal.value.problems
+    [problem] = refusal(read_training, source, target="y", qi=["age"], missing="category").problems
     assert problem.found.startswith("1 missing, the first in")
     assert "'NA' on 1" in problem.found
 
@@ -284,10 +280,8 @@ def test_a_value_that_is_declared_is_not_missing(tmp_path):
 def test_other_spellings_of_a_missing_value(tmp_path, form):
     release = Release(Target("y", ("0", "1")), (Attribute("job", values=("a", "(missing)")),), ())
     source = saved(pd.DataFrame({"job": ["a", "?", "-9"]}), tmp_path, form)
-    with pytest.raises(InvalidInput, match=r"found '\?'"):
-        read_qi(source, release)
-    reader = Reader(Reading(na=("?", "-9")))
-    assert read_qi(source, release, reader=reader).counts.tolist() == [1, 2]
+    refused(r"found '\?'", read_qi, source, release)
+    assert read_qi(source, release, reader=Reader(Reading(na=("?", "-9")))).counts.tolist() == [1, 2]
 
 
 def test_values_that_others_write_for_missing_ones_are_noted():
@@ -311,10 +305,8 @@ def test_a_number_that_means_missing_does_so_in_every_type(tmp_path):
 
 
 def test_an_unsuitable_reading_is_refused():
-    with pytest.raises(InvalidInput, match="one of refuse, strip, exact"):
-        Reading(text="trim")
-    with pytest.raises(InvalidInput, match="a list of spellings"):
-        Reading(na="NA")
+    refused("one of refuse, strip, exact", Reading, text="trim")
+    refused("a list of spellings", Reading, na="NA")
     assert Reading(na=["?"]).stated() == {"na": ("?",)}
 
 
@@ -405,8 +397,7 @@ def test_what_looks_like_numbers_stays_text_and_is_noted(tmp_path, column, expec
 )
 def test_a_number_that_is_refused_says_how_to_write_it(cell, hint):
     release = Release(Target("y", ("0", "1")), (Attribute("age", "numeric"),), ())
-    with pytest.raises(InvalidInput, match=hint):
-        read_qi(pd.DataFrame({"age": [cell]}), release)
+    refused(hint, read_qi, pd.DataFrame({"age": [cell]}), release)
 
 
 def test_each_different_value_is_read_once():
@@ -414,3 +405,144 @@ def test_each_different_value_is_read_once():
     found = read_frame(frame, "data", ["job", "y"], Reader(STRIP))
     assert [column.values.tolist() for column in found.columns.values()] == [["a", "b", "c"], ["0"]]
     assert len(found.columns["job"].codes) == 3000
+
+
+def test_a_refused_value_is_cleaned_once_however_many_are_known(monkeypatch):
+    """A cell may be megabytes long, and a domain has thousands of values."""
+    domain = tuple(f"v{i}" for i in range(300))
+    leaves = [Node("A", counts={"x": 1, "y": 0}), Node("B", counts={"x": 0, "y": 1})]
+    branches = (Branch("A", values=domain[:1]), Branch("B", values=domain[1:]))
+    release = Release(
+        Target("T", ("x", "y")), (Attribute("c", values=domain),), (Tree((Node("N", "c", branches), *leaves)),)
+    )
+    long, seen = "long" * 100, []
+
+    def counted(text):
+        seen.append(text)
+        return reading.cleaned(text)
+
+    monkeypatch.setattr(bad_cells, "cleaned", counted)
+    refused("c: expected one of", maxent.audit, release, pd.DataFrame({"c": ["v0", long]}))
+    assert seen.count(long) == 1
+    assert seen.count("v299") <= 2  # with the domain, and as an own value
+
+
+COUNTRIES = ["Canada", "Cuba", "England", "Germany", "Greece", "Haiti", "Ireland", "Italy", "Jamaica", "Mexico"] * 3
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "meant"),
+    [
+        ("Mastrs", ["Masters", "Doctorate"], "Masters"),
+        ("DOCTORATE", ["Masters", "Doctorate"], "Doctorate"),
+        ("yse", ["no", "yes"], "yes"),
+        ("Grece", [f"{name}{i // 10 or ''}" for i, name in enumerate(COUNTRIES)], "Greece"),
+        ("xyz", ["Masters", "Doctorate"], None),
+        ("", ["a", "b"], None),
+        ("a", [], None),
+        ("x" * 10_000, ["x" * 9_999 + "y", "y"], "x" * 9_999 + "y"),
+    ],
+)
+def test_what_is_probably_meant(text, known, meant):
+    assert hints.closest(text, known) == meant
+
+
+def test_one_typing_error_is_found_among_many_names():
+    """Whatever difflib finds among all names for a name with one letter changed is found among the candidates."""
+    rng = random.Random(1)
+    names = ["".join(rng.choices(string.ascii_lowercase, k=rng.randint(4, 12))) for _ in range(400)]
+    for name in names[:60]:
+        at = rng.randrange(len(name))
+        wrong = f"{name[:at]}{rng.choice(string.ascii_lowercase)}{name[at + 1 :]}"
+        (best,) = difflib.get_close_matches(wrong, names, n=1) or [None]
+        assert hints.closest(wrong, names) in (best, name)
+
+
+@pytest.mark.regression(number=15)
+def test_unknown_values_cost_little_however_many_they_are(monkeypatch):
+    """20 columns of long values that no domain has: only the first problems are compared, each with a few names."""
+    compared = []
+
+    def counting(text, names, **options):
+        compared.append((len(text), len(names), max(map(len, names))))
+        return difflib.get_close_matches(text, names, **options)
+
+    monkeypatch.setattr(hints, "get_close_matches", counting)
+    rng = random.Random(0)
+
+    def word():
+        return "".join(rng.choices("abcdefghij", k=100))
+
+    names = [f"q{i}" for i in range(20)]
+    domain = tuple(word() for _ in range(1000))
+    release = Release(Target("t", ("a", "b")), tuple(Attribute(name, values=domain) for name in names), ())
+    refused = refusal(read_qi, pd.DataFrame({name: [word() for _ in range(50)] for name in names}), release)
+    assert len(refused.problems) == 20 * 11
+    assert 10 <= len(compared) <= hints.HINTED
+    assert all(text <= 60 and n <= 8 and longest <= 60 for text, n, longest in compared)
+
+
+def test_missing_columns_cost_little_however_many_they_are(monkeypatch):
+    asked = []
+    monkeypatch.setattr("maxent.models.tables.frame.closest", lambda name, header: asked.append(name))
+    release = Release(Target("t", ("a", "b")), tuple(Attribute(f"x{i}", "numeric") for i in range(300)), ())
+    refused = refusal(read_qi, pd.DataFrame({"x0": [1], **{f"y{i}": [1] for i in range(300)}}), release)
+    assert (len(refused.problems), len(asked)) == (299, hints.HINTED)
+
+
+def test_names_of_fields_are_printable():
+    assert str(Problem(ARGUMENT, "a\tb\x1b[2J", "one", "two")).isprintable()
+
+
+HOSTILE = "a\x1b[2J\u202eb\r\nc\x07"
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        invalid(HOSTILE, HOSTILE, HOSTILE, HOSTILE, HOSTILE),
+        UnknownBackend(HOSTILE, HOSTILE),
+        MissingExtra(HOSTILE),
+        MaxentError(HOSTILE),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_exceptions_escape_names_as_the_command_line_does(error):
+    """The text of every exception, as a traceback shows it; `problems` have names as they are."""
+    for found in (error, pickle.loads(pickle.dumps(error))):
+        shown = traceback.format_exception_only(found)
+        assert all(line.isprintable() for line in "".join(shown).rstrip("\n").split("\n"))
+        assert "\\x1b[2J\\u202e" in str(found)
+    if isinstance(error, InvalidInput):
+        assert "\n" not in str(error)
+        assert HOSTILE in (error.problems[0].found, error.problems[0].expected)
+
+
+NUMBERS = st.one_of(
+    st.floats(allow_nan=False, allow_infinity=False),
+    st.floats(width=32, allow_nan=False, allow_infinity=False),
+    st.integers(-40, 40).map(lambda i: i / 4),
+)
+
+TESTS = {
+    less_than: lambda x, t: x < t,
+    single_at_most: lambda x, t: np.float64(np.float32(x)) <= t,
+    single_less_than: lambda x, t: np.float64(np.float32(x)) < t,
+}
+
+
+@pytest.mark.parametrize("bound", TESTS, ids=lambda bound: bound.__name__)
+@thorough(100)
+@given(threshold=NUMBERS, other=NUMBERS)
+@example(threshold=float(np.finfo(np.float32).max), other=3.5e38)
+@example(threshold=3.4028235677973366e38, other=0.0)
+@example(threshold=-1e300, other=-3.4028235677973366e38)
+@example(threshold=1e300, other=1e300)
+@example(threshold=0.0, other=-7e-46)
+@example(threshold=-0.0, other=1e-46)
+@example(threshold=7e-46, other=0.0)
+def test_the_bound_is_where_the_test_ends(bound, threshold, other):
+    holds, most = TESTS[bound], bound(threshold)
+    with np.errstate(over="ignore"):
+        for x in filter(isfinite, (other, threshold, most, nextafter(most, inf), float(np.float32(threshold)))):
+            assert bool(holds(x, threshold)) == (x <= most)

@@ -1,17 +1,25 @@
 """Several releases as one: attributes and classes that agree, and who is in which release."""
 
+import json
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import refused
 
 import maxent
+from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.successive.people import read_classes, read_people
 from maxent.models.successive.releases import group_name, join_releases, merged
+from maxent.models.tables.classes import joined_name, marginal, part_codes, product_classes, product_target
+from maxent.models.tables.training import read_training
+from maxent.models.trees.restate import of_target
 
 A, B = Attribute("A", values=("x", "y")), Attribute("B", "numeric")
 SPLIT = Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",))))
@@ -69,8 +77,7 @@ def test_public_wins_and_another_order_of_values_ends_comparisons():
     ],
 )
 def test_releases_that_cannot_be_joined(other, says):
-    with pytest.raises(InvalidInput, match=says):
-        join_releases([OLD, other], ["old", "new"])
+    refused(says, join_releases, [OLD, other], ["old", "new"])
 
 
 def test_people_are_linked_by_their_keys():
@@ -93,8 +100,7 @@ def test_keys_of_numbers_are_the_same_beside_missing_ones():
 
 
 def test_without_a_key_one_table_is_within_the_other():
-    found = joined(PEOPLE.iloc[1:3], PEOPLE, None)
-    assert found.table.frame()["releases"].tolist() == ["2", "1+2", "1+2", "2"]
+    assert joined(PEOPLE.iloc[1:3], PEOPLE, None).table.frame()["releases"].tolist() == ["2", "1+2", "1+2", "2"]
     assert joined(PEOPLE, PEOPLE, None).joined.membership is None
     with pytest.raises(
         InvalidInput, match=r"who=, the column that names each person, found 1 with B=3, A=y in qi 2, and 0 in qi 1"
@@ -114,8 +120,7 @@ def test_three_tables_each_within_the_next():
     (PEOPLE.drop(columns="id"), "id: expected a column"),
 ])  # fmt: skip
 def test_keys_that_are_none(old, says):
-    with pytest.raises(InvalidInput, match=says):
-        joined(old)
+    refused(says, joined, old)
 
 
 def test_people_who_changed_are_named():
@@ -128,16 +133,13 @@ def test_values_that_a_release_of_theirs_does_not_know():
     wide = replace(wide, trees=(Tree((Node("N", label="a"),)),))
     people = PEOPLE.assign(A=["x", "x", "y", "z"])
     assert joined(people.iloc[:3], people, releases=(OLD, wide)).joined.membership is not None
-    with pytest.raises(InvalidInput, match=r"A: expected a value that old knows: 'x', 'y', found 'z'"):
-        joined(people, people, releases=(OLD, wide))
+    refused(r"A: expected a value that old knows: 'x', 'y', found 'z'", joined, people, people, releases=(OLD, wide))
 
 
 def test_true_classes_need_the_same_people():
     truth = PEOPLE.assign(Y=list("abab"))
-    with pytest.raises(InvalidInput, match="who"):
-        read_classes(truth, joined(PEOPLE.iloc[:1], PEOPLE, None), None, Reader())
-    with pytest.raises(InvalidInput, match="found nobody with '4'"):
-        read_classes(truth.iloc[:3], joined(), "id", Reader())
+    refused("who", read_classes, truth, joined(PEOPLE.iloc[:1], PEOPLE, None), None, Reader())
+    refused("found nobody with '4'", read_classes, truth.iloc[:3], joined(), "id", Reader())
     with pytest.raises(InvalidInput, match="row 1: id: expected somebody of qi 1, qi 2, found '7'"):
         read_classes(truth.assign(id=[7, 2, 3, 4]), joined(), "id", Reader())
 
@@ -150,19 +152,135 @@ def test_true_classes_need_the_same_people():
     ],
 )
 def test_options_that_do_not_go_together(options, says):
-    with pytest.raises(InvalidInput, match=says):
-        joined(**options)
+    refused(says, joined, **options)
 
 
 def test_one_table_is_of_everybody():
-    found = maxent.bounds([OLD, NEW], PEOPLE, level="closed")
-    assert found.frame().columns[:2].tolist() == ["B", "A"]
-    with pytest.raises(InvalidInput, match="who: expected none with one table"):
-        maxent.bounds([OLD, NEW], PEOPLE, who="id")
-    with pytest.raises(InvalidInput, match="qi: expected one table, or 2: one for each release, found 3"):
-        maxent.bounds([OLD, NEW], [PEOPLE] * 3)
-    with pytest.raises(InvalidInput, match="who: expected none: it applies only to several releases"):
-        maxent.bounds(OLD, PEOPLE, who="id")
+    assert maxent.bounds([OLD, NEW], PEOPLE, level="closed").frame().columns[:2].tolist() == ["B", "A"]
+    refused("who: expected none with one table", maxent.bounds, [OLD, NEW], PEOPLE, who="id")
+    refused("qi: expected one table, or 2: one for each release, found 3", maxent.bounds, [OLD, NEW], [PEOPLE] * 3)
+    refused("who: expected none: it applies only to several releases", maxent.bounds, OLD, PEOPLE, who="id")
     assert np.array_equal(
         maxent.bounds([OLD], [PEOPLE], level="closed").low, maxent.bounds(OLD, PEOPLE, level="closed").low
     )
+
+
+PRODUCT_PEOPLE = pd.DataFrame(
+    {
+        "job": ["clerk", "clerk", "clerk", "baker", "baker", "baker"],
+        "pay": ["R&D", "low", "low", "low", "R&D", "R&D"],
+        "ill": ["no", "no", "yes", "no", "yes", "no"],
+    }
+)
+CLASSES = ("R\\&D & no", "R\\&D & yes", "low & no", "low & yes")
+
+
+def defended(**options: Any) -> Any:
+    return maxent.defend(PRODUCT_PEOPLE, "none", target=["pay", "ill"], qi=["job"], **options)
+
+
+def test_no_two_combinations_have_one_name():
+    assert len(set(product_classes([["a", "a & b", "a\\", "\\& b"], ["b & c", "c", "& c", "\\"]]))) == 16
+    assert joined_name(["a & b", "c\\"]) == "a \\& b & c\\\\"
+
+
+def test_classes_are_all_combinations_and_the_last_column_changes_first():
+    training = read_training(PRODUCT_PEOPLE, target=["pay", "ill"], qi=["job"])
+    assert (training.target.classes, training.target.name) == (CLASSES, "pay & ill")
+    assert training.target.columns == ("pay", "ill")
+    assert training.y.tolist() == [0, 2, 3, 2, 1, 0]
+    assert part_codes(training.target, 1).tolist() == [0, 1, 0, 1]
+
+
+def test_counts_of_a_column_are_sums_of_those_of_combinations():
+    target = product_target("test", [Target("a", ("x", "y")), Target("b", ("p", "q", "r")), Target("c", ("u", "v"))])
+    values = np.arange(12).reshape(1, 12)
+    assert marginal(values, target, 0).tolist() == [[15, 51]]
+    assert marginal(values, target, 1).tolist() == [[14, 22, 30]]
+    assert marginal(values, target, 2).tolist() == [[30, 36]]
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        (["pay", "job"], "a column that is not among qi"),
+        (["pay", "pay"], "each column once"),
+        ([], "the name of a column, or a list of the names of several"),
+        (["pay", 3], "the name of a column, or a list of the names of several"),
+        (["pay", "size"], "size: expected a column of this name"),
+    ],
+)
+def test_wrong_targets_are_refused(target, says):
+    refused(says, maxent.defend, PRODUCT_PEOPLE, "none", target=target, qi=["job"])
+
+
+def test_many_combinations_are_refused():
+    people = pd.DataFrame({"q": "a", "s": [f"s{i}" for i in range(13)], "t": [f"t{i % 5}" for i in range(13)]})
+    with pytest.raises(InvalidInput, match=r"at most 64 combinations of classes.*13 x 5 = 65"):
+        maxent.defend(people, "none", target=["s", "t"], qi=["q"])
+
+
+def test_a_document_names_the_columns_and_both_readers_read_it(tmp_path):
+    release = defended().release
+    path = tmp_path / "tree.json"
+    release.save(path)
+    assert json.loads(path.read_text())["target"]["of"] == [
+        {"name": "pay", "classes": ["R&D", "low"]},
+        {"name": "ill", "classes": ["no", "yes"]},
+    ]
+    assert maxent.load_release(path) == release
+    assert read_typed(path.read_bytes()).target == release.target
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"of": [{"name": "pay", "classes": ["R&D", "low"]}]}, "two or more sensitive columns"),
+        ({"of": [{"name": "ill", "classes": ["no", "yes"]}] * 2}, "two or more sensitive columns of different names"),
+        ({"name": "both"}, "'pay & ill', the names in `of`"),
+        ({"classes": [*CLASSES[::-1]]}, "the combinations of those in `of`"),
+        ({"numbers": [1, 2, 3, 4]}, "none, of several sensitive columns"),
+        ({"of": []}, "a non-empty list of sensitive columns"),
+        ({"of": [{"name": "pay"}, {"name": "ill", "classes": ["no", "yes"]}]}, "column 1: classes"),
+        ({"of": [{"name": c, "classes": [*map(str, range(9))]} for c in "ab"]}, "at most 64 combinations"),
+    ],
+)
+def test_documents_that_contradict_themselves_are_refused(tmp_path, change, says):
+    path = tmp_path / "tree.json"
+    defended().release.save(path)
+    document = json.loads(path.read_text())
+    document["target"] |= change
+    path.write_text(json.dumps(document))
+    refused(says, maxent.load_release, path)
+    assert read_typed(path.read_bytes()) is None
+
+
+def test_an_attribute_has_the_name_of_no_sensitive_column(tmp_path):
+    path = tmp_path / "tree.json"
+    defended().release.save(path)
+    path.write_text(path.read_text().replace('"job"', '"ill"'))
+    refused("a name other than the target's", maxent.load_release, path)
+
+
+def test_tables_have_the_columns_apart(tmp_path):
+    release = defended().release
+    facts = pd.DataFrame({"job": ["baker"], "pay": ["R&D"], "ill": ["yes"]})
+    (fact,) = (
+        c for c in compile_release(release, PRODUCT_PEOPLE[["job"]], facts=facts).linear if "facts" in str(c.origin)
+    )
+    assert (fact.lower.max(), fact.coef.sum(axis=0).argmax()) == (1, 1)
+    marginals = pd.DataFrame({"pay": ["R&D", "low"], "ill": ["no", "no"], "probability": [0.75, 0.25]})
+    found = maxent.estimate(release, PRODUCT_PEOPLE[["job"]], knowledge="marginal", marginal=marginals)
+    assert found.probabilities.tolist() == pytest.approx(np.array([[0.75, 0, 0.25, 0]] * 2), abs=1e-6)
+    with pytest.raises(InvalidInput, match="ill: expected a column of this name"):
+        maxent.estimate(release, PRODUCT_PEOPLE[["job"]], PRODUCT_PEOPLE.drop(columns="ill"))
+    with pytest.raises(InvalidInput, match="found 'low & perhaps'"):
+        maxent.estimate(release, PRODUCT_PEOPLE[["job"]], PRODUCT_PEOPLE.replace({"ill": {"no": "perhaps"}}))
+
+
+def test_labels_of_combinations_say_nothing_alone_of_one_column():
+    release = of_target(defended(publish="labels").release, 0)
+    assert release.labels == "decided"
+    assert all(leaf.label is not None and leaf.counts is None for leaf in release.trees[0].leaves)
+    counted = of_target(defended().release, 0)
+    assert [dict(leaf.counts) for leaf in counted.trees[0].leaves] == [{"R&D": 2, "low": 1}, {"R&D": 1, "low": 2}]

@@ -79,13 +79,11 @@ def test_the_frame_has_the_public_attributes_and_the_count():
 
 def test_an_attribute_may_be_called_count():
     release = Release(Target("T", ("0", "1")), (Attribute("count", "numeric"),), ())
-    frame = read_qi(pd.DataFrame({"count": [5, 5, 7]}), release).frame()
-    assert frame.to_numpy().tolist() == [[5, 2], [7, 1]]
+    assert read_qi(pd.DataFrame({"count": [5, 5, 7]}), release).frame().to_numpy().tolist() == [[5, 2], [7, 1]]
 
 
 def test_without_public_attributes_everybody_is_alike():
-    release = Release(RELEASE.target, (RELEASE.attributes[1],), ())
-    table = read_qi(DATA, release)
+    table = read_qi(DATA, Release(RELEASE.target, (RELEASE.attributes[1],), ()))
     assert (len(table), table.individuals, table.codes.shape) == (1, 4, (1, 0))
     assert table.frame().to_dict("list") == {"count": [4]}
 
@@ -164,15 +162,13 @@ def test_many_blocks_of_a_large_file_are_one_table(tmp_path):
 
 def test_values_are_text_and_nothing_else(tmp_path):
     values = ("010", "10", "1.0", "1", "NA", "nan", "None", "?", "null", " x", "x", "Ä", "True", "1e3")
-    text = "A\n" + "".join(f"{value}\n" for value in reversed(values))
-    table = read_qi(write(tmp_path, text), one(*values))
+    table = read_qi(write(tmp_path, "A\n" + "".join(f"{value}\n" for value in reversed(values))), one(*values))
     assert table.frame()["A"].tolist() == list(values)
     assert table.counts.tolist() == [1] * len(values)
 
 
 def test_an_empty_cell_is_a_value_where_the_domain_says_so(tmp_path):
-    table = read_qi(write(tmp_path, 'A,B\n,1\n"",2\nx,3\n'), one("x", ""))
-    assert table.counts.tolist() == [1, 2]
+    assert read_qi(write(tmp_path, 'A,B\n,1\n"",2\nx,3\n'), one("x", "")).counts.tolist() == [1, 2]
 
 
 @pytest.mark.parametrize(
@@ -251,8 +247,7 @@ def test_records_are_kept_as_they_are():
 
 def test_more_combinations_than_integers_keep_the_order():
     attributes = tuple(Attribute(f"A{j}", values=tuple(map(str, range(1000)))) for j in range(25))
-    rng = np.random.default_rng(0)
-    rows = np.repeat(rng.integers(0, 1000, (40, 25)), 2, axis=0)
+    rows = np.repeat(np.random.default_rng(0).integers(0, 1000, (40, 25)), 2, axis=0)
     rows[::4, :20] = rows[0, :20]
     frame = pd.DataFrame(rows, columns=[a.name for a in attributes])
     table = read_qi(frame, Release(Target("T", ("0", "1")), attributes, ()))
@@ -298,8 +293,7 @@ def test_merging_is_grouping_and_the_order_of_rows_does_not_matter(rows, random)
 
 
 def test_the_truth_has_the_rows_of_the_table():
-    table = read_qi(DATA, RELEASE)
-    assert read_truth(DATA, RELEASE, table).tolist() == [[1, 0], [1, 0], [1, 1]]
+    assert read_truth(DATA, RELEASE, read_qi(DATA, RELEASE)).tolist() == [[1, 0], [1, 0], [1, 1]]
 
 
 def test_the_truth_may_have_no_count_column_where_the_table_has_one():

@@ -1,14 +1,19 @@
+import json
 from dataclasses import fields
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from support.calls import refusal, refused
 
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import NOTHING, Reader
-from maxent.models.release import Release
+from maxent.models.release import Attribute, Release, Target
+from maxent.models.tables.domains import Domains, read_domains
 from maxent.models.tables.qi_table import people_of, read_qi
-from maxent.models.tables.training import read_training
+from maxent.models.tables.training import Training, read_training
 from maxent.models.tables.truth_and_facts import read_truth
 
 DATA = pd.DataFrame(
@@ -76,8 +81,7 @@ def test_columns_are_codes_of_their_domain_or_numbers():
 def test_files_hold_what_the_data_frame_holds(tmp_path, suffix):
     call = {"target": "ill", "qi": [*QI, "dose"], "private": ["flag"]}
     one, other = read_training(DATA, **call), read_training(saved(tmp_path, suffix), **call)
-    assert one.attributes == other.attributes
-    assert one.target == other.target
+    assert (one.attributes, one.target) == (other.attributes, other.target)
     assert all(np.array_equal(a, b) for a, b in zip((*one.columns, one.y), (*other.columns, other.y), strict=True))
 
 
@@ -139,8 +143,7 @@ def test_some_of_the_records():
 
 def test_an_empty_text_is_missing_unless_the_domain_names_it():
     data = DATA.assign(city=["x", "", "y", ""])
-    with pytest.raises(InvalidInput, match=r"column .city.: values: .*2 missing, the first in row 2"):
-        read_training(data, target="ill", qi=["city"])
+    refused(r"column .city.: values: .*2 missing, the first in row 2", read_training, data, target="ill", qi=["city"])
     given = read_training(data, target="ill", qi=["city"], domains={"city": ["", "x", "y"]})
     assert given.columns[0].tolist() == [1, 0, 2, 0]
 
@@ -165,27 +168,82 @@ def test_an_empty_text_is_missing_unless_the_domain_names_it():
     ({}, {"qi": ["city"], "domains": {"city": list("xyzx")}}, ["domains: expected each value once, found 'x'"]),
 ])  # fmt: skip
 def test_refusals_name_every_problem(change, call, messages):
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(DATA.assign(**change), target="ill", **call)
+    error = refusal(read_training, DATA.assign(**change), target="ill", **call)
     for message in messages:
-        assert message in str(refusal.value)
+        assert message in str(error)
 
 
 def test_files_are_refused_by_name_and_line(tmp_path):
     path = tmp_path / "data.csv"
     path.write_text("city,age,ill\nx,1,a\ny,,b\n,3,a\n")
-    with pytest.raises(InvalidInput) as refusal:
-        read_training(path, target="ill", qi=["city", "age"])
-    assert refusal.value.source == str(path)
-    assert [problem.found for problem in refusal.value.problems] == [
+    error = refusal(read_training, path, target="ill", qi=["city", "age"])
+    assert error.source == str(path)
+    assert [problem.found for problem in error.problems] == [
         "1 missing, the first in line 4",
         "1 missing, the first in line 3",
     ]
     path.write_text("city,age,ill\n")
-    with pytest.raises(InvalidInput, match="at least one record"):
-        read_training(path, target="ill", qi=["city", "age"])
+    refused("at least one record", read_training, path, target="ill", qi=["city", "age"])
 
 
 def test_fractions_are_classes_when_named():
     training = read_training(DATA, target="dose", qi=["city"], categorical=["dose"])
     assert training.target.classes == ("0.0", "0.5", "1000.0", "2.0")
+
+
+GIVEN = {"age": [17, 90.5], "sex": ["F", "M"], "member": [True, False], "risk": [0, 1], "code": ["1", "2"]}
+READ = Domains(
+    {"sex": ("F", "M"), "member": ("True", "False"), "risk": ("0", "1"), "code": ("1", "2")}, {"age": (17.0, 90.5)}
+)
+
+
+def test_two_numbers_are_a_range_and_strings_are_values(tmp_path: Path) -> None:
+    assert read_domains(GIVEN, "risk") == READ
+    assert read_domains({**GIVEN, "age": (np.int64(17), np.float64(90.5)), "sex": np.array(["F", "M"])}, "risk") == READ
+    file = tmp_path / "domains.json"
+    file.write_text(json.dumps(GIVEN))
+    assert read_domains(file, "risk") == READ
+    assert read_domains(None, "risk") == Domains()
+
+
+def test_everything_else_is_refused_by_name(tmp_path: Path) -> None:
+    wrong: dict[str, Any] = {
+        "empty": [],
+        "three": [1, 2, 3],
+        "mixed": ["a", 1],
+        "backwards": [3, 1],
+        "endless": [0, float("inf")],
+        "huge": [0, 10**400],
+        "text": "abc",
+        "none": None,
+    }
+    caught = refusal(read_domains, {"fine": ["a"], **wrong}, "risk")
+    assert [problem.field for problem in caught.problems] == [repr(name) for name in wrong]
+    file = tmp_path / "domains.json"
+    file.write_text('{"a": ["x"], "a": ["y"], "b": [0, NaN]}')
+    caught = refusal(read_domains, file, "risk")
+    assert [problem.field for problem in caught.problems] == ["'a'", "'b'"]
+    assert caught.source == str(file)
+    with pytest.raises(InvalidInput, match="columns with their domains"):
+        read_domains(["age"], "risk")  # type: ignore[arg-type]
+
+
+def test_a_number_that_is_none_is_shown_as_it_was_written(tmp_path: Path) -> None:
+    file = tmp_path / "domains.json"
+    file.write_text('{"A": -1e400, "B": [NaN, 1e999]}', encoding="utf-8")
+    assert [problem.found for problem in refusal(read_domains, file, "T").problems] == ["-1e400", "[NaN, 1e999]"]
+
+
+def test_what_is_unstated_and_what_does_not_fit() -> None:
+    attributes = (
+        Attribute("age", "numeric"),
+        Attribute("sex", "categorical", ("F", "M")),
+        Attribute("size", "numeric"),
+    )
+    columns = (np.array([20.0, 91.0]), np.array([0, 1]), np.array([1.0, 2.0]))
+    training = Training(Target("risk", ("0", "1")), attributes, columns, np.array([0, 1]))
+    assert READ.unstated(training) == ("size",)
+    assert Domains().unstated(training) == ("age", "sex", "size", "risk")
+    assert [problem.field for problem in READ.problems(training)] == ["'age'"]
+    odd = Domains({}, {"sex": (0.0, 1.0), "nobody": (0.0, 1.0), "size": (1.0, 2.0)})
+    assert [problem.field for problem in odd.problems(training)] == ["'sex'", "'nobody'"]

@@ -1,5 +1,7 @@
 """Documents are read alike by the decoder into arrays and by the reader that words what is wrong."""
 
+import copy
+import gc
 import json
 import pickle
 from collections.abc import Mapping
@@ -8,20 +10,25 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from fuzz import releases
+from hypothesis import given
+from hypothesis import strategies as st
+from support.strategies import cases, thorough
 
 from maxent.api.audit import audit
 from maxent.models.columns import Columns, SparseCounts
 from maxent.models.errors import InvalidInput
-from maxent.models.files.json_files import json_object
+from maxent.models.files.json_files import json_object, uncollected
 from maxent.models.formats.assemble import packed
 from maxent.models.formats.maxent_json import read, typed
 from maxent.models.formats.maxent_json import typed as written
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import parse
-from maxent.models.formats.maxent_json.typed import is_sound
+from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.maxent_json.typed import is_sound, read_typed
+from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.formats.registry import load_release
 from maxent.models.nodes import Nodes, attributes_of, links_of, nodes_at, state_scores, statements_of
-from maxent.models.release import Node
+from maxent.models.release import Node, Release
 
 
 def carefully(data):
@@ -56,8 +63,9 @@ def disagreements(cases):
                 yield number
 
 
-def test_both_readers_accept_the_same_documents():
-    assert not list(disagreements(range(300)))
+@pytest.mark.parametrize("cases", [range(300), pytest.param(range(300, 20_000), marks=pytest.mark.slow)], ids=str)
+def test_both_readers_accept_the_same_documents(cases):
+    assert not list(disagreements(cases))
 
 
 def judged(document):
@@ -76,8 +84,7 @@ def judged(document):
     heads = [{**entry} for entry in document["trees"]]
     for head in heads:
         del head["nodes"]
-    sure = is_sound(release, {**document, "trees": []}, heads)
-    return sure, carefully(json.dumps(document).encode()) is not None
+    return is_sound(release, {**document, "trees": []}, heads), carefully(json.dumps(document).encode()) is not None
 
 
 def test_releases_in_arrays_that_are_sure_to_be_sound_are():
@@ -94,11 +101,6 @@ def test_releases_in_arrays_that_are_sure_to_be_sound_are():
     assert (True, False) not in told
     assert told.count((True, True)) > 100
     assert told.count((False, False)) > 5  # links that are no tree are refused before
-
-
-@pytest.mark.slow
-def test_both_readers_accept_the_same_documents_of_very_many():
-    assert not list(disagreements(range(300, 20_000)))
 
 
 @pytest.mark.parametrize("few", [0, 8])
@@ -400,9 +402,7 @@ def both():
 def test_nodes_held_as_arrays_are_like_a_tuple(both):
     held, nodes = both
     assert [held[i] for i in range(len(held))] == list(nodes)  # one by one, before all are made
-    assert held[-1] == nodes[-1]
-    assert held[1:3] == nodes[1:3]
-    assert held == nodes
+    assert (held[-1], held[1:3], held) == (nodes[-1], nodes[1:3], nodes)
     assert nodes == held
     assert held != nodes[:-1]
     assert held != list(nodes)
@@ -448,3 +448,76 @@ def test_counts_of_very_many_classes_stay_sparse():
     assert isinstance(node, Node)
     assert isinstance(node.counts, SparseCounts)
     assert node.counts.positive == {"x70": 3, "x1": 2}
+
+
+JUNK = [None, True, False, -1, 0, 1, 2**53, 2**53 + 1, 0.5, 1.0, 1.5, float("inf"), float("nan"), "", "a", "\ud800"]
+JUNK += [[], ["a"], ["a", "a"], [1], {}, {"a": 1}, {"c": True}]
+
+
+def outcome(document):
+    """The release that a document is, or what is wrong with it."""
+    try:
+        return parse_release(document, "tree.json")
+    except InvalidInput as error:
+        return error.problems
+
+
+@thorough(20)
+@given(case=cases(trees=(1, 2)))
+def test_what_is_written_of_a_release_is_read_as_it(case):
+    document = json.loads(json.dumps(release_to_document(case.release)))
+    assert outcome(document) == case.release
+    fast = read_typed(json.dumps(document).encode())
+    assert fast is None or fast.trees == case.release.trees
+
+
+def places(value, path=()):
+    """The path of everything in a document."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+@thorough(50)
+@given(data=st.data())
+def test_what_is_not_sound_is_read_by_no_reader(data):
+    document = json.loads(json.dumps(release_to_document(data.draw(cases()).release)))
+    nodes = document["trees"][0]["nodes"]
+    for _ in range(data.draw(st.integers(1, 2))):
+        *path, last = data.draw(st.sampled_from([path for path in places(nodes) if path]))
+        at = nodes
+        for key in path:
+            at = at[key]
+        if isinstance(at, dict) and data.draw(st.booleans()):
+            at[
+                data.draw(st.sampled_from(["id", "attribute", "branches", "n", "counts", "label", "child", "le", "c"]))
+            ] = at.pop(last)
+        else:
+            at[last] = copy.deepcopy(data.draw(st.sampled_from(JUNK)))
+    fast, careful = read_typed(json.dumps(document).encode()), outcome(document)
+    assert fast is None or (isinstance(careful, Release) and repr(fast.trees) == repr(careful.trees))
+
+
+def test_the_search_for_cycles_goes_on_after_reading(tmp_path):
+    path = tmp_path / "tree.json"
+    path.write_text("{")
+    assert gc.isenabled()
+    with pytest.raises(InvalidInput):
+        load_release(path)
+    assert gc.isenabled()
+    gc.disable()
+    try:
+        with uncollected():
+            assert not gc.isenabled()
+        assert not gc.isenabled()  # whoever turned it off wants it off
+    finally:
+        gc.enable()
+
+
+def test_what_was_made_without_the_search_for_cycles_is_not_searched_at_once():
+    with uncollected():
+        made = [[] for _ in range(1000)]
+    old = {id(found) for found in gc.get_objects(generation=2)}
+    assert all(id(each) in old for each in made)
+    assert gc.get_freeze_count() == 0

@@ -11,6 +11,7 @@ import pytest
 from hunt import files, prey_of
 from support.paths import TESTS
 from support.search import HUNT, ROUND, ROUNDS, cases
+from support.strategies import EXAMPLES, FEW, thorough
 
 ROOT = TESTS.parent
 
@@ -28,9 +29,8 @@ def test_numbers(number):
 @pytest.mark.regression(number=22)
 def test_all_slow_tests_run_always():
     run, recipe = ((ROOT / name).read_text(encoding="utf-8") for name in (".ci/run", "Makefile"))
-    assert 'make test PYTHON="$oldest"' in run
-    assert 'make test PYTHON="$newest" VENV=.venv-newest' in run
-    assert "make slow" in run
+    for said in ('make test PYTHON="$oldest"', 'make test PYTHON="$newest" VENV=.venv-newest', "make slow"):
+        assert said in run
     assert "rev-list" not in run
     [line] = [line for line in recipe.splitlines() if "-m slow" in line]
     assert not {"-x", "--maxfail", "-k", "--deselect", "--ignore"} & {*line.split()}
@@ -121,3 +121,11 @@ def test_a_wrong_call_is_refused(folder):
         done = subprocess.run(hunt(folder, *options), capture_output=True, text=True)
         assert done.returncode == 2
         assert said in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("asked", "n", "run"), [("0", 150, 50), ("0", 30, FEW), ("0", 4, 4), ("1", 150, 150), ("3", 4, 12)]
+)
+def test_how_many_examples_are_run(monkeypatch, asked, n, run):
+    monkeypatch.setenv(EXAMPLES, asked)
+    assert thorough(n).max_examples == run

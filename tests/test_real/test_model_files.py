@@ -72,8 +72,7 @@ class Tried:
 
 def cell(text: str) -> str:
     """A text on one line of a table, whose signs mean nothing to Markdown."""
-    short = text if len(text) <= 160 else text[:157] + "..."
-    return re.sub(r"([\\`*_<|\[\]$])", r"\\\1", " ".join(short.split()))
+    return re.sub(r"([\\`*_<|\[\]$])", r"\\\1", " ".join((text if len(text) <= 160 else text[:157] + "...").split()))
 
 
 @cache
@@ -121,8 +120,7 @@ def assert_predicts_as_the_tool(item: str, file: str, found: Converted) -> None:
     shares = [f"_P({c})" for c in found.release.target.classes]
     if set(shares) <= {*table.columns} and states_shares(found.release) and found.release.labels != "decided":
         printed = table.loc[known, shares]
-        digits = printed.map(lambda text: len(text.partition(".")[2])).max().max()
-        atol = max(ROUNDING, 0.51 * 10.0**-digits)
+        atol = max(ROUNDING, 0.51 * 10.0 ** -printed.map(lambda text: len(text.partition(".")[2])).max().max())
         reached = states_every_leaf(found, rows)[known]
         found_shares = predict_proba(found.release, rows)[known]
         np.testing.assert_allclose(found_shares[reached], printed.astype(float)[reached], atol=atol, err_msg=file)

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from papers.waseda_2025 import page, protocol, published, study
 from papers.waseda_2025 import privacy as accounts
+from support.calls import refused
 from support.paths import ROOT
 from test_real.instances import data_folder
 
 from maxent import privacy
 from maxent.models.defenses.accounting import RandomTrees
 from maxent.models.defenses.random_trees import predict_votes, random_trees
-from maxent.models.errors import InvalidInput
 from maxent.models.tables.domains import Domains
 from maxent.models.trees.predict import cases_of, score
 
@@ -57,8 +57,7 @@ def test_table_5() -> None:
         if covered:
             assert privacy.composed(TREES, each, privacy.kanon_delta(int(k), beta, each))[1] == min(ours, 1.0)
         else:
-            with pytest.raises(InvalidInput, match="where the theorem begins"):
-                privacy.kanon_delta(int(k), beta, each)
+            refused("where the theorem begins", privacy.kanon_delta, int(k), beta, each)
         found[verdict] += 1
     assert found == {"exact": 67, "cut off": 3, "wrong digit": 1}
 
@@ -105,8 +104,7 @@ def test_what_forests_predict_is_what_is_published_predicts(data: None, k: int) 
 def test_the_page_has_table_6(data: None, name: str) -> None:
     found = protocol.table_6(protocol.load(name), published.TABLE_6[name], study.BETA_6, study.SEEDS)
     assert page.table_6(name, found) == shown(f"table-6-{name}")
-    cells = published.TABLE_6[name]
-    assert np.mean(np.abs(protocol.scores(cells, found, page.READING_6[name])) <= 3) >= 0.9
+    assert np.mean(np.abs(protocol.scores(published.TABLE_6[name], found, page.READING_6[name])) <= 3) >= 0.9
 
 
 @pytest.mark.slow

@@ -70,8 +70,7 @@ def posterior(found: Estimate, like: Estimate) -> np.ndarray[tuple[int, int], np
     """The posterior of each quasi-identifier, in one order of columns and rows."""
     columns = [name for name in like.posterior if not name.startswith(("P(", "divergence", "count"))]
     classes = [name for name in like.posterior if name.startswith("P(")]
-    frame = found.posterior.astype(dict.fromkeys(columns, str)).sort_values(columns)
-    return frame[classes].to_numpy(np.float64)
+    return found.posterior.astype(dict.fromkeys(columns, str)).sort_values(columns)[classes].to_numpy(np.float64)
 
 
 @pytest.mark.parametrize(("item", "file"), COUNTED)

@@ -316,8 +316,7 @@ def test_many_constraints_are_projected_onto_without_decomposing_their_matrix():
     rows = np.vstack([rows, rows[0]])  # dependent
     wanted = np.append(wanted, wanted[0])
     for solve in (quadratic_model._decomposed, quadratic_model._iterated):
-        weights = solve(rows, masses, wanted, Clock())
-        np.testing.assert_allclose(rows @ (masses * (weights @ rows)), wanted, atol=1e-5)
+        np.testing.assert_allclose(rows @ (masses * (solve(rows, masses, wanted, Clock()) @ rows)), wanted, atol=1e-5)
     assert not quadratic_model._iterated(rows, masses, wanted, Clock(-10.0)).any()
 
 
@@ -335,8 +334,7 @@ def test_equations_overlap_where_a_private_attribute_is_tested():
 def test_auto_chooses_by_what_the_program_is(make, by):
     _, part = whole(*make("gini"))
     program = part.program
-    rng = np.random.default_rng(0)
-    masses = rng.random(part.known.shape) + 0.5
+    masses = np.random.default_rng(0).random(part.known.shape) + 0.5
     found = AutoBackend().solve(program, part.point(masses), Options())
     assert not program.convex
     assert found.by == by

@@ -6,12 +6,15 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from maxent.solvers.solve.dask_cluster import _sharing
-from maxent.solvers.workers import Copies, WorkerLost, can_fork, nothing
+from maxent.solvers.solve.parallel import forked
+from maxent.solvers.workers import can_fork, nothing
 
 
 @pytest.mark.slow
@@ -27,13 +30,23 @@ def test_nothing_is_skipped_here_in_a_process_of_its_own():
     assert "SKIPPED" not in done.stdout
 
 
-@pytest.fixture
-def copies():
-    if not can_fork():
+@pytest.fixture(autouse=True)
+def alone(request):
+    if "share" in request.fixturenames and not can_fork():
         pytest.skip("not Linux, or a thread of another test is alive")
-    with Copies(2) as made:
-        yield made
+    yield
     assert not multiprocessing.active_children()
+
+
+@pytest.fixture
+def share():
+    """Calls of a function that two copies and this process make together."""
+
+    def made(function, arguments, first=nothing):
+        calls = {i: partial(function, *each) for i, each in arguments.items()}
+        return list(forked(calls, 3, meanwhile=first, own=True))
+
+    return made
 
 
 def where(number, seconds=0.0):
@@ -41,43 +54,40 @@ def where(number, seconds=0.0):
     return number, os.getpid()
 
 
-def test_copies_and_this_process_share_calls_of_one_function_after_another(copies):
+def test_copies_and_this_process_share_calls(share):
     told = []
-    found = dict(copies.run(where, {i: (i, 0.002) for i in range(16)}, lambda: told.append("first")))
+    found = dict(share(where, {i: (i, 0.002) for i in range(16)}, lambda: told.append("first")))
     assert {i: number for i, (number, _) in found.items()} == {i: i for i in range(16)}
     assert told == ["first"]
     assert os.getpid() in {process for _, process in found.values()}
     assert len({process for _, process in found.values()}) > 1
-    assert dict(copies.run(pow, {7: (2, 3), 9: (3, 2)}, nothing)) == {7: 8, 9: 9}
+    assert dict(share(pow, {7: (2, 3), 9: (3, 2)})) == {7: 8, 9: 9}
 
 
-def test_copies_have_more_to_do_while_this_process_does_something_else(copies):
-    others = [pid for _, (_, pid) in copies.run(where, {i: (i,) for i in range(6)}, lambda: time.sleep(0.1))]
+def test_copies_have_more_to_do_while_this_process_does_something_else(share):
+    others = [pid for _, (_, pid) in share(where, {i: (i,) for i in range(6)}, lambda: time.sleep(0.1))]
     assert os.getpid() not in others
 
 
-def test_large_results_and_arguments_wait_for_nobody(copies):
+def test_large_results_wait_for_nobody(share):
     text = "x" * 500_000
-    found = dict(copies.run(str.upper, {i: (text,) for i in range(12)}, nothing))
-    assert set(found.values()) == {text.upper()}
+    assert {found for _, found in share(str.upper, {i: (text,) for i in range(12)})} == {text.upper()}
 
 
-def test_errors_of_calls_are_raised_and_copies_go_on(copies):
+def test_errors_of_calls_are_raised(share):
     with pytest.raises(ZeroDivisionError):
-        list(copies.run(divmod, {i: (1, 0) for i in range(5)}, lambda: time.sleep(0.02)))
-    assert dict(copies.run(divmod, {i: (i, 2) for i in range(5)}, nothing)) == {i: divmod(i, 2) for i in range(5)}
+        share(divmod, {i: (1, 0) for i in range(5)}, lambda: time.sleep(0.02))
 
 
-def test_a_copy_that_is_killed_is_lost_and_others_take_its_place(copies):
+def test_a_copy_that_is_killed_is_lost(share):
     def kill():
         os.kill(multiprocessing.active_children()[0].pid, signal.SIGKILL)
 
-    with pytest.raises(WorkerLost):
-        list(copies.run(where, {i: (i, 0.01) for i in range(12)}, kill))
-    with pytest.raises(WorkerLost):
+    with pytest.raises(BrokenExecutor):
+        share(where, {i: (i, 0.01) for i in range(12)}, kill)
+    with pytest.raises(BrokenExecutor):
         # Long texts do not go through a pipe at once: it is in the middle of one.
-        list(copies.run(str.upper, {i: ("x" * 500_000,) for i in range(12)}, lambda: (time.sleep(0.1), kill())))
-    assert len(dict(copies.run(where, {i: (i,) for i in range(9)}, nothing))) == 9
+        share(str.upper, {i: ("x" * 500_000,) for i in range(12)}, lambda: (time.sleep(0.1), kill()))
 
 
 @pytest.mark.slow

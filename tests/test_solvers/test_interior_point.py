@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from test_solvers.test_dual import counted
 from test_solvers.test_face import largest_masses
-from test_solvers.test_overlap import counted
 
 from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import cholesky_in_place
@@ -21,8 +21,7 @@ def independent(seed: int, trees: int, owners: int = 60) -> tuple[LinearEntropy,
     told = independent_rows(problem, Clock())
     assert told is not None
     rows = told.rows
-    some = replace(problem, matrix=problem.matrix[rows], lower=problem.lower[rows], upper=problem.upper[rows])
-    return some, truth
+    return replace(problem, matrix=problem.matrix[rows], lower=problem.lower[rows], upper=problem.upper[rows]), truth
 
 
 @pytest.fixture(autouse=True)
@@ -65,8 +64,7 @@ def test_prices_of_any_kind_rule_nobody_out_who_may_be_there(seed: int) -> None:
     right = np.zeros(len(problem.lower)) if face is None else face.prices
     for noise in (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0):
         prices = rng.integers(0, 2) * right + noise * rng.normal(0, 1, len(right))
-        claimed = rng.random(len(truth)) * rng.integers(0, 2, len(truth))
-        told = face_module._proved(problem, claimed, prices)
+        told = face_module._proved(problem, rng.random(len(truth)) * rng.integers(0, 2, len(truth)), prices)
         assert told is None or told.alive[truth > 0].all()
 
 

@@ -1,24 +1,40 @@
 """Our own solver: its form of a program, its derivatives, its directions, and its answers against Ipopt's."""
 
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import numpy.typing as npt
 import pytest
 import sympy
+from conformance.answers import random_problem
+from scipy import sparse
+from scipy.optimize import lsq_linear
 from support.programs import private, public, whole
+from support.symmetric import grown
 
+import maxent
 from maxent.constraints.lifting import LiftedPart
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.ipopt_ import IpoptBackend
 from maxent.solvers.backends.newton_ import NewtonBackend
+from maxent.solvers.conic import kkt
+from maxent.solvers.conic.descent import descend
+from maxent.solvers.conic.kkt import Active, fitted
+from maxent.solvers.conic.model import ConicModel
+from maxent.solvers.conic.polish import polish, restore
 from maxent.solvers.control import Clock
-from maxent.solvers.derivatives import Derivatives
+from maxent.solvers.derivatives import Derivatives, exponentials
+from maxent.solvers.dual import newton
+from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.newton import DiagonalBlocks as Blocks
+from maxent.solvers.dual.newton import solve_by_conjugate_gradients
 from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, solve
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty, State, project
 from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 from maxent.solvers.solution import Stop
+from maxent.solvers.solve import driver, finish
 
 FloatArray = npt.NDArray[np.float64]
 
@@ -102,8 +118,7 @@ def test_directions_keep_totals_and_equations(name: str) -> None:
 def some_penalty(held: Problem, state: State) -> Penalty:
     """Multipliers under which some constraints pull and others do not, none of them at its kink."""
     people = held.people
-    mu = np.random.default_rng(3).uniform(0.0, 1.0, len(people))
-    penalty = Penalty(mu, 20.0 / people)
+    penalty = Penalty(np.random.default_rng(3).uniform(0.0, 1.0, len(people)), 20.0 / people)
     assert np.abs(penalty.mu - penalty.rho * state.c).min(initial=1.0) > 1e-6
     return penalty
 
@@ -170,8 +185,7 @@ def test_derivatives_are_those_of_the_statements_in_sympy(name: str) -> None:
         for i in np.flatnonzero(terms.row == k):
             size = z[terms.size_var[i]] if terms.size_var[i] >= 0 else terms.size[i]
             statement += terms.coef[i] * phi[terms.phi].subs({a: z[terms.var[i]], w: size})
-    point = held.form.point(state.m)[: program.n_masses]
-    at = dict(zip(symbols, point, strict=True))
+    at = dict(zip(symbols, held.form.point(state.m)[: program.n_masses], strict=True))
     few = range(program.n_masses) if name in ("gini", "entropy") else range(0, program.n_masses, 17)
     wanted = np.array([float(sympy.diff(statement, symbols[i]).subs(at)) for i in few])
     slopes = held.comparisons.slopes(state.sums)
@@ -190,8 +204,7 @@ def test_derivatives_are_those_of_the_statements_in_sympy(name: str) -> None:
 
 @every
 def test_it_finds_what_ipopt_finds(name: str) -> None:
-    part = lifted(name)
-    program, held = part.program, problem(name)
+    program, held = lifted(name).program, problem(name)
     plain = Derivatives(program)
     newton, ipopt = -np.inf, -np.inf
     for seed in range(3):
@@ -244,8 +257,7 @@ def test_one_exponential_gives_what_a_softmax_for_every_multiplier_gives() -> No
     assert separate.one_mass
     theta = np.where(held.form.free, 3.0 * np.random.default_rng(8).standard_normal(held.form.free.shape), -np.inf)
     once, each = held.manifold.masses(theta), held.manifold._each(theta, separate)
-    assert once.m == pytest.approx(each.m, abs=1e-8)
-    assert once.log_p == pytest.approx(each.log_p, abs=1e-8)
+    assert (once.m, once.log_p) == (pytest.approx(each.m, abs=1e-8), pytest.approx(each.log_p, abs=1e-8))
     assert held.form.equal.matrix @ once.m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
 
 
@@ -305,9 +317,233 @@ def test_a_jolt_raises_each_class_in_one_branch_of_every_chosen_split(name: str)
     change = _sides(held.comparisons, np.random.default_rng(0))
     assert change.shape == held.form.free.shape
     for k in range(len(held.comparisons)):
-        factor = blocks.factor[k].toarray().ravel()
-        chosen = np.flatnonzero(factor > 0)
+        chosen = np.flatnonzero(blocks.factor[k].toarray().ravel() > 0)
         inside = blocks.incidence[chosen].toarray().astype(bool)
         for x in np.flatnonzero(blocks.seen[chosen].any(axis=0)):
             mine = [change[groups, x] for groups, seen in zip(inside, blocks.seen[chosen, x], strict=True) if seen]
             assert any((raised >= SIDE).all() for raised in mine)
+
+
+TOLERANCE = 1e-8
+
+
+@pytest.fixture(scope="module", params=["gini", "entropy"])
+def solved(request):
+    """A convex program whose comparisons bind, a conic solver's answer to two digits or three, and Ipopt's."""
+    program, part = whole(*public(request.param, "counts", seed=2))
+    harder = replace(part.program, nl_const=part.program.nl_const - {"gini": 0.02, "entropy": 0.04}[request.param])
+    rough = ConicModel(harder).solve("CLARABEL", dict.fromkeys(("tol_feas", "tol_gap_abs", "tol_gap_rel"), 1e-4))
+    start = part.point(np.repeat(program.weight[:, None] / program.n_classes, program.n_classes, axis=1))
+    return harder, rough, IpoptBackend("own").solve(harder, start, Options()).point
+
+
+def test_a_rough_answer_becomes_exact(solved):
+    program, rough, optimum = solved
+    exact = polish(program, rough.point, rough.active, TOLERANCE, Clock())
+    assert np.abs(rough.point - optimum).max() > 1e-4
+    np.testing.assert_allclose(exact, optimum, atol=1e-6)
+    assert Derivatives(program).violation(exact) <= 1e-12
+
+
+def test_a_small_system_is_solved_densely_and_a_large_one_sparsely_to_the_same_point(solved, monkeypatch):
+    program, rough, _ = solved
+    systems = []
+    for name in ("_dense_system", "_sparse_system"):
+        solve = getattr(kkt, name)
+        monkeypatch.setattr(kkt, name, lambda *given, name=name, solve=solve: (systems.append(name), solve(*given))[1])
+    small = polish(program, rough.point, rough.active, TOLERANCE, Clock())
+    assert set(systems) == {"_dense_system"}
+    monkeypatch.setattr(kkt, "DENSE", 0)
+    np.testing.assert_allclose(polish(program, rough.point, rough.active, TOLERANCE, Clock()), small, atol=1e-9)
+    assert set(systems) == {"_dense_system", "_sparse_system"}
+
+
+def test_a_point_without_vanishing_probabilities_is_not_raised():
+    program = whole(*public("entropy", "counts", seed=2))[1].program
+    n = program.n_masses
+    point = program.lower.copy()
+    point[:n] = np.maximum(point[:n], 1e-3 * program.total[program.owner])
+    assert not finish._low(program, point, Options())
+    low = np.flatnonzero(program.lower[:n] < program.upper[:n])[0]
+    point[low] = 0.0
+    assert finish._low(program, point, Options())
+    assert finish._raised(program, point, Options())[low] > 0
+
+
+def test_wrong_guesses_of_what_is_active_are_corrected_or_given_up(solved):
+    program, rough, optimum = solved
+    unequal = np.flatnonzero(np.not_equal(*Derivatives(program).bounds()))
+    assert (rough.active.side[unequal] != 0).any()
+    none = rough.active.side.copy()
+    none[unequal] = 0
+    np.testing.assert_allclose(
+        polish(program, rough.point, replace(rough.active, side=none), TOLERANCE, Clock()), optimum, atol=1e-6
+    )
+    corrected = 0
+    for row in unequal[rough.active.side[unequal] == 0]:
+        side = rough.active.side.copy()
+        side[row] = -1
+        exact = polish(program, rough.point, replace(rough.active, side=side), TOLERANCE, Clock())
+        if exact is not None:
+            np.testing.assert_allclose(exact, optimum, atol=1e-6)
+            corrected += 1
+    assert corrected
+
+
+def test_a_point_off_the_constraints_is_moved_there(solved):
+    program, _, optimum = solved
+    own = Derivatives(program)
+    off = optimum * np.exp(0.05 * np.random.default_rng(1).standard_normal(program.n))
+    assert own.violation(off) > 0.1
+    moved = restore(program, off, TOLERANCE, Clock())
+    assert own.violation(moved) <= TOLERANCE
+    assert np.abs(moved - off).max() <= 2 * np.abs(optimum - off).max()
+
+
+def test_contradictions_have_no_polished_answer(solved):
+    program, rough, _ = solved
+    impossible = replace(program, nl_const=program.nl_const - 10.0)
+    active = Active(rough.active.multipliers, np.full_like(rough.active.side, -1), rough.active.bound)
+    assert polish(impossible, rough.point, active, TOLERANCE, Clock()) is None
+
+
+def test_multipliers_of_rows_that_depend_on_each_other_have_their_signs():
+    """Three masses sum to 3, and none is above 1: those of least norm would let two bounds go."""
+    rows, sign = np.vstack([np.ones(3), -np.eye(3)]), np.array([0, -1, -1, -1])
+    gradient = np.array([0.3, 0.1, -0.2])
+    y = fitted(rows, gradient, sign)
+    assert (y[1:] <= 0).all()
+    np.testing.assert_allclose(gradient + rows.T @ y, 0.0, atol=1e-12)
+
+
+def test_multipliers_fit_as_well_as_any_of_their_signs():
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        n_rows, n = rng.integers(1, 9, 2)
+        rows = rng.standard_normal((n_rows, n)) @ np.diag(rng.random(n) < 0.8)
+        gradient, sign = rng.standard_normal(n), rng.integers(-1, 2, n_rows)
+        y = fitted(rows, gradient, sign)
+        assert (sign * y >= 0).all()
+        best = lsq_linear(rows.T, -gradient, (np.where(sign > 0, 0, -np.inf), np.where(sign < 0, 0, np.inf)), tol=1e-12)
+        assert np.linalg.norm(gradient + rows.T @ y) <= np.sqrt(2 * best.cost) + 1e-6
+
+
+@pytest.fixture
+def in_a_valley(monkeypatch):
+    """A program, points that a solver ended in, and what was made of them: classes are exchangeable but for one."""
+    kept = []
+    plain = finish._as_good
+
+    def keep(program, exact, near, options):
+        kept.append((program, exact, near, plain(program, exact, near, options)))
+        return kept[-1][-1]
+
+    monkeypatch.setattr(finish, "_as_good", keep)
+    monkeypatch.setattr(driver, "bounded_parts", lambda answers, options, meanwhile: answers)  # takes long
+    for seed in (0, 3):
+        maxent.estimate(*grown(205), seed=seed)
+    return kept
+
+
+def test_the_optimum_of_a_shallow_valley_is_found(in_a_valley):
+    """The entropy changes by 1e-8 nats along it."""
+    values = []
+    for program, exact, near, lowest in in_a_valley:
+        assert exact is None
+        assert np.abs(lowest - near).max() > 1e-3
+        own = Derivatives(program)
+        assert own.violation(lowest) <= 1e-12
+        assert own.objective(lowest) < own.objective(near) - 1e-9 * program.total.sum()
+        values.append(own.objective(lowest))
+        again = descend(program, lowest, lambda point, program=program: finish._active(program, point), 1e-8, Clock())
+        np.testing.assert_allclose(again, lowest, atol=1e-8)
+        assert descend(program, near, lambda point: None, 1e-8, Clock(0.0)) is None
+    np.testing.assert_allclose(values, values[0], rtol=0, atol=1e-12)
+
+
+def test_masses_that_cannot_reach_the_floor_stay_below_it():
+    """Statements that leave no room miss the tolerance at the floor: the answer is exact, at a lower one."""
+    pytest.importorskip("cyipopt")
+    release, people = random_problem(749)
+    first, second = (maxent.estimate(release, people, seed=seed) for seed in (0, 3))
+    p = first.probabilities
+    assert first.summary["status"] == "optimal"
+    assert 1e-12 < p[p > 0].min() < 1e-7
+    np.testing.assert_allclose(second.probabilities, p, rtol=0, atol=1e-11)
+
+
+def random_rows(n_rows: int, n: int, seed: int = 0) -> sparse.csr_matrix:
+    """Rows of 0 and 1, each with a coefficient."""
+    rng = np.random.default_rng(seed)
+    rows = (rng.random((n_rows, n)) < 0.3).astype(float)
+    rows[np.arange(n_rows), rng.integers(0, n, n_rows)] = 1.0
+    return sparse.csr_matrix(rows)
+
+
+def test_blocks_are_the_rows_that_share_masses() -> None:
+    first, second = random_rows(4, 12), random_rows(3, 9, seed=1)
+    mixed = sparse.csr_matrix(sparse.block_diag([first, second]))
+    order = np.random.default_rng(2).permutation(7)
+    found = [{*order[rows].tolist()} for rows, _, _ in Blocks.of(sparse.csr_matrix(mixed[order])).parts]
+    assert sorted(map(sorted, found)) == [[0, 1, 2, 3], [4, 5, 6]]
+
+
+@pytest.mark.parametrize("small", [0, 2_000])
+@pytest.mark.parametrize(("n_rows", "n"), [(6, 30), (30, 6)])
+def test_it_solves_with_the_blocks(monkeypatch: pytest.MonkeyPatch, n_rows: int, n: int, small: int) -> None:
+    monkeypatch.setattr(newton, "SMALL", small)  # 0: by masses, where these are fewer
+    monkeypatch.setattr(newton, "RIDGE", 1e-9)
+    matrix = random_rows(n_rows, n)
+    variance = np.random.default_rng(1).uniform(0.1, 5.0, n)
+    dense = (matrix @ sparse.diags_array(variance) @ matrix.T).toarray()
+    right = dense @ np.random.default_rng(2).normal(size=n_rows)  # in its range, as gradients are
+    np.testing.assert_allclose(dense @ Blocks.of(matrix).factored(variance)(right), right, rtol=1e-5, atol=1e-5)
+
+
+def test_rows_without_variance_do_no_harm() -> None:
+    np.testing.assert_array_equal(Blocks.of(random_rows(8, 20)).factored(np.zeros(20))(np.zeros(8)), 0.0)
+
+
+def test_conjugate_gradients_solve_the_coupled_system_though_rows_repeat_each_other() -> None:
+    rng = np.random.default_rng(3)
+    owner, klass = np.divmod(np.arange(60), 3)
+    leaf = rng.integers(0, 5, 20)
+    rows = sparse.csr_matrix((np.ones(60), (leaf[owner] * 3 + klass, np.arange(60))))
+    matrix = sparse.csr_matrix(sparse.vstack([rows, rows]))
+    total = rng.uniform(1.0, 4.0, 20)
+    shares = rng.dirichlet(np.ones(3), 20).ravel()
+    masses = total[owner] * shares
+    problem = LinearEntropy(owner, total, total[owner], matrix, np.zeros(matrix.shape[0]), np.zeros(matrix.shape[0]))
+    every = np.arange(matrix.shape[0])
+    dense = np.asarray(problem.hessian(masses, every))
+    right = dense @ rng.normal(size=len(every))
+    found = solve_by_conjugate_gradients(problem, masses, every, right, Clock())
+    assert np.abs(dense @ found - right).max() <= 1e-2 * np.abs(right).max()
+
+
+def test_softened_masses_keep_their_owners_totals() -> None:
+    owner, total = np.array([0, 0, 1, 1, 1]), np.array([4.0, 9.0])
+    problem = LinearEntropy(owner, total, total[owner], random_rows(2, 5), np.zeros(2), np.zeros(2))
+    masses = np.array([4.0, 0.0, 9.0, 0.0, 0.0])
+    soft = problem.softened(masses, 0.1)
+    assert (soft > 0).all()
+    np.testing.assert_allclose(np.bincount(owner, soft), total)
+    np.testing.assert_array_equal(problem.softened(masses, 0.0), masses)
+
+
+def test_shares_are_those_of_the_definition_and_nothing_overflows() -> None:
+    group = np.array([0, 1, 0, 1, 1])
+    scores = np.array([1000.0, -2000.0, 1001.0, -np.inf, -2000.5])
+    found = exponentials(
+        scores,
+        lambda values: np.array([values[group == i].max() for i in (0, 1)]),
+        lambda values: np.bincount(group, values),
+        lambda values: values[group],
+    )
+    p = found.share / found.sums[group]
+    np.testing.assert_allclose(np.bincount(group, p), 1.0, rtol=1e-15)
+    np.testing.assert_allclose(p[[0, 1]], [1 / (1 + np.e), 1 / (1 + np.exp(-0.5))], rtol=1e-14)
+    assert p[3] == 0.0
+    with np.errstate(divide="ignore"):
+        np.testing.assert_allclose(np.log(p), found.shifted - np.log(found.sums)[group], rtol=1e-12)
+    assert found.largest.tolist() == [1001.0, -2000.0]

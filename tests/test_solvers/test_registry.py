@@ -8,12 +8,17 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 
 import pytest
 from support.paths import ROOT
+from support.programs import people, private, public, whole
 from support.toys import install_package
 
+from maxent.models.induction.inducers import id3
 from maxent.solvers.backend import Backend
+from maxent.solvers.backends import auto
+from maxent.solvers.backends.auto import for_ipopt
 from maxent.solvers.backends.registry import (
     Description,
     MissingExtra,
@@ -201,3 +206,31 @@ def test_a_third_party_adds_one_without_touching_this_repository(tmp_path):
     refused = maxent(tmp_path, "estimate", "tree.json", "qi.csv", "--backend", "toi")
     assert refused.returncode == 2
     assert "found 'toi'; did you mean 'toy'?" in refused.stderr
+
+
+def several():
+    """Two trees about the same people, and these."""
+    frame = people()
+    options = {"target": "X", "impurity": "entropy", "publish": "rates", "min_samples_split": 15}
+    trees = [id3(frame, qi=own, **options) for own in (["A", "B", "C"], ["C", "A"])]
+    compared = [replace(tree.trees[0].induction, compared=own) for tree, own in zip(trees, ("ABC", "AC"), strict=True)]
+    found = [replace(one.trees[0], induction=known) for one, known in zip(trees, compared, strict=True)]
+    return replace(trees[0], trees=tuple(found), predicts="vote"), frame
+
+
+def test_programs_whose_equations_overlap_go_to_ipopt_unless_they_are_large(monkeypatch):
+    one, forest, hidden = (whole(*case)[1].program for case in (public("entropy"), several(), private("entropy")))
+    assert not any(program.convex for program in (one, forest, hidden))
+    assert [for_ipopt(program) for program in (one, forest, hidden)] == [False, True, True]
+    monkeypatch.setattr(auto, "PRIVATE", 1)  # several trees may have more
+    assert [for_ipopt(program) for program in (one, forest, hidden)] == [False, True, False]
+    monkeypatch.setattr(auto, "SEVERAL", 1)
+    assert not for_ipopt(forest)
+
+
+def test_the_example_of_the_documentation_is_the_tested_one():
+    text = (ROOT / "docs" / "solvers.md").read_text(encoding="utf-8")
+    shown = next(block for block in text.split("```python\n")[1:] if "class MyBackend" in block).split("```")[0]
+    tested = (ROOT / "tests" / "toy_backend" / "maxent_toy.py").read_text(encoding="utf-8")
+    assert shown.replace("MyBackend", "ToyBackend").replace('"mine"', '"toy"') == tested
+    assert len(tested.splitlines()) < 100

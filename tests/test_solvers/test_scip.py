@@ -94,8 +94,7 @@ def test_masses_may_vanish(most):
     assert entropy(problem, found.point) == pytest.approx(bound(found, problem), abs=1e-6)
     # SLSQP ends in trouble at the bound from some starts, on some processors.
     without, rng = replace(program, upper=np.where(upper == most, 0.0, upper)), np.random.default_rng(0)
-    others = [load_backend("scipy:slsqp").solve(without, start(problem, rng), OPTIONS) for _ in range(5)]
-    for other in others:
+    for other in [load_backend("scipy:slsqp").solve(without, start(problem, rng), OPTIONS) for _ in range(5)]:
         if other.stop is Stop.CONVERGED and other.violation <= 1e-8:
             assert entropy(problem, other.point) <= bound(found, problem) + 1e-8
 

@@ -189,3 +189,10 @@ def test_each_seat_is_drawn_as_often_by_counts_as_by_seeds():
     )
     np.testing.assert_array_equal(by_seeds.low, by_counts.low)
     np.testing.assert_array_equal(by_seeds.high, by_counts.high)
+
+
+def test_draws_say_nothing_without_counts():
+    release, frame, _ = forest(30, 3, 15, 4, max_depth=2)
+    by_label, by_counts = (maxent.bounds(release, frame, knowledge=known).notes for known in ("label", "counts"))
+    assert not any("draws of the file" in note for note in by_label)
+    assert any("draws of the file" in note for note in by_counts)

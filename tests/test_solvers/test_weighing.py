@@ -53,8 +53,7 @@ def check(other: Executor, case: Case, **options: Any) -> tuple[Weighed, Any, An
     expected = np.empty(found.posterior.shape)
     expected[rows] = worlds.posterior()
     orders = sum(math.lgamma(w + 1) for w in program.table.counts.tolist())
-    logarithm = orders + np.log(np.exp(worlds.ways - worlds.ways.max()).sum()) + worlds.ways.max()
-    return found, expected, logarithm
+    return found, expected, orders + np.log(np.exp(worlds.ways - worlds.ways.max()).sum()) + worlds.ways.max()
 
 
 CASES = st.one_of(
@@ -115,8 +114,7 @@ def test_chains_find_what_counting_does(other: Executor) -> None:
     program = leaves()
     bounds = prove(program, "closed", Clock()).bounds
     exact = weigh(program, bounds.low, bounds.high, patience())
-    options = {"most": 0, "draws": 300}
-    found = other.submit(weighed_there, program, bounds.low, bounds.high, options).result()
+    found = other.submit(weighed_there, program, bounds.low, bounds.high, {"most": 0, "draws": 300}).result()
     assert exact.counted.all()
     assert not found.counted.any()
     assert found.log_number is None
@@ -141,8 +139,7 @@ def test_worlds_of_a_leaf_are_counted_whatever_its_size() -> None:
 
 
 def test_agreement_of_independent_and_of_different_chains() -> None:
-    rng = np.random.default_rng(0)
-    same = rng.standard_normal((4, 500, 2))
+    same = np.random.default_rng(0).standard_normal((4, 500, 2))
     apart = same + np.arange(4)[:, None, None]
     r_hat, effective = agreement(np.concatenate([same, apart, np.ones((4, 500, 1))], axis=2))
     assert (r_hat[:2] < 1.01).all()

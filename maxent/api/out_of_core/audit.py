@@ -12,8 +12,8 @@ from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
-from maxent.api.out_of_core.leaf_results import AuditInParts
-from maxent.api.out_of_core.opened import OfLeaves, Opened, groups_for, row_of_leaf, table_of
+from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
+from maxent.api.out_of_core.results import AuditInParts
 from maxent.models.errors import check_unused
 from maxent.results.audit import Audit, people_table
 
@@ -40,12 +40,6 @@ def audit_in_parts(call: options.AuditingInParts) -> Audit | RecordsAudit:
     -------
     Audit or, of generalised records, RecordsAudit
         An `AuditInParts`, or where people are linked a plain one.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
-        for memory, saying what links them.
     """
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, how = InParts.of(call.folder, call.memory), options.of(Solving, call)
@@ -63,22 +57,15 @@ def audit_tables(
     target: str | None = None,
     progress: Progress | None = None,
 ) -> Audit | RecordsAudit:
-    """The audit of tables in parts; the parameters and the result are those of `audit_in_parts`.
-
-    Raises
-    ------
-    InvalidInput
-        As there.
-    """
+    """The audit of tables in parts; the parameters and the result are those of `audit_in_parts`."""
     attacks.check(tables.qi, facts=tables.facts, count=tables.count, control=tables.control)
     opened = Opened.of(published, tables, links_of_attacks, target, where, progress)
     if opened.linked:
         whole = audit_read(opened.together(**attacks.of_trees(tables)), attacks)
-        if (frame := whole.individuals) is not None:
-            opened.write_whole(frame)
+        opened.write_whole(lambda: whole.individuals)
         return whole
     with opened.resources(how) as with_:
-        scanned = opened.scanned(with_)
+        scanned, *_ = opened.scanned(with_)
         table, leaf = scanned.table()
         found = audit_read(opened.case(table), attacks)
         assert isinstance(found, Audit)
@@ -86,10 +73,10 @@ def audit_tables(
         if where.folder is not None:
             names, rows = _people(found, leaf, scanned)
             files = opened.written("people", names, rows, scanned, groups_for(scanned, with_), with_)
-        return AuditInParts.of(found, len(leaf), where.folder, files)
+        return AuditInParts.of(found, n_leaves=len(leaf), folder=where.folder, files=files)
 
 
-def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], OfLeaves]:
+def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], FoundLeaves]:
     """What is found of the people of every leaf, and the names of all columns; ``leaf`` is that of each row."""
     frame = people_table(found)
     assert found.people is not None
@@ -98,4 +85,4 @@ def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, 
     first = len(scanned.coded.attributes) + 1
     kinds = (*OF_TREE * len(found.trees), *OF_PEOPLE)
     columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(kinds))
-    return tuple(map(str, frame.columns)), OfLeaves(columns, row_of_leaf(in_order, len(scanned.people)))
+    return tuple(map(str, frame.columns)), FoundLeaves(columns, ByLeaf(in_order, len(scanned.people)))

@@ -17,12 +17,12 @@ from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge, compile_in_time
 from maxent.api.estimate import Progress, Solving
 from maxent.api.out_of_core.folder import InParts, links_of
-from maxent.api.out_of_core.leaf_results import BoundsInParts
-from maxent.api.out_of_core.opened import Opened, groups_for
+from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
+from maxent.api.out_of_core.results import BoundsInParts
 from maxent.api.proving import Proving
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
-from maxent.models.out_of_core.runs import LeafGroup, Rows, read_group
+from maxent.models.out_of_core.runs import LeafGroup, read_group
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
@@ -32,7 +32,7 @@ from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
     from maxent.api.out_of_core.scan import Scanned
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import IntArray
 
 # Quasi-identifiers that are alike: in the same leaf, with as many people each. One of them stands for all.
 
@@ -104,12 +104,6 @@ def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
     -----
     UnreliableResult
         When the statements contradict each other or the table: no data are consistent with them.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
-        for memory, saying what links them.
     """
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
@@ -128,13 +122,7 @@ def bounds_tables(
     target: str | None = None,
     progress: Progress | None = None,
 ) -> ProvedBounds:
-    """The bounds of tables in parts; the parameters, the result and a warning are those of `bounds_in_parts`.
-
-    Raises
-    ------
-    InvalidInput
-        As there, and for a level other than ``closed``, worlds and witnesses.
-    """
+    """The bounds of tables in parts; the parameters, the result and a warning are those of `bounds_in_parts`."""
     if how.level != CLOSED or how.worlds or how.witness:
         found = "worlds or witnesses" if how.level == CLOSED else how.level
         raise invalid("options", ARGUMENT, "level", f"{CLOSED}, where people are taken in parts", found)
@@ -143,11 +131,11 @@ def bounds_tables(
     if opened.linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
         whole = bounds_case(opened.together(**options), known, how)
-        opened.write_whole(whole.frame())
+        opened.write_whole(whole.frame)
         return whole
     with opened.resources(replace(work, time_limit=how.time_limit)) as with_:
         begin = time.perf_counter()
-        scanned = opened.scanned(with_)
+        scanned, *_ = opened.scanned(with_)
         groups = groups_for(scanned, with_)
         calls = [(group, scanned.runs) for group in groups]
         parts = with_.workers.map(alike_of, calls, opened.told("counting those who are alike"))
@@ -166,7 +154,8 @@ def bounds_tables(
             names, rows = _bounds(own, alike, order)
             files = opened.written("bounds", names, rows, scanned, groups, with_)
         leaves = int((scanned.people > 0).sum())
-        result = BoundsInParts.of(own, alike.times[order], leaves, where.folder, files)
+        more: dict[str, Any] = {"n_leaves": leaves, "folder": where.folder, "files": files}
+        result = BoundsInParts.of(own, stands_for=alike.times[order], **more)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
     return result
@@ -193,41 +182,12 @@ def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
     return QITable(own.attributes, codes[order], own.levels, people, line, own.source, scanned.unit), order
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class BoundsOfAlike:
-    """Bounds ``low`` and ``high`` of those ``alike``, and the level ``by`` which they are proved, (n, n_classes)."""
-
-    classes: tuple[str, ...]
-    alike: Alike
-    low: FloatArray
-    high: FloatArray
-    by: IntArray
-
-    @property
-    def each(self) -> int:
-        """A row for each class."""
-        return len(self.classes)
-
-    def kinds(self) -> list[Any]:
-        """The pyarrow types of the columns."""
-        import pyarrow as pa
-
-        return [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.string()]
-
-    def columns(self, rows: Rows) -> list[Any]:
-        """People, class and bounds of some quasi-identifiers."""
-        import pyarrow as pa
-
-        at = self.alike.rows(rows.leaf.astype(np.int64), rows.count)
-        names = pa.array(self.classes, pa.string()).take(pa.array(np.tile(np.arange(self.each), len(rows))))
-        by = pa.array(level_names()).take(pa.array(self.by[at].ravel()))
-        return [np.repeat(rows.count, self.each), names, self.low[at].ravel(), self.high[at].ravel(), by]
-
-
-def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], BoundsOfAlike]:
+def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], FoundLeaves]:
     """The bounds of everybody, and the names of all columns; row i of ``found`` is row ``order[i]`` of those alike."""
     own = [attribute.name for attribute in found.program.table.attributes]
     names = (*own, *own_names(["count", "class", "low", "high", "proved_by"], own))
-    back = np.argsort(order)
-    bounds = found.low[back], found.high[back], found.proved_by[back]
-    return names, BoundsOfAlike(found.program.release.target.classes, alike, *bounds)
+    back, classes = np.argsort(order), found.program.release.target.classes
+    by = np.array(level_names())[found.proved_by[back].ravel()]
+    columns = [(each[back].ravel(), "double") for each in (found.low, found.high)]
+    table = table_of([(classes * len(order), "string"), *columns, (by, "string")])
+    return names, FoundLeaves(table, alike.rows, len(classes))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
@@ -13,51 +13,36 @@ import numpy as np
 
 from maxent.api import options
 from maxent.api.calling import takes
-from maxent.api.case import Case, Published, Tables, open_published
-from maxent.api.estimate import Solving, estimate_case
-from maxent.api.out_of_core.folder import (
-    POSTERIORS,
-    InParts,
-    check_fits,
-    links_of,
-    made,
-    moved,
-    needed,
-    rows_at_a_time,
-    splits_compared,
-)
+from maxent.api.case import Published, Tables
+from maxent.api.compile import Knowledge
+from maxent.api.estimate import Progress, Solving, estimate_case
+from maxent.api.out_of_core.folder import InParts, links_of, moved, needed, splits_compared
+from maxent.api.out_of_core.opened import Opened, groups_for
 from maxent.api.out_of_core.posteriors import (
     Evaluated,
     Evaluation,
     SingleRow,
     differences,
     evaluate_group,
-    farthest,
     first_of,
-    pickled,
     unpickled,
 )
-from maxent.api.out_of_core.scan import Resources, Scanned, check_same, files_given, only, scan_table, scan_truth
-from maxent.api.out_of_core.workers import Told, workers_of
+from maxent.api.out_of_core.results import EstimateInParts
+from maxent.api.out_of_core.scan import Resources, Scanned, check_same
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.files.json_files import uncollected
-from maxent.models.files.output import scratch, write_atomically
 from maxent.models.nodes import statements_of
-from maxent.models.out_of_core.runs import LeafGroup, Rows, groups_of, positions, read_group, sizes_of
-from maxent.models.reading import Reader, reader_of, size_text
+from maxent.models.out_of_core.runs import LeafGroup, Rows, positions, read_group
+from maxent.models.reading import size_text
 from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
-from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
-    from maxent.api.compile import Knowledge
-    from maxent.api.estimate import Progress
-    from maxent.api.out_of_core.result import FarFrom
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.estimate import Estimate
 
@@ -135,49 +120,30 @@ def _hits(
 
 
 def evaluated_ahead(
-    release: Release,
-    tables: Tables,
+    opened: Opened,
     known: Knowledge,
     how: Solving,
     scanned: Scanned,
     job: Evaluation,
     groups: Sequence[LeafGroup],
     with_: Resources,
-    told: Told,
     solved: Callable[[], Leaves],
 ) -> list[Evaluated] | None:
     """All groups, evaluated by others while this process finds the answer; None where that is not the foreseen one."""
+    release = opened.release
     if not with_.workers.others or splits_compared(release, known.kinds):
         return None
     with uncollected():
         rank = scanned.descent.rank.astype(np.int64)
-        expected = foreseen(release, tables, known, how, scanned.people, rank)
+        expected = foreseen(release, opened.tables, known, how, scanned.people, rank)
     if expected is None:
         return None
     posterior = with_.folder / "foreseen.npy"
     np.save(posterior, expected)
-    results = evaluated(replace(job, posterior=posterior), "ahead", groups, with_, told, solved)
+    told = opened.told("evaluating leaves")
+    results = with_.each(evaluate_group, replace(job, posterior=posterior), groups, told, solved)
     same = solved().single is None and np.array_equal(expected, solved().posterior, equal_nan=True)
     return results if same else None
-
-
-def evaluated(
-    job: Evaluation,
-    name: str,
-    groups: Sequence[LeafGroup],
-    with_: Resources,
-    told: Told,
-    first: Callable[[], object] = nothing,
-) -> list[Evaluated]:
-    """Evaluate all groups, while this process does something ``first``; the ``name`` is that of a new file."""
-    path = pickled(job, with_.folder / name)
-    return with_.workers.map(evaluate_group, [(group, path) for group in groups], told, first)
-
-
-# Makes the parameters of what follows when the people are being read, as what solves takes time to load.
-Settings = Callable[[], "tuple[Knowledge, Solving]"]
-# Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
-GROUP = 1 << 17
 
 
 @takes(options.EstimatingInParts)
@@ -202,158 +168,82 @@ def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
     -----
     UnreliableResult
         When the status of the result is not ``optimal``.
-
-    Raises
-    ------
-    InvalidInput
-        For anything wrong with the inputs, naming every problem and its place; and where people are linked and too many
-        for memory, saying what links them.
     """
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
-
-    def settings() -> tuple[Knowledge, Solving]:
-        from maxent.api.compile import Knowledge
-        from maxent.api.estimate import Solving
-
-        known = options.of(Knowledge, call)
-        known.check()
-        return known, options.of(Solving, call)
-
-    return estimate_tables(
-        call.release,
-        tables,
-        settings,
-        call.jobs,
-        call.dask,
-        where,
-        target=call.target,
-        progress=call.progress,
-        limit=call.time_limit,
-    )
+    known, how = options.of(Knowledge, call), options.of(Solving, call)
+    known.check()
+    return estimate_tables(call.release, tables, known, how, where, target=call.target, progress=call.progress)
 
 
 def estimate_tables(
     published: Published,
     tables: Tables,
-    settings: Settings,
-    jobs: int | None,
-    dask: str | None,
+    known: Knowledge,
+    how: Solving,
     where: InParts,
     *,
     target: str | None = None,
-    interruptible: bool = False,
     progress: Progress | None = None,
     surest: bool = False,
-    limit: float | None = None,
 ) -> Estimate:
     """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
 
-    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too; ``limit`` is the time
-    limit, which connecting to a cluster keeps, too.
-
-    Raises
-    ------
-    InvalidInput
-        As there, and as ``settings``.
+    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
     """
-    settings = cache(settings)
-    reader, tables = reader_of(tables.reading), tables.located()
-    several = isinstance(published, (list, tuple)) and len(published) != 1
-    opened = published if several else open_published(only(published), reader)
-    if isinstance(opened, Release):
-        linked = list(links_of(opened, truth=tables.truth is not None))
-    else:
-        linked = ["several releases about overlapping people" if several else "generalised records"]
-    linked += ["known classes of some people"] * (tables.facts is not None)
-    linked += ["control people"] * (tables.control is not None)
-    tell = progress or (lambda text, done, total: None)
-    if linked:
-        return _together(opened, reader, tables, *settings(), where, linked, target, tell, interruptible=interruptible)
-    check_unused("records, and this is a tree", target=target)
-    check_unused("several releases, each with a table of its own", who=tables.who)
-    others = workers_of(jobs, dask, limit, copied=not tables.at_addresses)
-    with made(where.folder) as folder, scratch(folder) as kept, others as workers:
-        with_ = Resources(workers, kept.absolute(), rows_at_a_time(where.memory, workers.number))
-        return _in_parts(cast("Release", opened), tables, reader, settings, where, with_, tell, surest=surest)
+
+    def links(release: Release) -> Iterator[str]:
+        yield from links_of(release, truth=tables.truth is not None)
+        if tables.control is not None:
+            yield "control people"
+
+    opened = Opened.of(published, tables, links, target, where, progress)
+    if opened.linked:
+        of_trees = {"knowledge": known.knowledge, "impurity": known.impurity}
+        case = opened.together(**of_trees, marginal=tables.marginal, control=tables.control)
+        found = estimate_case(case, known, how, progress=opened.tell)
+        opened.write_whole(lambda: found.posterior)
+        return found
+    with opened.resources(how) as with_:
+        return _in_parts(opened, known, how, with_, surest=surest)
 
 
-def _in_parts(
-    release: Release,
-    tables: Tables,
-    reader: Reader,
-    settings: Settings,
-    where: InParts,
-    with_: Resources,
-    tell: Progress,
-    *,
-    surest: bool,
-) -> Estimate:
+def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, *, surest: bool) -> Estimate:
     """The estimate of a release of one tree by its leaves, of several by their cells."""
-
-    def told(what: str) -> Told:
-        return lambda done, total: tell(what, done, total)
-
-    people = only(tables.qi)
-    files, reading = files_given("qi", people), told("reading the table")
-
-    def ready() -> None:
-        settings()
-        if with_.workers.others:
-            look_ahead(release)
-
-    scanned = scan_table(files, str(people), release, tables.count, reader, with_, reading, ready)
-    known, how = settings()
-    from maxent.api.out_of_core.result import EstimateInParts
-
-    truth_runs, truth = None, None
-    if tables.truth is not None:
-        truth_files, name = files_given("truth", tables.truth), str(tables.truth)
-        truth_runs, truth = scan_truth(
-            truth_files, name, release, tables.count, reader, scanned, with_, told("reading the truth")
-        )
-    groups = _groups(scanned, with_)
-    if len(release.trees) > 1:
-        from maxent.api.out_of_core.forests import by_cell
-
-        name = str(tables.truth)
-        scanned, truth_runs, truth = by_cell(release, scanned, truth_runs, groups, name, where.memory, with_, told)
-        groups = _groups(scanned, with_)
+    release = opened.release
+    scanned, truth_runs, truth = opened.scanned(with_, lambda: look_ahead(release) if with_.workers.others else None)
+    groups = groups_for(scanned, with_)
     columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
-    posterior, out = with_.folder / "posterior.npy", None if where.folder is None else with_.folder
+    posterior, out = with_.folder / "posterior.npy", None if opened.where.folder is None else with_.folder
     packing, levels = scanned.packing, scanned.coded.levels
-    np.save(posterior, np.zeros((len(scanned.people), len(release.target.classes))))
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
     job = replace(job, surest=surest * how.top)
 
     @cache
     def solved() -> Leaves:
-        return solve_leaves(release, tables, reader, known, how, where.memory, scanned, truth, job, groups, with_, told)
+        return solve_leaves(opened, known, how, scanned, truth, job, groups, with_)
 
-    evaluating = told("evaluating leaves")
-    results = evaluated_ahead(release, tables, known, how, scanned, job, groups, with_, evaluating, solved)
-    found = solved().found
+    results = evaluated_ahead(opened, known, how, scanned, job, groups, with_, solved)
     if results is None:
         np.save(posterior, solved().posterior)
-        single = solved().single
-        job = replace(job, single=None if single is None else pickled(single, with_.folder / "single"))
-        results = evaluated(job, "evaluation", groups, with_, evaluating)
-    check_same(scanned.coded, str(tables.truth), results)
-    written = moved([each.path for each in results if each.path is not None], where.folder)
-    distinct = sum(each.rows for each in results)
-    far = None if truth is None else _far(scanned, results, how.top)
-    leaves = int((scanned.people > 0).sum())
-    result = EstimateInParts.of(found, distinct, leaves, where.folder, written, far)
-    if not surest:
-        return result
+        job = replace(job, single=solved().single)
+        results = with_.each(evaluate_group, job, groups, opened.told("evaluating leaves"))
+    check_same(scanned.coded, str(opened.tables.truth), results)
+    far, least = (None, 0.0) if truth is None else _far(scanned, results, how.top)
     first = first_of([one for each in results for one in each.surest], job.surest)
-    named = tuple(each.entry(scanned.coded, release.target.classes) for each in first)
-    table, leaf = scanned.table()
-    return replace(result, most_disclosed=named, table=table, truth=None if truth is None else truth[leaf])
-
-
-def _groups(scanned: Scanned, with_: Resources) -> tuple[LeafGroup, ...]:
-    return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))
+    table, leaf = scanned.table() if surest else (None, None)
+    return EstimateInParts.of(
+        solved().found,
+        least,
+        far=far,
+        distinct=sum(each.rows for each in results),
+        n_leaves=int((scanned.people > 0).sum()),
+        folder=opened.where.folder,
+        files=moved([each.path for each in results if each.path is not None], opened.where.folder),
+        most_disclosed=tuple(each.entry(scanned.coded, release.target.classes) for each in first),
+        table=table,
+        truth=None if truth is None or leaf is None else truth[leaf],
+    )
 
 
 def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:
@@ -363,64 +253,25 @@ def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -
     return (*names, *own_names(ours, names))
 
 
-def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> FarFrom:
-    """The divergences of all groups together: sums over leaves, in their order, whatever the groups were."""
-    from maxent.api.out_of_core.result import FarFrom
-
+def _far(scanned: Scanned, results: Iterable[Evaluated], top: int) -> tuple[dict[str, Any], float]:
+    """The divergences of all groups together, as in a summary, and the least: sums over leaves, in their order."""
     total: FloatArray = np.zeros(len(scanned.people))
     found = [each.divergences for each in results if each.divergences is not None]
     for each in found:
         total[each.leaves] += each.total
     infinite = sum(each.infinite for each in found)
-    worst = farthest([far for each in found for far in each.top], top)
-    table = scanned.coded
-    named = []
-    for far in worst:
-        values = [level[code] for level, code in zip(table.levels, far.codes, strict=True)]
-        plain = [value if isinstance(value, str) else float(value) for value in values]
-        names = (attribute.name for attribute in table.attributes)
-        named.append((dict(zip(names, plain, strict=True)), _finite(far.divergence)))
-    return FarFrom(
-        overall=None if infinite else float(total.sum() / scanned.people.sum()),
-        max=_finite(worst[0].divergence),
-        min=min(each.least for each in found),
-        top=tuple(named),
-        top_k_average=_finite(float(np.mean([far.divergence for far in worst]))),
-        infinite=infinite,
-    )
+    worst = sorted(far for each in found for far in each.top)[:top]
+    far = {
+        "overall": None if infinite else float(total.sum() / scanned.people.sum()),
+        "max": _finite(-worst[0][0]),
+        "top": [{"qi": scanned.coded.named(codes), "divergence": _finite(-below)} for below, codes in worst],
+        "top_k_average": _finite(float(np.mean([-below for below, _ in worst]))),
+    }
+    return {**far, "infinite": infinite} if infinite else far, min(each.least for each in found)
 
 
 def _finite(value: float) -> float | None:
     return value if isfinite(value) else None
-
-
-def _together(
-    published: Published,
-    reader: Reader,
-    tables: Tables,
-    known: Knowledge,
-    how: Solving,
-    where: InParts,
-    linked: list[str],
-    target: str | None,
-    tell: Progress,
-    *,
-    interruptible: bool,
-) -> Estimate:
-    """The estimate of all people together, where they fit into memory."""
-    from maxent.api.case import read_case
-    from maxent.api.estimate import TREES_ONLY, estimate_case
-
-    given = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
-    case = read_case(published, tables, target, **{name: given.get(name) for name in TREES_ONLY})
-    check_fits(case, linked, where.memory)
-    case = replace(case, noticed=reader.noticed.joined(case.noticed))
-    found = estimate_case(case, known, how, interruptible=interruptible, progress=tell)
-    if where.folder is not None:
-        with made(where.folder) as folder:
-            assert folder is not None
-            write_atomically(folder / POSTERIORS.format(0), lambda name: found.posterior.to_parquet(name, index=False))
-    return found
 
 
 # Stand-ins for the people of leaves, with as many people of each value of each attribute, and far fewer of them.
@@ -446,29 +297,28 @@ class StandIns:
     classes: IntArray | None
 
 
-def stand_ins(group: LeafGroup, path: Path, wanted: Path) -> StandIns | Evaluated | None:
-    """Stand-ins of a group; in leaves that are ``wanted``, or have no more people that differ, these themselves.
+def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
+    """Stand-ins of a group; in leaves that are wanted, or have no more people that differ, these themselves.
 
-    ``path`` is that of an `Evaluation`, ``wanted`` of booleans, shape (n_leaves,). None for a group without people;
-    where people are not those of the truth, how they differ.
+    ``path`` is that of an `Evaluation` and of booleans, which leaves are wanted, shape (n_leaves,). None for a group
+    without people; where people are not those of the truth, how they differ.
     """
-    how: Evaluation = unpickled(path)
+    how, wanted = cast("tuple[Evaluation, BoolArray]", unpickled(path))
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
         return None
-    n_classes = np.load(how.posterior, mmap_mode="r").shape[1]
+    n_classes = how.packing.room
     truth = None if how.truth is None else read_group(how.truth, group, how.packing.room)
     codes = how.packing.unpack(rows.words)
     if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
         return wrong
     made = _made(rows, codes, truth, n_classes)
-    leaves = len(np.load(wanted, mmap_mode="r"))
-    own, theirs = (np.bincount(leaf, minlength=leaves) for leaf in (rows.leaf, made.leaf))
-    real = np.load(wanted) | ((own <= theirs) & (group.parts == 1))
+    own, theirs = (np.bincount(leaf, minlength=len(wanted)) for leaf in (rows.leaf, made.leaf))
+    real = wanted | ((own <= theirs) & (group.parts == 1))
     kept, stands = real[rows.leaf], ~real[made.leaf]
     classes = None
     if truth is not None and made.classes is not None:
-        classes = np.concatenate([made.classes[stands], _classes(rows, truth, how.packing.room, n_classes)[kept]])
+        classes = np.concatenate([made.classes[stands], _classes(rows, truth, n_classes)[kept]])
     return StandIns(
         np.concatenate([made.leaf[stands], rows.leaf[kept]]).astype(np.int64),
         np.concatenate([made.codes[stands], codes[kept]]),
@@ -505,11 +355,11 @@ def _runs(leaf: IntArray, value: IntArray, count: IntArray) -> tuple[IntArray, I
     return end[last], value[last]
 
 
-def _classes(rows: Rows, truth: Rows, room: int, n_classes: int) -> IntArray:
+def _classes(rows: Rows, truth: Rows, n_classes: int) -> IntArray:
     """People of each class of each quasi-identifier, shape (n_rows, n_classes)."""
     found = np.zeros((len(rows), n_classes), np.int64)
     words = truth.words.copy()
-    words[-1] //= room
+    words[-1] //= n_classes
     at, _ = positions(rows, Rows(truth.leaf, words, truth.count))
     found[at, truth.words[-1] % n_classes] = truth.count
     return found
@@ -531,49 +381,38 @@ class Leaves:
 
 
 def solve_leaves(
-    release: Release,
-    tables: Tables,
-    reader: Reader,
+    opened: Opened,
     known: Knowledge,
     how: Solving,
-    memory: int,
     scanned: Scanned,
     truth: IntArray | None,
     job: Evaluation,
     groups: Sequence[LeafGroup],
     with_: Resources,
-    told: Callable[[str], Told],
 ) -> Leaves:
     """The posteriors of all leaves.
 
     Without choices of splits a quasi-identifier stands for all people of its leaf. With them, stand-ins do where none
     of these choices matters; where one does, below its node, everybody is estimated, and all this again until there is
     no other.
-
-    Raises
-    ------
-    InvalidInput
-        Where people that have to be estimated together are too many for the ``memory``.
     """
+    release = opened.release
+    people = replace(opened, tables=replace(opened.tables, truth=None))
 
     def estimated(table: QITable, classes: IntArray | None) -> Estimate:
-        case = replace(tables, truth=None).with_companions(Case(release, table), reader)
         with unwarned():
-            return estimate_case(replace(case, truth=classes), known, replace(how, dask=None))
+            return estimate_case(replace(people.case(table), truth=classes), known, replace(how, dask=None))
 
     if not splits_compared(release, known.kinds):
         table, leaf = scanned.table()
         found = estimated(table, None if truth is None else truth[leaf])
         return _warned(found, scanned, leaf, None)
-    path = pickled(job, with_.folder / "standing")
     wanted = np.zeros(len(scanned.people), bool)
     while True:
-        marks = with_.folder / f"wanted-{int(wanted.sum())}.npy"
-        np.save(marks, wanted)
-        made = with_.workers.map(stand_ins, [(group, path, marks) for group in groups], told("standing in for people"))
-        check_same(scanned.coded, str(tables.truth), [each for each in made if isinstance(each, Evaluated)])
+        made = with_.each(stand_ins, (job, wanted), groups, opened.told("standing in for people"))
+        check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])
         standing = [each for each in made if isinstance(each, StandIns)]
-        table, leaf, classes, real = _table(scanned, standing, len(release.trees), memory)
+        table, leaf, classes, real = _table(scanned, standing, len(release.trees), opened.where.memory)
         found = estimated(table, classes)
         active = _below_active(found, leaf, len(wanted))
         if not (active & ~real).any():

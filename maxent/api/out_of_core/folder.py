@@ -24,8 +24,6 @@ from maxent.models.reading import parse_size, size_text
 from maxent.models.tables.frame import arrow_numbers, arrow_texts, taken
 
 if TYPE_CHECKING:
-    from pandas import DataFrame
-
     from maxent.api.case import Case
     from maxent.models.arrays import IntArray
     from maxent.models.release import Release
@@ -49,13 +47,7 @@ _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_b
 
 
 def memory_of(asked: object) -> int:
-    """Bytes that all processes together may take: those asked for, or most of what the machine has.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no size.
-    """
+    """Bytes that all processes together may take: those asked for, or most of what the machine has."""
     if asked is None:
         return int(USABLE * machine_memory())
     if (size := parse_size(asked)) is None:
@@ -100,25 +92,13 @@ class InParts:
 
     @classmethod
     def of(cls, folder: str | PathLike[str] | None, memory: object) -> InParts:
-        """The parameters, checked.
-
-        Raises
-        ------
-        InvalidInput
-            For a size that is none, and a folder that is not empty or cannot be made.
-        """
+        """The parameters, checked."""
         most = memory_of(memory)
         return cls(None if folder is None else checked_folder(folder), most)
 
 
 def checked_folder(given: str | PathLike[str]) -> Path:
-    """A folder for results, which need not exist.
-
-    Raises
-    ------
-    InvalidInput
-        When it is no folder, has something in it, or is in a folder that does not exist or cannot be written to.
-    """
+    """A folder for results, which need not exist."""
     path = Path(given)
     found = None
     try:
@@ -141,11 +121,6 @@ def made(folder: Path | None) -> Iterator[Path | None]:
     """A folder, for its owner alone when it is new; one that was made is gone again where there is no result.
 
     It is this run's alone meanwhile: of several runs that were given it, one has it.
-
-    Raises
-    ------
-    InvalidInput
-        When another run has the folder, or has left its results there since it was looked at.
     """
     if folder is None:
         yield folder
@@ -196,26 +171,6 @@ def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
         found.append(folder / POSTERIORS.format(number))
         os.replace(path, found[-1])
     return tuple(found)
-
-
-def parts_entry(trees: int, places: int, files: Iterable[Path]) -> dict[str, Any]:
-    """What a summary says of the parts: the leaves of one tree, or the cells of several, that people are in."""
-    return {"leaves" if trees == 1 else "cells": places, "files": [path.name for path in files]}
-
-
-def frame_of(folder: Path | None, files: Iterable[Path], what: str) -> DataFrame:
-    """The rows of all files of results.
-
-    Raises
-    ------
-    InvalidInput
-        Where no folder was asked for, in which they would be kept.
-    """
-    if folder is None:
-        raise invalid("options", ARGUMENT, "folder", f"a folder, where {what} are kept", "none")
-    import pandas as pd
-
-    return pd.concat([pd.read_parquet(path) for path in files], ignore_index=True)
 
 
 class PartFile:
@@ -286,13 +241,7 @@ def splits_compared(release: Release, knowledge: Iterable[str] | None) -> bool:
 
 
 def check_fits(case: Case, linked: Iterable[str], memory: int) -> None:
-    """Refuse people who are linked, and therefore taken together, and do not fit into memory.
-
-    Raises
-    ------
-    InvalidInput
-        Saying what links them.
-    """
+    """Refuse people who are linked, and therefore taken together, and do not fit into memory."""
     if (need := needed(len(case.people), len(case.release.trees))) > memory:
         people = f"{len(case.people):,} distinct quasi-identifiers"
         expected = f"about {size_text(need)} for {people}, taken together as these link them: {', '.join(linked)}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.api.out_of_core.folder import needed
-from maxent.api.out_of_core.posteriors import Evaluated, differences, owner, pickled, unpickled
+from maxent.api.out_of_core.posteriors import Evaluated, differences, owner, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.descent import Steps, descent_of, numbered, steps_of
@@ -21,9 +21,9 @@ from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
 
 if TYPE_CHECKING:
-    from maxent.api.out_of_core.workers import Told
     from maxent.models.arrays import IntArray
     from maxent.models.release import Release
+    from maxent.solvers.solve.parallel import Told
 
 # Cells of the people of one group of leaves of the first tree, and their rows in the order of cells.
 
@@ -32,15 +32,14 @@ if TYPE_CHECKING:
 class Refining:
     """What is to be made of every group.
 
-    ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold one of ``n_classes``,
-    too; None without. New runs go to the ``folder``.
+    ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
+    without. New runs go to the ``folder``.
     """
 
     runs: tuple[str, ...]
     truth: tuple[str, ...] | None
     packing: Packing
     trees: tuple[Steps, ...]
-    n_classes: int
     folder: Path
 
 
@@ -91,8 +90,8 @@ def refine_group(group: LeafGroup, path: Path) -> Refined | Stray | Evaluated | 
     if truth is None:
         return Refined(run, None, rows.words[:, heads], people, None)
     theirs, room = cell[owner(truth, how.packing.room)], how.packing.room
-    key = theirs.astype(np.int64) * how.n_classes + truth.words[-1] % room
-    classes = np.bincount(key, truth.count, len(people) * how.n_classes).astype(np.int64).reshape(len(people), -1)
+    key = theirs.astype(np.int64) * room + truth.words[-1] % room
+    classes = np.bincount(key, truth.count, len(people) * room).astype(np.int64).reshape(len(people), -1)
     truth_run = written([Rows(theirs, truth.words, truth.count)], how.folder)
     return Refined(run, truth_run, rows.words[:, heads], people, classes)
 
@@ -117,17 +116,10 @@ def by_cell(
 
     ``groups`` are of those leaves, ``truth`` the runs of the true classes from ``source``. Cells are numbered in the
     order of these leaves, then of their smallest quasi-identifiers, whatever the groups are.
-
-    Raises
-    ------
-    InvalidInput
-        Where cells are too many for the ``memory``, no branch takes somebody, or the truth is about others.
     """
     trees = _steps(release, scanned)
-    classes = len(release.target.classes)
-    plan = Refining(scanned.runs, truth, scanned.packing, trees, classes, with_.folder)
-    path = pickled(plan, with_.folder / "refining")
-    found = with_.workers.map(refine_group, [(group, path) for group in groups], told("finding cells"))
+    plan = Refining(scanned.runs, truth, scanned.packing, trees, with_.folder)
+    found = with_.each(refine_group, plan, groups, told("finding cells"))
     check_same(scanned.coded, source, [each for each in found if isinstance(each, Evaluated)])
     _check_stray(release, scanned, [each for each in found if isinstance(each, Stray)])
     refined = [(group, each) for group, each in zip(groups, found, strict=True) if isinstance(each, Refined)]
@@ -150,7 +142,7 @@ def by_cell(
     renumbered = with_.workers.map(renumber, calls, told("numbering cells"))
     remove_runs([run for run, *_ in calls])
     people = np.zeros(total, np.int64)
-    by_class = None if truth is None else np.zeros((total, classes), np.int64)
+    by_class = None if truth is None else np.zeros((total, scanned.packing.room), np.int64)
     for (_, each), own in zip(refined, numbers, strict=True):
         people[own] += each.people  # the numbers of one part differ
         if by_class is not None and each.classes is not None:

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,14 +15,15 @@ import numpy.typing as npt
 from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
-from maxent.api.out_of_core.posteriors import ROWS, pickled, unpickled
-from maxent.api.out_of_core.scan import Resources, Scanned, files_given, only, scan_table
-from maxent.api.out_of_core.workers import Told, workers_of
+from maxent.api.out_of_core.posteriors import ROWS, unpickled
+from maxent.api.out_of_core.scan import Resources, Scanned, only, scan_table, scan_truth
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
-from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, read_group, sizes_of, smallest_of
+from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, read_group, sizes_of
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
+from maxent.solvers.solve.parallel import Told, workers_of
+from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -35,31 +36,16 @@ if TYPE_CHECKING:
 # Rows about people that follow from their leaves: written group by group.
 
 
-class FoundLeaves(Protocol):
-    """What is found of people, as columns after those of their attributes; pickled, for workers."""
-
-    @property
-    def each(self) -> int:
-        """Rows of a quasi-identifier."""
-
-    def kinds(self) -> list[Any]:
-        """The pyarrow types of the columns."""
-
-    def columns(self, rows: Rows) -> list[Any]:
-        """The columns of some quasi-identifiers, ``each`` rows of one after the other: arrays of numpy or pyarrow."""
-
-
 @dataclass(frozen=True, slots=True, eq=False)
-class OfLeaves:
-    """The ``count`` of a quasi-identifier, and row ``at[leaf]`` of a pyarrow Table, which is about its leaf."""
+class FoundLeaves:
+    """What is found of people, as columns after those of their attributes: the ``count``, and rows of a pyarrow Table.
+
+    Of a quasi-identifier these are the ``each`` rows with the number ``at(leaf, count)``; pickled, for workers.
+    """
 
     table: Any
-    at: IntArray
-
-    @property
-    def each(self) -> int:
-        """One row."""
-        return 1
+    at: Callable[[IntArray, IntArray], IntArray]
+    each: int = 1
 
     def kinds(self) -> list[Any]:
         """The pyarrow types of the columns."""
@@ -68,10 +54,11 @@ class OfLeaves:
         return [pa.int64(), *self.table.schema.types]
 
     def columns(self, rows: Rows) -> list[Any]:
-        """The columns of some quasi-identifiers."""
+        """The columns of some quasi-identifiers, all rows of one after the other."""
         import pyarrow as pa
 
-        return [rows.count, *self.table.take(pa.array(self.at[rows.leaf])).columns]
+        number = self.at(rows.leaf.astype(np.int64), rows.count)[:, None] * self.each + np.arange(self.each)
+        return [np.repeat(rows.count, self.each), *self.table.take(pa.array(number.ravel())).columns]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -118,15 +105,21 @@ def table_of(columns: Iterable[tuple[Iterable[Any], str]]) -> Any:
     return pa.table(arrays, names=[str(i) for i in range(len(arrays))])
 
 
-def row_of_leaf(leaf: IntArray, leaves: int) -> IntArray:
-    """The row of each of so many leaves, given the leaf of each row; 0 of leaves without a row."""
-    at = np.zeros(leaves, np.int64)
-    at[leaf] = np.arange(len(leaf))
-    return at
+@dataclass(frozen=True, slots=True, eq=False)
+class ByLeaf:
+    """The row of each leaf of so many, given the ``leaf`` of each row."""
+
+    leaf: IntArray
+    leaves: int
+
+    def __call__(self, leaf: IntArray, count: IntArray) -> IntArray:
+        at = np.zeros(self.leaves, np.int64)
+        at[self.leaf] = np.arange(len(self.leaf))
+        return at[leaf]
 
 
 # Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
-GROUP = 1 << 18
+GROUP = 1 << 17
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -155,13 +148,7 @@ class Opened:
         where: InParts,
         progress: Progress | None,
     ) -> Opened:
-        """Read what was published.
-
-        Raises
-        ------
-        InvalidInput
-            For a release that cannot be read, without a table, and for options that it does not have.
-        """
+        """Read what was published."""
         reader, tables = reader_of(tables.reading), tables.located()
         if tables.qi is None:
             raise no_table()
@@ -177,13 +164,7 @@ class Opened:
         return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
 
     def together(self, **options: Any) -> Case:
-        """All people as one case, because something links them; ``options`` are those of trees alone.
-
-        Raises
-        ------
-        InvalidInput
-            As `maxent.api.case.read_case`, and where they do not fit into memory.
-        """
+        """All people as one case, because something links them; ``options`` are those of trees alone."""
         case = read_case(self.release, self.tables, self.target, **options)
         check_fits(case, self.linked, self.where.memory)
         return replace(case, noticed=self.reader.noticed.joined(case.noticed))
@@ -199,25 +180,23 @@ class Opened:
         with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
-    def scanned(self, with_: Resources) -> Scanned:
-        """The people of the adversary's table by leaf; the example of each leaf is its first quasi-identifier by codes.
+    def scanned(
+        self, with_: Resources, first: Callable[[], object] = nothing
+    ) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
+        """The people of the adversary's table by leaf, of several trees by cell, the leaves of all.
 
-        Of several trees by cell, the leaves of all.
-
-        So whatever is numbered in the order of quasi-identifiers has the numbers that it has in one piece.
-
-        Raises
-        ------
-        InvalidInput
-            As `maxent.api.out_of_core.scan.scan_table` and `maxent.api.out_of_core.forests.by_cell`.
+        With a truth also the runs of it, and people by leaf and class, (n_leaves, n_classes). What is to be done
+        ``first`` this process does while others begin.
         """
-        people, told = only(self.tables.qi), self.told("reading the table")
-        files, count = files_given("qi", people), self.tables.count
-        found = scan_table(files, str(people), self.release, count, self.reader, with_, told)
-        if len(self.release.trees) > 1:
-            groups = groups_for(found, with_)
-            return by_cell(self.release, found, None, groups, "", self.where.memory, with_, self.told)[0]
-        return replace(found, example=smallest_of(found.runs, *found.example.shape))
+        given = self.tables, self.release, self.reader
+        found = scan_table(*given, with_, self.told("reading the table"), first)
+        known: Any = (None, None)
+        if self.tables.truth is not None:
+            known = scan_truth(*given, found, with_, self.told("reading the truth"))
+        if len(self.release.trees) == 1:
+            return found, *known
+        groups, source = groups_for(found, with_), str(self.tables.truth)
+        return by_cell(self.release, found, known[0], groups, source, self.where.memory, with_, self.told)
 
     def written(
         self,
@@ -230,13 +209,12 @@ class Opened:
     ) -> tuple[Path, ...]:
         """Write what was found of everybody, group by group; ``names`` are those of all columns."""
         job = Writing(scanned.runs, scanned.packing, scanned.coded.levels, tuple(names), found, with_.folder)
-        path = pickled(job, with_.folder / "found")
-        paths = with_.workers.map(write_group, [(group, path) for group in groups], self.told(f"writing {what}"))
+        paths = with_.each(write_group, job, groups, self.told(f"writing {what}"))
         return moved([path for path in paths if path is not None], self.where.folder)
 
-    def write_whole(self, frame: DataFrame) -> None:
+    def write_whole(self, rows: Callable[[], DataFrame | None]) -> None:
         """Write rows about people who were taken together as the only file of the folder, if there is to be one."""
-        if self.where.folder is None:
+        if self.where.folder is None or (frame := rows()) is None:
             return
         with made(self.where.folder) as folder:
             assert folder is not None
@@ -248,5 +226,5 @@ class Opened:
 
 
 def groups_for(scanned: Scanned, with_: Resources) -> tuple[LeafGroup, ...]:
-    """Groups of leaves that are written one at a time."""
+    """Groups of leaves that are evaluated one at a time."""
     return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))

@@ -39,10 +39,8 @@ class Surest:
 
     def entry(self, table: Coded, classes: tuple[str, ...]) -> dict[str, Any]:
         """An item of ``most_disclosed`` of a comparison."""
-        values = [level[code] for level, code in zip(table.levels, self.codes, strict=True)]
-        plain = [value if isinstance(value, str) else float(value) for value in values]
         found: dict[str, Any] = {
-            "qi": dict(zip((attribute.name for attribute in table.attributes), plain, strict=True)),
+            "qi": table.named(self.codes),
             "count": self.count,
             "class": classes[self.klass],
             "probability": self.probability,
@@ -88,8 +86,8 @@ class Evaluation:
     """What is to be made of every group.
 
     ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
-    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` that of the `Single`
-    people whose posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
+    without. ``posterior`` is the path of P(class | leaf), shape (n_leaves, n_classes); ``single`` are the people whose
+    posteriors are not those of their leaves, None for none. ``columns`` are the names of the columns of
     the files, which go to the ``folder``, None for none; ``levels`` are what the codes of attributes mean. Of ``top``
     quasi-identifiers divergences are named; ``surest`` is how many are that an adversary is surest of.
     """
@@ -99,7 +97,7 @@ class Evaluation:
     packing: Packing
     levels: tuple[npt.NDArray[Any], ...]
     posterior: Path
-    single: Path | None
+    single: SingleRow | None
     columns: tuple[str, ...]
     folder: Path | None
     top: int
@@ -114,12 +112,8 @@ class SingleRow:
     posterior: FloatArray
 
 
-@dataclass(frozen=True, slots=True)
-class Far:
-    """A quasi-identifier, as codes, with its divergence, nats."""
-
-    divergence: float
-    codes: tuple[int, ...]
+# The divergence of a quasi-identifier, nats, below 0, and its codes: the first of several are those that are farthest.
+Far = tuple[float, tuple[int, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +194,7 @@ def _blocks(
 ) -> Iterator[tuple[int, IntArray, FloatArray, FloatArray | None]]:
     """Blocks of quasi-identifiers: where each begins, codes, probabilities and, with a truth, people of each class."""
     ends = None if truth is None else owner(truth, how.packing.room)
-    own: SingleRow | None = None if how.single is None else unpickled(how.single)
+    own = how.single
     for begin in range(0, len(rows), ROWS):
         here = slice(begin, begin + ROWS)
         leaf = rows.leaf[here]
@@ -264,8 +258,8 @@ class _LeafSums:
         if len(order) > self.most:
             least = divergence[order[self.most - 1]]
             order = np.flatnonzero(divergence >= least)
-        found = (Far(float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
-        self.top = farthest([*self.top, *found], self.most)
+        found = ((-float(divergence[i]), tuple(codes[i].tolist())) for i in order.tolist())
+        self.top = sorted([*self.top, *found])[: self.most]
 
     def found(self) -> Divergences:
         value = np.concatenate(self.values)
@@ -276,18 +270,7 @@ class _LeafSums:
         return Divergences(self.rows.leaf[start].astype(np.int64), total, infinite, float(value.min()), tuple(self.top))
 
 
-def farthest(found: list[Far], most: int) -> list[Far]:
-    """The largest divergences, those that are equal in the order of their codes."""
-    return sorted(found, key=lambda far: (-far.divergence, far.codes))[:most]
-
-
-def pickled(value: object, path: Path) -> Path:
-    """Write what many calls need to a file, so that each process reads it once; the path."""
-    path.write_bytes(pickle.dumps(value))
-    return path
-
-
 @lru_cache(maxsize=2)
 def unpickled(path: Path) -> Any:
-    """What `pickled` wrote to a file of this run."""
+    """What all calls of a step need, which each process reads once."""
     return pickle.loads(path.read_bytes())

@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import pickle
+import secrets
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.api.out_of_core.posteriors import Evaluated, pickled, unpickled
+from maxent.api.out_of_core.posteriors import Evaluated, unpickled
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
 from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_table, together
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
-from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows
+from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows, smallest_of
 from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
@@ -28,10 +30,13 @@ from maxent.models.trees.places import number_places
 from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
-    from maxent.api.out_of_core.workers import Told, Workers
+    from maxent.api.case import Tables
     from maxent.models.arrays import IntArray
     from maxent.models.reading import Reader
     from maxent.models.release import Release
+    from maxent.solvers.solve.parallel import Told, Workers
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +47,28 @@ class Resources:
     folder: Path
     rows: int
 
+    def each(
+        self,
+        function: Callable[[Any, Path], T],
+        job: object,
+        items: Iterable[Any],
+        told: Told,
+        first: Callable[[], object] = nothing,
+    ) -> list[T]:
+        """The results of a function for some items, with the path of what all need, which is `unpickled` there."""
+        path = self.folder / secrets.token_hex(8)
+        path.write_bytes(pickle.dumps(job))
+        return self.workers.map(function, [(item, path) for item in items], told, first)
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scanned:
     """People of a table by leaf.
 
-    ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` and ``example`` are
-    the first row in it and its words, as in `Routed`. ``runs`` are all rows. With ``cells`` leaves are cells of several
-    trees (`maxent.api.out_of_core.forests`), of which the smallest quasi-identifier is known, and no row.
+    ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` is the first row in
+    it, -1 for none, and ``example``, shape (n_words, n_leaves), its first quasi-identifier by codes, so that what is
+    numbered in the order of quasi-identifiers has the numbers that it has in one piece. ``runs`` are all rows. With
+    ``cells`` leaves are cells of several trees (`maxent.api.out_of_core.forests`), of which no row is known.
     """
 
     coded: Coded
@@ -87,23 +106,11 @@ class Scanned:
 
 
 def scan_table(
-    files: Sequence[FilePath],
-    source: str,
-    release: Release,
-    count: str | None,
-    reader: Reader,
-    with_: Resources,
-    told: Told,
-    first: Callable[[], object] = nothing,
+    tables: Tables, release: Release, reader: Reader, with_: Resources, told: Told, first: Callable[[], object]
 ) -> Scanned:
     """Read the adversary's table, and route its people to the leaves of a release of one tree.
 
     What is to be done ``first`` this process does while others begin.
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.models.tables.qi_table.read_qi` and `maxent.constraints.program.cells.build_cells`.
     """
 
     @cache
@@ -114,34 +121,21 @@ def scan_table(
         first()
         tree()
 
-    found, rows = _coded(files, source, release, count, reader, with_, told, begin, target=False)
+    found, rows = _coded("qi", tables, release, reader, with_, told, begin)
     descent = descent_of(tree(), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
     routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)
-    reached, example = _first(starts, routed)
-    people = np.sum([each.people for each in routed], axis=0)
-    return Scanned(found, descent, packing, _runs(routed), people, reached, example)
+    people, runs = np.sum([each.people for each in routed], axis=0), _runs(routed)
+    example = smallest_of(runs, len(packing.words), descent.leaves)
+    return Scanned(found, descent, packing, runs, people, _first(starts, routed), example)
 
 
 def scan_truth(
-    files: Sequence[FilePath],
-    source: str,
-    release: Release,
-    count: str | None,
-    reader: Reader,
-    of: Scanned,
-    with_: Resources,
-    told: Told,
+    tables: Tables, release: Release, reader: Reader, of: Scanned, with_: Resources, told: Told
 ) -> tuple[tuple[str, ...], IntArray]:
-    """Read the true classes of the people of a table: runs, and people by leaf and class, (n_leaves, n_classes).
-
-    Raises
-    ------
-    InvalidInput
-        As `maxent.models.tables.truth_and_facts.read_truth`, as far as leaves show it.
-    """
-    found, rows = _coded(files, source, release, count, reader, with_, told, nothing, target=True)
+    """Read the true classes of the people of a table: runs, and people by leaf and class, (n_leaves, n_classes)."""
+    found, rows = _coded("truth", tables, release, reader, with_, told, nothing)
     own = of.coded
     indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
     codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
@@ -170,13 +164,7 @@ def scan_truth(
 
 
 def files_given(name: str, source: object) -> tuple[FilePath, ...]:
-    """The files of the table of an argument, which is read in parts.
-
-    Raises
-    ------
-    InvalidInput
-        For what is no path, and for standard input.
-    """
+    """The files of the table of an argument, which is read in parts."""
     if not isinstance(source, (str, PathLike)) or is_standard_input(Path(source)):
         expected = "the path of a file, or a pattern: it is read more than once"
         raise invalid("options", ARGUMENT, name, expected, shorten(source))
@@ -189,13 +177,7 @@ def only(given: Any) -> Any:
 
 
 def check_same(own: Coded, source: str, found: Sequence[Evaluated]) -> None:
-    """Refuse a truth that has other numbers of people of some quasi-identifiers than the table.
-
-    Raises
-    ------
-    InvalidInput
-        Naming the first of them.
-    """
+    """Refuse a truth that has other numbers of people of some quasi-identifiers than the table."""
     some = [one for each in found for one in each.different][:11]
     if not some:
         return
@@ -213,19 +195,18 @@ def _described(own: Coded, codes: IntArray) -> list[str]:
 
 
 def _coded(
-    files: Sequence[FilePath],
-    source: str,
+    name: str,
+    tables: Tables,
     release: Release,
-    count: str | None,
     reader: Reader,
     with_: Resources,
     told: Told,
     first: Callable[[], object],
-    *,
-    target: bool,
 ) -> tuple[Coded, list[KeptRows]]:
-    """The meaning of the cells of a table, and its rows as they are kept."""
-    opened = open_table(files, source, release, count, reader, target=target)
+    """The meaning of the cells of the table ``qi`` or ``truth``, and its rows as they are kept."""
+    given, target = only(getattr(tables, name)), name == "truth"
+    files = files_given(name, given)
+    opened = open_table(files, str(given), release, tables.count, reader, target=target)
     pieces = pieces_of(opened.tables, files, len(opened.wanted.names), with_.workers.number)
     calls = [(piece, opened.wanted, with_.folder) for shares in pieces for piece in shares]
     made = iter(with_.workers.map(distinct_cells, calls, told, first))
@@ -244,13 +225,12 @@ def _routed(
     told: Told,
 ) -> tuple[list[Routed], list[int]]:
     """What became of all rows, some at a time, and the number of the first of these; nothing is kept of them."""
-    plan = Plan(tuple(codes), descent, packing, packing.room, with_.folder, with_.rows)
-    path = pickled(plan, with_.folder / f"plan-{len(codes)}")
+    plan = Plan(tuple(codes), descent, packing, with_.folder, with_.rows)
     workers = with_.workers.number
     # In smaller shares than pieces: where two processes have five shares, one of them waits.
     most = rows_for(sum(each.stop - each.start for each in rows), workers if workers == 1 else 2 * workers)
     shares = [share for each in rows for share in each.shares(most)]
-    found = with_.workers.map(_route, [(share, path) for share in shares], told)
+    found = with_.each(_route, plan, shares, told)
     for each in rows:
         each.remove()
     return found, [share.first for share in shares]
@@ -288,11 +268,11 @@ def _check_lost(found: Coded, release: Release, starts: Sequence[int], routed: S
     )
 
 
-def _first(starts: Sequence[int], routed: Sequence[Routed]) -> tuple[IntArray, IntArray]:
-    """The first row of each leaf in the whole table, and its words."""
-    first, example = np.full(len(routed[0].first), -1), np.zeros_like(routed[0].example)
+def _first(starts: Sequence[int], routed: Sequence[Routed]) -> IntArray:
+    """The first row of each leaf in the whole table, -1 for none."""
+    first = np.full(len(routed[0].first), -1)
     for start, each in zip(starts, routed, strict=True):
-        at = np.where(each.first < 0, -1, each.first + start)
-        new = (at >= 0) & ((first < 0) | (at < first))
-        first[new], example[:, new] = at[new], each.example[:, new]
-    return first, example
+        at = each.first + start
+        new = (each.first >= 0) & ((first < 0) | (at < first))
+        first[new] = at[new]
+    return first

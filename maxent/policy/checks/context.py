@@ -20,16 +20,9 @@ Figure = float | int | str | None
 class Matter:
     """A release that was reviewed, and the parts of a policy that checks need beside their limit.
 
-    Attributes
-    ----------
-    review : Review
-        Attacks, estimate, and the model as it was read.
-    roles : mapping of str to str
-        Attributes that the policy names, each ``public`` or ``private``.
-    background : int
-        Members of a leaf whose classes the adversary knows.
-    files : tuple of str
-        Names of the files of the release; none where it is no file.
+    ``review``: Attacks, estimate, and the model as it was read. ``roles``: Attributes that the policy names, each
+    ``public`` or ``private``. ``background``: members of a leaf whose classes the adversary knows. ``files``: names of
+    the files of the release; none where it is no file.
     """
 
     review: Review
@@ -80,19 +73,9 @@ Judge = Callable[[Matter, Any], Finding]
 class PolicyCheck:
     """A check of the registry.
 
-    Attributes
-    ----------
-    id : str
-        ``MX101``; the first digit is the family.
-    key : str
-        Its key in the table ``[limits]`` of a policy.
-    title : str
-        What is limited.
-    limit : Limit
-    judge : callable
-        What was found of a `Matter`, against a limit.
-    what, why, source, fix : str
-        What is measured, why it matters, where the rule is from, and what to do where it fails.
+    ``id``: ``MX101``; the first digit is the family. ``key``: its key in the table ``[limits]`` of a policy. ``title``:
+    what is limited. ``judge``: what was found of a `Matter`, against a limit. ``what``, ``why``, ``source``, ``fix``:
+    what is measured, why it matters, where the rule is from, and what to do where it fails.
     """
 
     id: str

@@ -63,15 +63,8 @@ MISLED = log(2)
 def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: int = DRAWN) -> ReleaseView:
     """One release, ready to be rendered.
 
-    Parameters
-    ----------
-    result : Solved
-    row : mapping
-        What `maxent.results.comparison.comparison_row` says of it.
-    top : int
-        How many of the most exposed quasi-identifiers are listed.
-    budget : int
-        How many nodes are drawn at most, the first tree not counted.
+    ``row``: what `maxent.results.comparison.comparison_row` says of it. ``top``: how many of the most exposed
+    quasi-identifiers are listed. ``budget``: how many nodes are drawn at most, the first tree not counted.
     """
     program, found, held = result.program, result.disclosure, result.held
     release, table = program.release, program.table
@@ -231,13 +224,7 @@ BRIEF = """<!DOCTYPE html>
 
 
 def save_brief(path: str | PathLike[str], title: str, lines: Sequence[str], purpose: str = "") -> None:
-    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file.
-
-    Raises
-    ------
-    InvalidInput
-        For another suffix, or a place that cannot be written.
-    """
+    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file."""
     check_report(path)
     shown = "\n".join(escape(printable(line)) for line in lines)
     write_text(path, BRIEF.format(title=escape(printable(title)), purpose=escape(printable(purpose)), lines=shown))

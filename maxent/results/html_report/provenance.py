@@ -25,18 +25,9 @@ def provenance(
 ) -> Provenance:
     """Everything that makes a report repeatable.
 
-    Parameters
-    ----------
-    command : sequence of str
-        The command and its arguments, without options.
-    options : mapping
-        Names of options, as Python has them, -> values; None for what was not given.
-    inputs : sequence of InputFile
-        See `read_inputs`.
-    backends : iterable of str
-        Names of the back ends that solved something.
-
-    The time is that of the environment variable ``SOURCE_DATE_EPOCH`` (seconds, UTC), if it is set.
+    ``command``: the command and its arguments, without options. ``options``: names of options, as Python has them, ->
+    values; None for what was not given. ``inputs``: see `read_inputs`. ``backends``: names of the back ends that solved
+    something.
     """
     given = {name: value for name, value in options.items() if value is not None}
     epoch = os.environ.get("SOURCE_DATE_EPOCH")

@@ -185,15 +185,8 @@ def drawn_trees(result: Solved, budget: int = DRAWN) -> int:
 def tree_views(result: Solved, exposure: IntArray, known: Callable[[int], int], trees: int) -> tuple[TreeView, ...]:
     """The first trees of a release.
 
-    Parameters
-    ----------
-    result : Solved
-    exposure : shape (n_qi,)
-        Rows of the table, the most exposed first.
-    known : callable
-        Row of the table -> its number in `ReleaseView.people`.
-    trees : int
-        How many.
+    ``exposure``, shape (n_qi,): rows of the table, the most exposed first. ``known``: Row of the table -> its number in
+    `ReleaseView.people`. ``trees``: how many.
     """
     rank = np.empty(len(exposure), np.int64)
     rank[exposure] = np.arange(len(exposure))

@@ -66,40 +66,24 @@ def optimal_subtree(
     A subtree has the root and, of every inner node that it keeps, all branches; what becomes a leaf states what leaves
     do of its own records.
 
-    Parameters
-    ----------
-    release : Release
-        One tree.
-    limits : Limits
-        What an adversary may infer who knows in which leaf everybody is, and the counts of it.
-    training : Training, optional
-        The records, which a limit on the divergence needs, and ``hierarchies``.
-    criterion : {"unstated", "stated"}
-        Whether the release states what splits were chosen by. Where it does, and where private attributes are tested,
-        an adversary infers more of single people than the counts of their leaf: `maxent.estimate` says how much.
-    remove : bool
-        Whether leaves may be removed: nothing is stated of them, so that every class is inferred to be as likely, and
-        what is predicted for their people is what the leaves below the nearest node above with any say together. As to
-        right guesses, all people of their most frequent class count; as to impurity, they have the largest.
-    publish : {"labels", "rates", "counts"}
-        What leaves are to state in the end: decisions are made from it, and removed leaves are predicted.
-    hierarchies : mapping of attribute to hierarchy, optional
-        Along which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is
-        published, see `maxent.models.defenses.optimal.merging.opened`. Of what splits were chosen by nothing is
-        then true of the tree, so that ``criterion`` is to be "unstated".
-    rounded : Rounded, optional
-        How counts are to be rounded: posteriors and certain people are the most that rounded counts allow, whatever
-        chance draws, and the divergence is that of what is inferred from them. Not with removed leaves.
-
-    Returns
-    -------
-    Searched
-        With the release: the subtree of the most records with the right label (or the least impurity, or cost) of all
-        that keep the limits; without limits on sums, of several the one that predicts most as the tree that only k cuts
-        back (`maxent.models.defenses.pruning.prune_parent`), and of these the one with the fewest leaves. With
-        hierarchies it is the one in which the fewest branches are merged, and then that with the fewest leaves. Its
-        defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees compete,
-        it is the best found, with a bound.
+    ``release``: one tree. ``limits``: what an adversary may infer who knows in which leaf everybody is, and the counts
+    of it. ``training``: the records, which a limit on the divergence needs, and ``hierarchies``. ``criterion``: whether
+    the release states what splits were chosen by. Where it does, and where private attributes are tested, an adversary
+    infers more of single people than the counts of their leaf: `maxent.estimate` says how much. ``remove``: whether
+    leaves may be removed: nothing is stated of them, so that every class is inferred to be as likely, and what is
+    predicted for their people is what the leaves below the nearest node above with any say together. As to right
+    guesses, all people of their most frequent class count; as to impurity, they have the largest. ``publish``: what
+    leaves are to state in the end: decisions are made from it, and removed leaves are predicted. ``hierarchies``: Along
+    which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is published, see
+    `maxent.models.defenses.optimal.merging.opened`. Of what splits were chosen by nothing is then true of the tree, so
+    that ``criterion`` is to be "unstated". ``rounded``: how counts are to be rounded: posteriors and certain people are
+    the most that rounded counts allow, whatever chance draws, and the divergence is that of what is inferred from them.
+    Not with removed leaves. Result: with the release: the subtree of the most records with the right label (or the
+    least impurity, or cost) of all that keep the limits; without limits on sums, of several the one that predicts most
+    as the tree that only k cuts back (`maxent.models.defenses.pruning.prune_parent`), and of these the one with the
+    fewest leaves. With hierarchies it is the one in which the fewest branches are merged, and then that with the fewest
+    leaves. Its defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees
+    compete, it is the best found, with a bound.
     """
     asked: Mapping[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies, "rounded": rounded}
     found, limits = searchable(release, limits, training, **asked)

@@ -601,8 +601,8 @@ def converted(
         lost.append("the names of the classes, which --classes gives")
     alike = weighed_alike(tree.nodes for tree in trees[: head.per_iteration])
     # Rounding of gradients is drawn for each row, too. `maxent strip` leaves parameters without seeds.
-    told = DRAWN if "bagging_seed" in parameters else UNPROVEN
-    drawn = [told] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
+    draws = DRAWN if "bagging_seed" in parameters else UNPROVEN
+    drawn = [draws] * bool(bag or _number(parameters, "use_quantized_grad", 0.0))
     aside = [*drawn, *[ABOVE] * (_number(parameters, "lambda_l1", 0.0) != 0)]
     return Converted(found, f"LightGBM {version}".strip(), tuple(lost), aside="; ".join(aside), alike=alike)
 

@@ -95,10 +95,7 @@ class Unknown(Exception):
 def combine(arguments: Sequence[Expr], rule: PiecesRule) -> Expr:
     """What a rule makes of arguments, all of one column.
 
-    Raises
-    ------
-    Unknown
-        When they are of several columns.
+    Raises `Unknown` when they are of several columns.
     """
     columns = {id(a.column): a.column for a in arguments if a.column is not None}
     if len(columns) > 1:
@@ -356,10 +353,7 @@ _LEAST = 1e-6
 def apply(name: str, arguments: Sequence[Expr]) -> Expr:
     """A built-in function of arguments.
 
-    Raises
-    ------
-    Unknown
-        For a function that is none of these, and what neither rises nor falls.
+    Raises `Unknown` for a function that is none of these, and what neither rises nor falls.
     """
     known = _FUNCTIONS.get(name)
     if known is None:
@@ -659,10 +653,7 @@ class Derived:
     def of(self, element: Element) -> Expr:
         """The expression within a derived field.
 
-        Raises
-        ------
-        Unknown
-            For what is none of the expressions that are known, or no function of one column.
+        Raises `Unknown` for what is none of the expressions that are known, or no function of one column.
         """
         return self._expression(element.one(*_EXPRESSIONS), {}, 0)
 

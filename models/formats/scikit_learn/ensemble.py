@@ -166,7 +166,7 @@ def weighed_alike(model: Any, y: Any) -> bool | None:
     drawn = getattr(model, "_n_samples_bootstrap", None) or len(y)
     asked = getattr(model, "class_weight", None)
     kept = getattr(model, "_sample_weight", None)  # of forests since scikit-learn 1.9, those of classes included
-    if np.shape(kept) == (len(y),):
+    if kept is not None and np.shape(kept) == (len(y),):
         return all(np.ptp(np.asarray(kept)[np.asarray(y) == klass]) <= 1e-12 for klass in model.classes_)
     if asked is not None and not getattr(model, "bootstrap", False):
         return all(counts_without(each, each.tree_) is not None for each in members)
@@ -199,21 +199,11 @@ def _balanced(weights: FloatArray, totals: FloatArray) -> FloatArray | None:
 class Member:
     """A tree of a model, and what its nodes say.
 
-    Attributes
-    ----------
-    splits : Splits
-    features, classes : int64
-        The columns of the input, and the classes of the values, that it was given, as indices into the model's.
-    counts : int64, shape (n_nodes, n_classes), optional
-        Records of its classes, or draws; negative at nodes where they are not known.
-    rows : int64, shape (n_nodes,), optional
-        Records, or of draws how many different ones there are.
-    values : float64, shape (n_nodes, n_classes), optional
-        Terms of the scores of its classes.
-    weight : float
-        How much its values count.
-    tree : DecisionTreeClassifier, optional
-        Where how it was grown is of interest.
+    ``features``, ``classes``: the columns of the input, and the classes of the values, that it was given, as indices
+    into the model's. ``counts``, shape (n_nodes, n_classes): records of its classes, or draws; negative at nodes where
+    they are not known. ``rows``, shape (n_nodes,): records, or of draws how many different ones there are. ``values``,
+    shape (n_nodes, n_classes): Terms of the scores of its classes. ``weight``: how much its values count. ``tree``:
+    where how it was grown is of interest.
     """
 
     splits: Splits
@@ -414,7 +404,7 @@ def aside_of(model: object) -> str:
     each class are in the same leaves of all trees, of which whatever a node states is a function.
     """
     found = []
-    if np.ndim(getattr(model, "_sample_weight", None)) and getattr(model, "class_weight", None) is not None:
+    if np.ndim(getattr(model, "_sample_weight", 0)) and getattr(model, "class_weight", None) is not None:
         found.append("weights of the rows, which tell their classes (`del model._sample_weight` before it is saved)")
     trees = np.ravel(np.asarray(getattr(model, "estimators_", ()), object)).tolist()
     seeded = bool(trees) and all(_is_seed(getattr(tree, "random_state", None)) for tree in trees)

@@ -46,20 +46,11 @@ WHOLE = 1e-6
 class RowProof:
     """What is proved of rows.
 
-    Attributes
-    ----------
-    equations : int
-        Equations of draws, each about every class.
-    rank : int or None
-        Their rank; None where the matrix is too large to be taken apart, or was not asked.
-    determined : int
-        Rows whose class follows from these equations alone, without classes being whole.
-    bounds : Bounds
-        Fewest and most people of each class in each row, 0 or 1, with the level that proved it.
-    status : {"proved", "time_limit", "interrupted", "solver_ended", "inconsistent"}
-        As of any bounds; inconsistent where the draws do not fit the counts.
-    contradictions : tuple of Contradiction
-        What cannot be where no classes of the rows satisfy everything.
+    ``equations``: Equations of draws, each about every class. ``rank``: their rank; None where the matrix is too large
+    to be taken apart, or was not asked. ``determined``: rows whose class follows from these equations alone, without
+    classes being whole. ``bounds``: fewest and most people of each class in each row, 0 or 1, with the level that
+    proved it. ``status``: as of any bounds; inconsistent where the draws do not fit the counts. ``contradictions``:
+    what cannot be where no classes of the rows satisfy everything.
     """
 
     equations: int
@@ -140,17 +131,10 @@ def prove(
 ) -> RowProof:
     """What is proved of the rows of a system by all levels up to one.
 
-    Parameters
-    ----------
-    system : RowSystem
-    level : {"closed", "linear", "convex", "integer"}
-        ``closed``: propagation; ``linear``: equations and linear programs; ``integer``: CP-SAT.
-    clock : Clock, optional
-        When to stop. Without a limit linear programs and CP-SAT take a minute at most.
-    base : Program, optional
-        The program of everything else over the same rows, see `maxent.constraints.rows.row_program`.
-    programs : bool
-        Whether linear programs and CP-SAT are asked; without, what is open stays so.
+    ``level``: ``closed``: propagation; ``linear``: equations and linear programs; ``integer``: CP-SAT. ``clock``: when
+    to stop. Without a limit linear programs and CP-SAT take a minute at most. ``base``: the program of everything else
+    over the same rows, see `maxent.constraints.rows.row_program`. ``programs``: whether linear programs and CP-SAT are
+    asked; without, what is open stays so.
     """
     clock = Clock() if clock is None else clock
     n, k = system.n_rows, system.n_classes

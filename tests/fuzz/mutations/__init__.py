@@ -1,1 +1,0 @@
-"""Ways of making something wrong: odd values, documents, columns, bytes."""
