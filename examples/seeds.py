@@ -172,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     for name, rows in tables.items():
         lines = ["| " + " | ".join(cells) + " |" for cells in rows]
         lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
-        text = TABLES[name].sub(lambda _, lines=lines: "\n".join(lines) + "\n", text)
+        text = TABLES[name].sub(lambda _, lines=lines: "\n".join(lines) + "\n", text, count=1)
     call.page.write_text(text, encoding="utf-8")
     return 0
 

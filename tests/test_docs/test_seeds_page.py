@@ -1,0 +1,36 @@
+"""The program that fills in docs/seeds.md, on a few forests, and the page."""
+
+import runpy
+from typing import Any
+
+import pytest
+from support.paths import ROOT
+
+STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "seeds.py"))
+
+
+def test_a_row_is_about_what_a_default_forest_gives_away() -> None:
+    cells = dict(zip(STUDY["HEAD"], STUDY["forest_row"]("three answers", *STUDY["answers"](), 1), strict=True))
+    assert cells["proved, least"] == cells["people"] == "500"
+    assert cells["wrong"] == "0"
+    assert int(cells["smallest group"]) > 40
+
+
+def test_the_program_fills_in_every_table_of_the_page(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    main, page = STUDY["main"], tmp_path / "seeds.md"
+    text = (ROOT / "docs" / "seeds.md").read_text(encoding="utf-8")
+    empty = text
+    for pattern in STUDY["TABLES"].values():
+        assert len(pattern.search(text)[1].splitlines()) > 4
+        empty = pattern.sub("", empty, count=1)
+    page.write_text(empty, encoding="utf-8")
+    told = main.__globals__
+    monkeypatch.setitem(told, "DATA", {"answers": told["answers"]})
+    monkeypatch.setitem(told, "forest_row", lambda name, *_: [name] * len(STUDY["HEAD"]))
+    monkeypatch.setitem(told, "curve", lambda *_, **options: [0.5] * len(STUDY["TREES"]))
+    assert main([str(page), str(tmp_path / "seeds.svg")]) == 0
+    filled = page.read_text(encoding="utf-8")
+    for pattern in STUDY["TABLES"].values():
+        assert len(pattern.search(filled)[1].splitlines()) >= 3
+        filled = pattern.sub("", filled, count=1)
+    assert filled == empty
