@@ -119,6 +119,7 @@ def test_models_of_weighted_classes(tmp_path: Path, tool: str) -> None:
 
 
 @pytest.mark.parametrize("of_class", ["balanced", {0: 2.5}, {0: 0.5, 1: 3.0}, {0: 2.5, 1: 0.5, 2: 1.1}], ids=str)
+@pytest.mark.promise(number=3)
 def test_weights_of_classes_that_were_those_of_records_are_read(tmp_path: Path, of_class: Any) -> None:
     """Those of `LGBMClassifier`, which its file does not have; nothing where records have weights of their own, too."""
     import lightgbm

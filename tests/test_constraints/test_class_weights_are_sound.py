@@ -179,6 +179,7 @@ def test_weights_that_cannot_be_are_refused(weights: Any, field: str, message: s
 
 
 @pytest.mark.parametrize("weights", ["balanced", {0: 1.0, 1: 4.5}, {1: 0.3}])
+@pytest.mark.promise(number=3)
 def test_class_weights_of_scikit_learn_are_found(weights: Any) -> None:
     from sklearn.ensemble import HistGradientBoostingClassifier
 
@@ -243,6 +244,7 @@ def review_of(seed: int, kind: str) -> Any:
 
 
 @pytest.mark.parametrize("kind", ["cells", "people", "numbers"])
+@pytest.mark.promise(number=3)
 def test_the_truth_satisfies_what_shares_under_known_weights_say(kind: str) -> None:
     read = stated = plain = 0
     for seed in range(12):

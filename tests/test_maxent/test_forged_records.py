@@ -346,6 +346,7 @@ EACH: dict[str, tuple[Any, str]] = {
 
 
 @pytest.mark.parametrize("name", [*FORGERIES, *EACH])
+@pytest.mark.promise(number=9)
 def test_a_forged_record_is_told_by_the_field_or_the_field_is_not_verified(
     folder: Path, tmp_path: Path, name: str, recwarn: Any
 ) -> None:

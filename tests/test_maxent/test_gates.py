@@ -264,6 +264,7 @@ def documented(key):
     )
 
 
+@pytest.mark.promise(number=5)
 def test_the_workflow_is_called_as_documented_and_has_no_policy_of_its_own():
     [given] = documented("jobs")["jobs"].values()
     inputs = WORKFLOW[True]["workflow_call"]["inputs"]
@@ -293,6 +294,7 @@ def test_the_hooks_are_named_as_documented():
         ("", False),
     ],
 )
+@pytest.mark.promise(number=5)
 def test_the_workflow_installs_a_revision_and_no_name(tmp_path, requirement, installed):
     [step] = [each for each in WORKFLOW["jobs"]["check"]["steps"] if each.get("name") == "Install"]
     program = tmp_path / "python"

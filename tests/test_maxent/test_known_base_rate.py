@@ -44,6 +44,7 @@ def files(tmp_path: Path):
     return {name: str(tmp_path / name) for name in ("tree.json", "qi.csv", "truth.csv")}
 
 
+@pytest.mark.promise(number=4)
 def test_an_estimate_of_who_knows_less_passes_no_limit_that_the_base_rate_breaks(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"], files["truth.csv"])
     assert found.disclosure.max_posterior == pytest.approx(0.5)  # as it is printed
@@ -82,6 +83,7 @@ def test_counts_of_a_release_give_the_base_rate_already(tmp_path):
     assert found.verdict(max_posterior=0.8).passed
 
 
+@pytest.mark.promise(number=4)
 def test_where_nothing_states_the_base_rate_it_cannot_be_told(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"])
     limits = {"max_posterior": 0.99, "max_certain": 36, "max_right_guesses": 0.99, "max_lift": 0.9}
@@ -98,6 +100,7 @@ def test_where_nothing_states_the_base_rate_it_cannot_be_told(files):
     assert found.verdict(max_posterior=1.0, max_certain=37, max_right_guesses=1.0).passed  # nothing is asked
 
 
+@pytest.mark.promise(number=4)
 def test_the_base_rate_may_be_left_out_and_the_verdict_says_so(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"], files["truth.csv"], no_marginal=True)
     assert found.informed is None
@@ -120,6 +123,7 @@ def weighted():
     return DecisionTreeClassifier(max_depth=3, min_samples_leaf=40).fit(X, y, sample_weight=weights), X, y
 
 
+@pytest.mark.promise(number=4)
 def test_a_review_knows_the_base_rate():
     model, X, y = weighted()
     base = y.value_counts(normalize=True).max()
@@ -220,6 +224,7 @@ def test_everybody_is_certain_where_the_base_rate_is():
     assert (check.found, check.status) == (0, "pass")
 
 
+@pytest.mark.promise(number=7)
 def test_right_guesses_and_the_largest_posterior_are_one_number_on_a_page():
     model, X, y = weighted()
     found = maxent.review(model, X, y, qi=["a", "b"], max_right_guesses=0.999, max_posterior=0.999)
@@ -233,6 +238,7 @@ def test_right_guesses_and_the_largest_posterior_are_one_number_on_a_page():
     assert controlled.estimate.summary["control"]["members"] == pytest.approx(right.found)
 
 
+@pytest.mark.promise(number=7)
 def test_a_bound_of_the_entropy_is_never_more_than_the_maximum(files):
     found = maxent.estimate(files["tree.json"], files["qi.csv"])
     loose = replace(found, outcome=replace(found.outcome, entropy_upper_bound=3.5129, duality_gap=2.8))

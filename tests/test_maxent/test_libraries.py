@@ -21,6 +21,7 @@ def test_the_libraries_are_there() -> None:
 
 @pytest.mark.search
 @pytest.mark.parametrize("turn", [pytest.param(i, marks=[pytest.mark.slow] if i != QUICK else []) for i in TURNS])
+@pytest.mark.promise(number=6)
 def test_no_model_is_passed_that_tells_a_class(turn: int) -> None:
     """Of somebody in a leaf of one class alone, or of one in all trees where not everything is read."""
     said: Counter[str] = Counter()
@@ -42,6 +43,7 @@ def test_no_model_is_passed_that_tells_a_class(turn: int) -> None:
 @pytest.mark.search
 @pytest.mark.slow
 @pytest.mark.parametrize("turn", TURNS)
+@pytest.mark.promise(number=6)
 def test_no_model_is_passed_of_which_all_labellings_agree_about_somebody(turn: int) -> None:
     """Which splits were chosen tells classes, too: models of few people are grown again of all their labellings."""
     said: Counter[str] = Counter()

@@ -105,6 +105,7 @@ def test_what_is_published_has_to_keep_a_limit_too():
     }
 
 
+@pytest.mark.promise(number=8)
 def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
     limits = Limits(max_posterior=0.95, min_k=3, max_certain=3, max_right_guesses=0.9, max_lift=0.5)
     by_estimate = judged(limits, bayes_vulnerability=0.8, possible_right=0.8)
@@ -281,6 +282,7 @@ def test_a_limit_on_certainty_is_judged_by_proof_too():
     assert found.verdict(max_certain=7).status == "pass"
 
 
+@pytest.mark.promise(number=8)
 def test_proofs_that_did_not_end_leave_a_limit_open():
     [judged] = judge_rows(
         Limits(max_certain=3), [{**row("tree", certain=1), "proved_least": 2, "proved_most": 4}]

@@ -64,6 +64,7 @@ def own(name: str = "", **tables: Any) -> str:
     return read_policy({**({"name": name} if name else {}), "extends": "satre", **tables}).name
 
 
+@pytest.mark.promise(number=5)
 def test_a_policy_that_extends_another_has_its_own_name() -> None:
     loose = {"min_leaf": 2, "max_pure": 3, "max_certain": 1, "exports": "allowed"}
     assert own(limits=loose) == (

@@ -182,6 +182,7 @@ ONE_OF_EACH = release(stump("Age", [{"le": 30.5}, {"gt": 30.5}], [(1, 1), (2, 0)
 
 
 @pytest.mark.parametrize("ages", [(20, 25, 40, 50), (25, 20, 50, 40)])
+@pytest.mark.promise(number=8)
 def test_who_is_told_apart_by_known_columns_alone_is_not_proved(ages: tuple[int, ...]) -> None:
     """A row is a person: of two in one leaf, known by their ages, nobody can say who is of which class."""
     found = maxent.reconstruct(ONE_OF_EACH, pd.DataFrame({"Age": ages}))
@@ -216,6 +217,7 @@ def test_people_who_are_known_by_the_same_are_still_proved_as_a_group() -> None:
 
 
 @pytest.mark.parametrize("seed", range(12))
+@pytest.mark.promise(number=8)
 def test_what_is_proved_with_known_columns_holds_for_every_assignment(seed: int) -> None:
     """Small tables by brute force: all orders of unknown cells of people with other known ages that keep the release.
 

@@ -405,6 +405,7 @@ def test_leaves_below_a_private_split_are_one_leaf_with_their_sums() -> None:
 
 
 @pytest.mark.parametrize("weights", [{0: 1, 1: 3}, {0: 1.0, 1: 2.5}, "balanced"])
+@pytest.mark.promise(number=7)
 def test_class_weights_of_gradient_boosting_are_no_other_classes(weights: Any) -> None:
     """Leaves weigh records by class: X and y as they were fitted are taken, and other classes are still refused."""
     rng = np.random.default_rng(0)

@@ -56,6 +56,7 @@ def reviewed(model: Any, weights: Any = None, rows: int = 600, **limits: Any) ->
 
 
 @pytest.mark.parametrize("name", NOT_READ)
+@pytest.mark.promise(number=1)
 def test_what_is_not_read_is_not_passed(name: str) -> None:
     found = maxent.estimate(reviewed(*NOT_READ[name]).release, X)
     verdict = found.verdict(**LIMITS)
@@ -82,6 +83,7 @@ def test_a_record_states_what_is_not_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", NOT_READ)
+@pytest.mark.promise(number=2)
 def test_with_the_truth_it_is_judged_as_if_it_gave_all_counts_away(name: str) -> None:
     found = reviewed(*NOT_READ[name], max_posterior=0.65)
     unread, choices, *kept = found.summary["unread"]
@@ -134,6 +136,7 @@ def test_an_estimate_in_parts_is_judged_alike(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("name", ["weights", "monotonic"])
+@pytest.mark.promise(number=3)
 def test_a_share_of_0_is_that_nobody_is_there(name: str) -> None:
     """Whoever is in a leaf of one class alone is certain, whatever anybody weighed."""
     weights, how = (WEIGHTS, {}) if name == "weights" else (None, {"monotonic_cst": [1, 0, 0]})
@@ -496,6 +499,7 @@ CHOOSING: dict[str, Any] = {
 
 @pytest.mark.filterwarnings("ignore")  # of the tools
 @pytest.mark.parametrize("name", CHOOSING)
+@pytest.mark.promise(number=1)
 def test_choices_of_splits_that_settle_somebody_are_not_passed(name: str) -> None:
     model, columns = CHOOSING[name](), ["a", "b"] if name == "drawn attributes" else ["a"]
     model.fit(STUMPED[columns], OF_STUMPED)

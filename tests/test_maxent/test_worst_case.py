@@ -51,6 +51,7 @@ def reviewed(model: Any, X: Any, y: Any, **options: Any) -> Any:
         return maxent.review(model, X, y, qi=list(X.columns), target="Y", **options)
 
 
+@pytest.mark.promise(number=2)
 def test_people_of_other_weights_are_told_apart_by_them(tmp_path: Any, capsys: Any) -> None:
     people, classes = pd.DataFrame({"A": [0.0] * 4}), ["no", "yes", "no", "yes"]
     release = scored({"no": 0.25, "yes": 0.75})
@@ -77,6 +78,7 @@ def test_people_of_other_weights_are_told_apart_by_them(tmp_path: Any, capsys: A
         reviewed(release, people, classes, sample_weight=[1.0, 2.0, -1.0, 1.0])
 
 
+@pytest.mark.promise(number=2)
 def test_the_probability_that_a_release_prints_is_judged() -> None:
     people, classes = pd.DataFrame({"A": [0.0] * 20}), ["yes"] * 18 + ["no"] * 2
     release = scored({"no": 0.03, "yes": 0.97})  # of weights that are alike within no class
@@ -215,6 +217,7 @@ def test_sensitive_classes_have_a_worst_case_of_their_own() -> None:
     assert 0 <= alone["right_guesses"] <= 1
 
 
+@pytest.mark.promise(number=1)
 def test_every_command_says_what_is_not_read(tmp_path: Any, capsys: Any) -> None:
     model, (X, Y, weights) = WITHIN["a tree with weights"][0], TWICE
     found = reviewed(model.fit(X, Y, sample_weight=weights), X, Y, sample_weight=weights)

@@ -100,6 +100,7 @@ def test_two_trees_may_label_a_tie_differently(order: int) -> None:
 
 
 @pytest.mark.parametrize(("people", "least"), [(1, 1.0), (2, 0.5), (3, 2 / 3)])
+@pytest.mark.promise(number=8)
 def test_a_label_beside_suppressed_counts_counts(people: int, least: float) -> None:
     """Counts of 0 that stand for 0 to 2, and a label: no class is more frequent, so of 3 people 2 have it."""
     leaf = Node("L", label="HIV", counts={"no": 0, "HIV": 0})

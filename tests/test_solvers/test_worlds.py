@@ -284,6 +284,7 @@ def left(program: Program, truth: IntArray, *views: Any) -> Any:
 
 @thorough(200)
 @given(FEW)
+@pytest.mark.promise(number=8)
 def test_nobody_is_cleared_whose_class_is_the_same_in_every_world(case: Case) -> None:
     problem = dense(case)
     worlds = enumerated(problem)
