@@ -45,6 +45,7 @@ OWN = (
         tuple(f"frontiers_{name}.svg" for name in FRONTIERS),
         tuple(f"{name}.csv" for name in FRONTIERS),
     ),
+    Program("seeds", "docs/seeds.md", ("seeds.svg",), ("adult.csv", "contraceptive.csv")),
 )
 """Programs of our own studies, of no paper."""
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from support.paths import ROOT
 
-STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "seeds.py"))
+STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "papers" / "seeds.py"))
 
 
 def test_a_row_is_about_what_a_default_forest_gives_away() -> None:
@@ -28,7 +28,7 @@ def test_the_program_fills_in_every_table_of_the_page(tmp_path: Any, monkeypatch
     monkeypatch.setitem(told, "DATA", {"answers": told["answers"]})
     monkeypatch.setitem(told, "forest_row", lambda name, *_: [name] * len(STUDY["HEAD"]))
     monkeypatch.setitem(told, "curve", lambda *_, **options: [0.5] * len(STUDY["TREES"]))
-    assert main([str(page), str(tmp_path / "seeds.svg")]) == 0
+    assert main([str(tmp_path)]) == 0
     filled = page.read_text(encoding="utf-8")
     for pattern in STUDY["TABLES"].values():
         assert len(pattern.search(filled)[1].splitlines()) >= 3

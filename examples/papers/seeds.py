@@ -1,8 +1,8 @@
-"""Fill in docs/seeds.md, what the seeds in a forest's own file give away: python examples/seeds.py [PAGE] [FIGURE].
+"""Fill in docs/seeds.md, what the seeds in a forest's own file give away: python examples/papers/seeds.py [FOLDER].
 
 Default forests of scikit-learn over four data sets and a made-up one, each fitted several times, and how certainty
 grows with trees, depth and leaves. Adult and the contraceptive data are read from the folder in the environment
-variable MAXENT_DATA; without it their rows are left out. `--quick` leaves Adult out. Some minutes of one core.
+variable MAXENT_DATA; without it their rows are left out. Some minutes of one core.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import argparse
 import os
 import re
 import sys
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +21,7 @@ import pandas as pd
 import maxent
 
 TARGET = "class"
-HEAD = ("data", "people", "smallest group", "forests", "proved, least", "mean", "wrong", "s each")
+HEAD = ("data", "people", "smallest group", "forests", "proved, least", "mean", "wrong")
 CURVE = ("leaves of at least", "1 tree", *(f"{n} trees" for n in (2, 5, 10, 20, 50, 100)))
 TREES = (1, 2, 5, 10, 20, 50, 100)
 LEAVES = (1, 10, 50)
@@ -90,11 +89,15 @@ DATA: dict[str, Callable[[], tuple[pd.DataFrame, pd.Series]]] = {
 }
 
 
-def proved(X: pd.DataFrame, y: pd.Series, **options: Any) -> tuple[int, int]:
-    """People whose class is proved from a forest's file and the rows in order, and how many of these wrongly."""
+def proved(X: pd.DataFrame, y: pd.Series, seed: int, **options: Any) -> tuple[int, int]:
+    """People whose class is proved from a forest's file and the rows in order, and how many of these wrongly.
+
+    The forest has ``random_state=None``; ``seed`` is that of NumPy, so that the page is the same each time.
+    """
     from sklearn.ensemble import RandomForestClassifier
 
     X = X.reset_index(drop=True).astype(float)
+    np.random.seed(seed)  # noqa: NPY002 (from which forests without a seed draw theirs)
     forest = RandomForestClassifier(**options).fit(X, y)
     release = maxent.convert(forest, target=TARGET, features=[*X.columns])
     found = maxent.bounds(release, X, rows=True, level="linear").frame()
@@ -104,8 +107,7 @@ def proved(X: pd.DataFrame, y: pd.Series, **options: Any) -> tuple[int, int]:
 
 def forest_row(name: str, X: pd.DataFrame, y: pd.Series, forests: int) -> list[str]:
     """A row of the first table: default forests."""
-    start = time.process_time()
-    found = [proved(X, y) for _ in range(forests)]
+    found = [proved(X, y, seed) for seed in range(forests)]
     counts, wrong = np.array([each[0] for each in found]), sum(each[1] for each in found)
     groups = X.groupby([*X.columns]).size().min()
     return [
@@ -116,19 +118,20 @@ def forest_row(name: str, X: pd.DataFrame, y: pd.Series, forests: int) -> list[s
         f"{counts.min():,}",
         f"{counts.mean():,.1f}",
         f"{wrong:,}",
-        f"{(time.process_time() - start) / forests:.0f}",
     ]
 
 
 def curve(X: pd.DataFrame, y: pd.Series, forests: int, **options: Any) -> list[float]:
     """The mean share of people proved, for each number of trees."""
     return [
-        float(np.mean([proved(X, y, n_estimators=n, **options)[0] for _ in range(forests)])) / len(X) for n in TREES
+        float(np.mean([proved(X, y, seed, n_estimators=n, **options)[0] for seed in range(forests)])) / len(X)
+        for n in TREES
     ]
 
 
 def draw(curves: dict[str, list[float]], path: Path) -> None:
     """The share of people proved against the number of trees, a line for each size of leaves."""
+    sys.path.append(str(Path(__file__).parents[1]))
     from papers.drawing import panels
 
     with panels(path, 1) as (axes,):
@@ -142,14 +145,12 @@ def draw(curves: dict[str, list[float]], path: Path) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("page", nargs="?", type=Path, default=Path("docs/seeds.md"), metavar="PAGE")
-    parser.add_argument("figure", nargs="?", type=Path, default=Path("docs/figures/seeds.svg"), metavar="FIGURE")
-    parser.add_argument("--quick", action="store_true", help="leave Adult out")
-    call = parser.parse_args(arguments)
+    parser.add_argument("folder", nargs="?", type=Path, default=Path("docs"), metavar="FOLDER")
+    folder = parser.parse_args(arguments).folder
+    page, figure = folder / "seeds.md", folder / "figures" / "seeds.svg"
+    figure.parent.mkdir(exist_ok=True)
     tables: dict[str, list[list[str]]] = {"forests": [list(HEAD)], "trees": [list(CURVE)], "depths": []}
     for name, read in DATA.items():
-        if name == "Adult" and call.quick:
-            continue
         try:
             X, y = read()
         except FileNotFoundError as error:
@@ -167,13 +168,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         shares = curve(X, y, 5, max_depth=depth)
         tables["depths"].append(["none" if depth is None else str(depth), *(f"{share:.3f}" for share in shares)])
         print("  ".join(tables["depths"][-1]), flush=True)
-    draw(curves, call.figure)
-    text = call.page.read_text(encoding="utf-8")
+    draw(curves, figure)
+    text = page.read_text(encoding="utf-8")
     for name, rows in tables.items():
         lines = ["| " + " | ".join(cells) + " |" for cells in rows]
         lines.insert(1, "| --- |" + " ---: |" * (len(rows[0]) - 1))
         text = TABLES[name].sub(lambda _, lines=lines: "\n".join(lines) + "\n", text, count=1)
-    call.page.write_text(text, encoding="utf-8")
+    page.write_text(text, encoding="utf-8")
     return 0
 
 
