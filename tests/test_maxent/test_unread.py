@@ -13,6 +13,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -503,6 +504,36 @@ def test_choices_of_splits_that_settle_somebody_are_not_passed(name: str) -> Non
     found = maxent.review(model, people, OF_STUMPED, qi=[*people], target="Y", max_certain=0, **how)
     assert found.verdict().status == "cannot_tell"
     assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
+
+
+DRAWN_A, DRAWN_B = [2.0, 0, 2, 2, 0, 0, 0, 2, 2, 1], [2.0, 0, 2, 2, 0, 2, 2, 0, 1, 2]
+# People, their classes, and trees of whose draws splits or thresholds tell a class of one: found by all labellings.
+DRAWN: dict[str, tuple[Any, Any, Any]] = {
+    "a split": (
+        {"a": DRAWN_A, "b": DRAWN_B},
+        [0, 1, 1, 0, 0, 1, 1, 0, 1, 1],
+        BaggingClassifier(
+            DecisionTreeClassifier(max_depth=1, max_features=1), 1, bootstrap=False, max_samples=8, random_state=13
+        ),
+    ),
+    "repeated people": (
+        {"a": [2.0, 0, 0, 0, 0, 1, 1, 1, 0]},
+        [0, 1, 0, 0, 1, 1, 0, 1, 0],
+        RandomForestClassifier(3, max_depth=1, max_features=None, random_state=12),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_choices_among_draws_are_not_passed_without_the_draws(name: str) -> None:
+    table, classes, model = DRAWN[name]
+    people = pd.DataFrame(table)
+    stripped = maxent.strip(model.fit(people, classes))
+    for published, of in ((None, stripped), ("onnx", model), ("pmml", model)):
+        each = people.assign(id=range(len(people)))
+        found = maxent.review(of, each, classes, qi=[*each], target="Y", max_certain=0, published_as=published)
+        assert found.verdict().status == "cannot_tell"
+        assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
 
 
 def test_a_release_says_that_a_tool_chose(tmp_path: Path) -> None:
