@@ -536,6 +536,20 @@ def test_choices_among_draws_are_not_passed_without_the_draws(name: str) -> None
         assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
 
 
+@pytest.mark.parametrize("name", DRAWN)
+def test_choices_of_splits_are_not_passed_in_parts(name: str, tmp_path: Path) -> None:
+    table, classes, model = DRAWN[name]
+    people = pd.DataFrame(table)
+    maxent.convert(maxent.strip(model.fit(people, classes)), target="Y").save(tmp_path / "release.json")
+    people.assign(id=range(len(people))).to_csv(tmp_path / "qi.csv", index=False)
+    people.assign(id=range(len(people)), Y=classes).to_csv(tmp_path / "truth.csv", index=False)
+    given = tmp_path / "release.json", tmp_path / "qi.csv", tmp_path / "truth.csv"
+    assert maxent.estimate_in_parts(*given[:2], truth=given[2]).verdict(max_certain=0).status == "cannot_tell"
+    for memory in (None, "1GB"):
+        found = maxent.compare([given[0]], given[1], truth=given[2], memory=memory)
+        assert found.verdict(max_certain=0).status == "cannot_tell"
+
+
 def test_a_release_says_that_a_tool_chose(tmp_path: Path) -> None:
     model = CHOOSING["drawn attributes"]().fit(STUMPED, OF_STUMPED)
     maxent.convert(model, target="Y").save(tmp_path / "release.json")
