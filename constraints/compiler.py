@@ -57,15 +57,16 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
 
     Counts, rates and means of a leaf are always compiled, as exact numbers, intervals or a likelihood. A score is where
     it proves a count or a sum (``scored``); a label is where it is the most frequent class. Which splits a tool chose
-    is, where all that they were chosen by is stated.
+    is, where all that they were chosen by is stated; of draws it is not.
     """
     found = _of_leaves(release, scored) if "counts" in settings.known else {}
-    if "internal" in settings.known and not release.sampled:
+    if "internal" in settings.known:
+        compared = settings.unfinished and not release.sampled
         of = [
             (t, int((links_of(tree.nodes)[0] == 0).sum()))
             for t, tree in enumerate(release.trees)
             if tree.induction.among is not None
-            or (settings.unfinished and tree.induction.impurity is not None and tree.induction.candidates != "none")
+            or (compared and tree.induction.impurity is not None and tree.induction.candidates != "none")
         ]
         found |= {CHOICES: of} if of else {}
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())

@@ -100,6 +100,8 @@ class Case:
         Reads the adversary's table again, each row of its own, in its order.
     rows : bool
         Whether the table lists the people in training order, a row each, and the adversary knows that.
+    stands_in : bool
+        Whether quasi-identifiers of the table stand for others in the same leaves.
     """
 
     release: Release
@@ -120,6 +122,7 @@ class Case:
     informed: bool = False
     in_order: Callable[[], QITable] | None = None
     rows: bool = False
+    stands_in: bool = False
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 

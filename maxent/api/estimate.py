@@ -15,7 +15,7 @@ from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
-from maxent.constraints.program.program import unread_in
+from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.leakage import channel_of, leakage, min_capacity
@@ -307,7 +307,10 @@ def _with_intervals(case: Case, known: Knowledge, clock: Clock) -> Program | Non
 
 def _worst_case(case: Case, program: Program, how: Solving, options: Options) -> WorstCase:
     """What a release would tell if all that is not read of it gave classes away, in the time that is left."""
-    from maxent.disclosure.worst_case import worst_case
+    from maxent.disclosure.worst_case import STANDING_IN, WorstCase, worst_case
+
+    if case.stands_in and any(each.what == CHOICES for each in program.unread):
+        return WorstCase(STANDING_IN)
 
     def solved(given: Program) -> FloatArray | None:
         with suppress(OutOfTime):

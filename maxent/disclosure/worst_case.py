@@ -36,6 +36,7 @@ UNSHOWN = (
     "the file does not show whether people had the same weight in training (`sample_weight`, a column, states weights: "
     "of ones where all were alike)"
 )
+STANDING_IN = "it is about people with the same values, who are not told apart in parts"
 SOLVED = "the worst case was not solved"
 # By how much the logarithm of a share may be off that is printed in full.
 EQUAL = 1e-6

@@ -181,11 +181,12 @@ def _exchanged(world: IntArray, pairs: Sequence[Pair]) -> IntArray:
 
 
 def _choices_are_known(program: Program) -> bool:
-    """Whether each tree with `Induction.among` cuts columns of the table in two, by an impurity that is stated."""
+    """Whether trees with `Induction.among` count everybody, and cut columns in two by an impurity that is stated."""
     whole = {attribute.name for attribute in program.table.attributes if not attribute.missing}
     columns = sum(len(tree.induction.among or ()) for tree in program.release.trees)
     return (
         program.single
+        and not program.release.sampled
         and len(program.cells) * columns <= LARGEST
         and all(
             tree.induction.impurity in ("gini", "entropy")

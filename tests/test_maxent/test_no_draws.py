@@ -79,7 +79,7 @@ def test_a_forest_of_large_leaves_fails_by_its_draws_alone_and_passes_without_th
     assert judged.mend is None  # a subtree would keep the limits no better
     for published in ("onnx", "pmml"):
         passed = reviewed(large, published_as=published, **LIMITS)
-        assert f"judged as published in the format {published}" in str(passed)
+        assert f"judged as published in the format {published}" in passed._repr_html_()
         assert passed.verdict().status == "pass", "\n".join(passed.verdict().lines())
         assert told(passed.verdict().as_dict())["status"] == "pass"
     assert reviewed(replace(found.release, draws=None), **LIMITS).verdict().status == "pass"

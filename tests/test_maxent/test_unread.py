@@ -13,6 +13,7 @@ import pytest
 from sklearn.compose import ColumnTransformer
 from sklearn.ensemble import (
     AdaBoostClassifier,
+    BaggingClassifier,
     GradientBoostingClassifier,
     HistGradientBoostingClassifier,
     RandomForestClassifier,
@@ -507,6 +508,50 @@ def test_choices_of_splits_that_settle_somebody_are_not_passed(name: str) -> Non
     found = maxent.review(model, people, OF_STUMPED, qi=[*people], target="Y", max_certain=0, **how)
     assert found.verdict().status == "cannot_tell"
     assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
+
+
+DRAWN_A, DRAWN_B = [2.0, 0, 2, 2, 0, 0, 0, 2, 2, 1], [2.0, 0, 2, 2, 0, 2, 2, 0, 1, 2]
+# People, their classes, and trees of whose draws splits or thresholds tell a class of one: found by all labellings.
+DRAWN: dict[str, tuple[Any, Any, Any]] = {
+    "a split": (
+        {"a": DRAWN_A, "b": DRAWN_B},
+        [0, 1, 1, 0, 0, 1, 1, 0, 1, 1],
+        BaggingClassifier(
+            DecisionTreeClassifier(max_depth=1, max_features=1), 1, bootstrap=False, max_samples=8, random_state=13
+        ),
+    ),
+    "repeated people": (
+        {"a": [2.0, 0, 0, 0, 0, 1, 1, 1, 0]},
+        [0, 1, 0, 0, 1, 1, 0, 1, 0],
+        RandomForestClassifier(3, max_depth=1, max_features=None, random_state=12),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_choices_among_draws_are_not_passed_without_the_draws(name: str) -> None:
+    table, classes, model = DRAWN[name]
+    people = pd.DataFrame(table)
+    stripped = maxent.strip(model.fit(people, classes))
+    for published, of in ((None, stripped), ("onnx", model), ("pmml", model)):
+        each = people.assign(id=range(len(people)))
+        found = maxent.review(of, each, classes, qi=[*each], target="Y", max_certain=0, published_as=published)
+        assert found.verdict().status == "cannot_tell"
+        assert "choices of splits" in [each["what"] for each in found.summary["unread"]]
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_choices_of_splits_are_not_passed_in_parts(name: str, tmp_path: Path) -> None:
+    table, classes, model = DRAWN[name]
+    people = pd.DataFrame(table)
+    maxent.convert(maxent.strip(model.fit(people, classes)), target="Y").save(tmp_path / "release.json")
+    people.assign(id=range(len(people))).to_csv(tmp_path / "qi.csv", index=False)
+    people.assign(id=range(len(people)), Y=classes).to_csv(tmp_path / "truth.csv", index=False)
+    given = tmp_path / "release.json", tmp_path / "qi.csv", tmp_path / "truth.csv"
+    assert maxent.estimate_in_parts(*given[:2], truth=given[2]).verdict(max_certain=0).status == "cannot_tell"
+    for memory in (None, "1GB"):
+        found = maxent.compare([given[0]], given[1], truth=given[2], memory=memory)
+        assert found.verdict(max_certain=0).status == "cannot_tell"
 
 
 def test_a_release_says_that_a_tool_chose(tmp_path: Path) -> None:

@@ -171,7 +171,7 @@ class Opened:
 
     def case(self, table: QITable) -> Case:
         """A case of quasi-identifiers that stand for all people."""
-        return self.tables.with_companions(Case(self.release, table), self.reader)
+        return self.tables.with_companions(Case(self.release, table, stands_in=True), self.reader)
 
     @contextmanager
     def resources(self, how: Solving) -> Iterator[Resources]:

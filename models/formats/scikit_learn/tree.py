@@ -763,7 +763,7 @@ def from_sklearn(
             induction = induction_of(member.tree, coding, read_fit(_SOURCE, member.tree, X, sample_weight))
         if hasattr(model, "estimator_weights_") and len(members) == 1 and member.tree is not None:
             induction = _of_first(member.tree, coding, given)
-        if not draws and not _in_whole(induction, member.tree):
+        if draws or not _in_whole(induction, member.tree):
             induction = replace(induction, among=tuple(by_attribute))
         if numeric is not None:
             means = numeric_nodes(member, own, attributes, names, publish, inner=inner_counts, draws=draws)
