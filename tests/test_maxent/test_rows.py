@@ -144,6 +144,7 @@ def test_an_estimate_of_rows_is_certain_of_those_that_are_proved():
     assert (found.probabilities >= low - 1e-6).all()
     assert (found.probabilities <= high + 1e-6).all()
     assert found.summary["row_equations"]["proved"] == proved.certain_proved
+    assert found.summary["constraints"] == proved.summary["constraints"]
     system = system_of(few, table)
     assert np.abs(system.matrix @ found.probabilities - system.low).max() < 1e-4
     with pytest.raises(InvalidInput, match="in their order"):
