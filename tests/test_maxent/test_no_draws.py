@@ -114,6 +114,15 @@ def test_models_that_tell_who_was_drawn_fail(name: str) -> None:
         assert release["draws"]["rows"]["determined"] == 60
 
 
+def test_a_review_of_rows_says_what_equations_tell() -> None:
+    people, classes = FEW
+    model = clone(MODELS["forest"]).fit(people, classes)
+    found = reviewed(model, people, classes, rows=True).summary
+    assert found["row_equations"] == found["estimate"]["row_equations"]
+    assert found["row_equations"]["proved"] == 60
+    assert "row_equations" not in reviewed(model, people, classes).summary
+
+
 def test_without_limits_nothing_is_asked(large: Any) -> None:
     found = reviewed(large)
     assert found.summary["verdict"]["status"] == "not stated"
