@@ -483,7 +483,7 @@ def _draws(release: Fields) -> Draws | None:
     if fields is None:
         return None
     if known is _COUNTED:
-        fields.raw = _drawn_sizes(fields.raw["counts"]) | fields.raw
+        fields.raw = {**_drawn_sizes(fields.raw["counts"]), **fields.raw}
     n, drawn = fields.whole("n", 1), fields.whole("drawn", 1)
     for key in (key for key in ("n", "drawn") if key not in fields.raw):
         fields.refuse(key, whole_number(1))
