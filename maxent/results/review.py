@@ -209,7 +209,7 @@ class Review(Shown):
     @property
     def _kept(self) -> list[Unread]:
         """What the model keeps beside its trees, and tells of draws, unless the rows are in training order."""
-        ordered = self.estimate is not None and self.estimate.program.row_equations is not None
+        ordered = self.estimate is not None and self.estimate.program.by_rows
         return [
             Unread(what, 0, 0) for what in kept_apart(None if ordered else self.release.draws, [self.converted.aside])
         ]

@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.tree import DecisionTreeClassifier
 from support.search import cases
 
@@ -267,6 +273,43 @@ def test_counts_of_draws_are_read_as_seeds_are():
     one, other = (system_of(each, table) for each in (release, replace(release, draws=stated)))
     assert (one.matrix != other.matrix).nnz == 0
     check_sound(release, table, y, prove(other, "linear"))
+
+
+@pytest.mark.parametrize("kind", [RandomForestRegressor, BaggingRegressor])
+def test_means_of_two_numbers_are_counts(kind):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    model = kind(n_estimators=40, random_state=0).fit(X, 7.3 * y - 2)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    release = maxent.from_sklearn(model, target="y", features=["a", "b"], values=[-2, 5.3])
+    system = system_of(release, table)
+    truth = np.eye(2, dtype=np.int64)[y]
+    assert (system.low == system.high).all()
+    assert (system.matrix @ truth == system.low).all()
+    found = prove(system, "linear")
+    check_sound(release, table, y, found)
+    assert found.proved.all()
+    binned = maxent.from_sklearn(model, target="y", features=["a", "b"], bins=[-3, 0, 6])
+    wide = system_of(binned, table)
+    assert ((wide.low <= wide.matrix @ truth) & (wide.matrix @ truth <= wide.high)).all()
+    assert (wide.low < wide.high).any()
+    check_sound(binned, table, y, prove(wide, "linear"))
+    edited = replace(release, draws=replace(release.draws, seeds=(1, *release.draws.seeds[1:])))
+    assert "the draws do not fit the counts" in system_of(edited, table).contradictions[0].says
+
+
+def test_draws_of_other_means_are_not_read():
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 3, 60)
+    model = RandomForestRegressor(10, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="y", features=["a", "b"], values=[0, 1, 2])
+    table = pd.DataFrame(X, columns=["a", "b"])
+    found = maxent.estimate(release, table, rows=True)
+    assert found.summary["row_equations"]["equations"] == 0
+    assert [each["what"] for each in found.summary["unread"]] == ["seeds of the draws of each tree"]
+    [judged] = found.verdict(max_certain=0).releases
+    assert judged.draws.rows.why == "not tried: no node states counts of classes"
+    assert judged.checks[0].status == "cannot_tell"
 
 
 def test_numbers_that_are_missing_go_their_way():
