@@ -354,6 +354,12 @@ def test_the_command_writes_a_line_for_each_row_and_class(tmp_path, capsys):
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert rows.row.tolist() == np.repeat(np.arange(1, 61), 2).tolist()
     assert rows[rows.low == 1]["class"].tolist() == y.tolist()
+    assert main(["bounds", *files]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    shown = [int(line.split()[-1]) for line in lines[:20]]
+    assert header.split() == ["a", "b", "c", "count", "P(0)", "P(1)", "row"]
+    for line, row in zip(lines, shown, strict=False):
+        assert line.split()[4 + y[row - 1]] == "1.000"
     assert main(["audit", *files]) == 0
     assert "60 of 60 are proved" in capsys.readouterr().out
     table[1:].to_csv(tmp_path / "people.csv", index=False)
