@@ -16,9 +16,10 @@ from scipy import sparse
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.bootstrap import UNKNOWN, draws_of
+from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.program.cells import CellSums, build_cells
-from maxent.constraints.program.program import Contradiction, Linear, Program, Regions
+from maxent.constraints.program.program import Contradiction, Linear, Program, Regions, printed_moments
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
 from maxent.models.nodes import Nodes, links_of
@@ -172,6 +173,7 @@ def _of_draws(
         check(f"equations of {t} of {told.trees} trees were made")
         places = number_places(tree)
         counts, distinct = draws_of(tree, places, classes)
+        means = _of_means(tree, release, counts)
         stated = counts[:, 0] != UNKNOWN
         place = reached(tree, release, table)
         rows = np.flatnonzero((drawn[t] > 0) & (place >= 0))
@@ -181,7 +183,7 @@ def _of_draws(
         here, number = np.unique(place[rows], return_inverse=True)
         many = drawn[t, rows]
         matrix = sparse.csr_matrix((many, (number.ravel(), rows)), shape=(len(here), len(table)), dtype=np.int64)
-        low, high = release.behind(counts[here])
+        low, high = release.behind(counts[here]) if means is None else (means[0][here], means[1][here])
         if not release.blurred:
             sums, records = np.bincount(number.ravel(), many), np.bincount(number.ravel())
             totals, others = counts[here].sum(axis=1), distinct[here]
@@ -201,6 +203,27 @@ def _of_draws(
         where = np.column_stack([np.full(len(here), r), np.full(len(here), t), here])
         blocks.append(_Block(matrix, low.astype(np.int64), high.astype(np.int64), where))
     return blocks, misfits
+
+
+def _of_means(tree: Tree, release: Release, counts: IntArray) -> tuple[IntArray, IntArray] | None:
+    """Fewest and most draws of each class, shapes as ``counts``, which get some that agree with them.
+
+    Of a numeric target of two classes, by sizes and means of nodes; None of others.
+    """
+    numbers = release.target.numbers
+    if numbers is None or len(numbers) != 2:
+        return None
+    (a, b), (c, d) = numbers
+    low, high, printed = counts.copy(), counts.copy(), printed_moments(tree.nodes)[0]
+    if not np.isfinite([a, b, c, d]).all() or min(c - a, d - b) <= 0:
+        return None
+    for i, node in enumerate(tree.nodes):
+        if node.mean is not None and node.n is not None and counts[i, 0] == UNKNOWN:
+            off = COMPUTED * max(1.0, abs(a), abs(d), abs(node.mean)) + printed.off(node.mean)
+            least = max(0, int(np.ceil(node.n * (node.mean - off - b) / (d - b) - WHOLE)))
+            most = min(node.n, int(np.floor(node.n * (node.mean + off - a) / (c - a) + WHOLE)))
+            low[i], high[i], counts[i] = (node.n - most, least), (node.n - least, most), (0, node.n)
+    return low, high
 
 
 # The way of all rows through a tree at the same time.

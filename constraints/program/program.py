@@ -184,9 +184,9 @@ class Unread:
 def unread_in(noticed: Noticed, program: Program | None = None) -> tuple[Unread, ...]:
     """What is stated and not read: by the leaves of a program, and by what models' own files keep beside them.
 
-    So are draws, unless the rows are in training order.
+    So are draws, unless there are equations about rows in training order.
     """
-    draws = None if program is None or program.row_equations is not None else program.release.draws
+    draws = None if program is None or program.by_rows else program.release.draws
     kept = (Unread(what, 0, 0) for what in kept_apart(draws, noticed.aside))
     return (*(() if program is None else program.unread), *kept)
 
@@ -216,6 +216,11 @@ class Program:
     ties: Ties = "any"
     unread: tuple[Unread, ...] = ()
     row_equations: Mapping[str, int | None] | None = None
+
+    @property
+    def by_rows(self) -> bool:
+        """Whether equations about rows in training order take in who was drawn."""
+        return bool(self.row_equations and self.row_equations["equations"])
 
     @property
     def n_classes(self) -> int:

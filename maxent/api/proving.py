@@ -310,6 +310,8 @@ class Drawing:
             return Reached(why=UNENDED)
         if not found.consistent:
             return Reached(why="not tried, as the order of the table does not fit the counts")
+        if not found.equations:
+            return Reached(why="not tried: no node states counts of classes")
         determined = found.determined if found.rank is not None else None
         return Reached(len(table), determined, int(found.proved.sum()))
 

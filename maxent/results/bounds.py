@@ -139,12 +139,6 @@ class ProvedBounds(Shown, Proof):
     drawing: Drawing | None = None
 
     @property
-    def constraints(self) -> dict[str, int]:
-        """Number of constraints of each kind; of rows in training order all equations of draws."""
-        found, equations = super().constraints, self.program.row_equations
-        return found if equations is None else {**found, "resampled": equations["equations"] or 0}
-
-    @property
     def summary(self) -> dict[str, Any]:
         """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
         return deepcopy(self._summary)

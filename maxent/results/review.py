@@ -209,7 +209,7 @@ class Review(Shown):
     @property
     def _kept(self) -> list[Unread]:
         """What the model keeps beside its trees, and tells of draws, unless the rows are in training order."""
-        ordered = self.estimate is not None and self.estimate.program.row_equations is not None
+        ordered = self.estimate is not None and self.estimate.program.by_rows
         return [
             Unread(what, 0, 0) for what in kept_apart(None if ordered else self.release.draws, [self.converted.aside])
         ]
@@ -229,8 +229,8 @@ class Review(Shown):
         """The object of ``maxent review --json``: plain numbers, strings, lists, dictionaries; a copy.
 
         ``model`` is that of ``maxent convert``, ``audit`` that of `maxent.audit`, ``estimate`` that of
-        `maxent.estimate`, None without one; ``verdict``; ``unread``, and its ``worst_case``; ``unsolved`` without an
-        estimate, ``weaker`` where it leaves out private splits.
+        `maxent.estimate`, None without one; ``verdict``; ``unread``, and its ``worst_case``; ``row_equations`` of rows
+        in training order; ``unsolved`` without an estimate, ``weaker`` where it leaves out private splits.
         """
         own: dict[str, Any] = {
             "model": {"name": self.name, **self.converted.summary},
@@ -240,6 +240,8 @@ class Review(Shown):
             "verdict": self.verdict().as_dict(),
             **self.unread,
         }
+        if own["estimate"] is not None and "row_equations" in own["estimate"]:
+            own["row_equations"] = dict(own["estimate"]["row_equations"])
         if self.unsolved:
             own["unsolved"] = self.unsolved
         if self.weaker:

@@ -297,8 +297,10 @@ def _kept(outputs: Mapping[str, str]) -> Iterator[Problem]:
             continue
         reasons = [kind.refuses(path) for kind in kinds]
         if None not in reasons:
-            expected = "a new file, one that the same command wrote before, or --force"
-            yield Problem("argument", option, expected, f"{_short(path)}, {reasons[-1]}")
+            known, why = "one that the same command wrote before, ", reasons[-1]
+            if kinds == (MODEL,):
+                known, why = "", "which is there"
+            yield Problem("argument", option, f"a new file, {known}or --force", f"{_short(path)}, {why}")
 
 
 def check_apart(outputs: Mapping[str, Path], inputs: Iterable[Path | None]) -> None:

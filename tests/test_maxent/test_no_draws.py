@@ -114,6 +114,24 @@ def test_models_that_tell_who_was_drawn_fail(name: str) -> None:
         assert release["draws"]["rows"]["determined"] == 60
 
 
+def test_a_forest_exported_as_pmml_is_reviewed_by_its_own_names(large: Any, tmp_path: Path) -> None:
+    release = reviewed(large).release
+    maxent.export(release, tmp_path / "forest.pmml")
+    found = reviewed(tmp_path / "forest.pmml", **LIMITS)
+    assert found.release.draws is None
+    assert found.release.resampled == release.resampled
+    assert found.verdict().status == "pass"
+
+
+def test_a_review_of_rows_says_what_equations_tell() -> None:
+    people, classes = FEW
+    model = clone(MODELS["forest"]).fit(people, classes)
+    found = reviewed(model, people, classes, rows=True).summary
+    assert found["row_equations"] == found["estimate"]["row_equations"]
+    assert found["row_equations"]["proved"] == 60
+    assert "row_equations" not in reviewed(model, people, classes).summary
+
+
 def test_without_limits_nothing_is_asked(large: Any) -> None:
     found = reviewed(large)
     assert found.summary["verdict"]["status"] == "not stated"

@@ -7,7 +7,13 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    BaggingRegressor,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.tree import DecisionTreeClassifier
 from support.search import cases
 
@@ -144,6 +150,7 @@ def test_an_estimate_of_rows_is_certain_of_those_that_are_proved():
     assert (found.probabilities >= low - 1e-6).all()
     assert (found.probabilities <= high + 1e-6).all()
     assert found.summary["row_equations"]["proved"] == proved.certain_proved
+    assert found.summary["constraints"] == proved.summary["constraints"]
     system = system_of(few, table)
     assert np.abs(system.matrix @ found.probabilities - system.low).max() < 1e-4
     with pytest.raises(InvalidInput, match="in their order"):
@@ -268,6 +275,43 @@ def test_counts_of_draws_are_read_as_seeds_are():
     check_sound(release, table, y, prove(other, "linear"))
 
 
+@pytest.mark.parametrize("kind", [RandomForestRegressor, BaggingRegressor])
+def test_means_of_two_numbers_are_counts(kind):
+    rng = np.random.default_rng(3)
+    X, y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 2, 60)
+    model = kind(n_estimators=40, random_state=0).fit(X, 7.3 * y - 2)
+    table = pd.DataFrame(X, columns=["a", "b"])
+    release = maxent.from_sklearn(model, target="y", features=["a", "b"], values=[-2, 5.3])
+    system = system_of(release, table)
+    truth = np.eye(2, dtype=np.int64)[y]
+    assert (system.low == system.high).all()
+    assert (system.matrix @ truth == system.low).all()
+    found = prove(system, "linear")
+    check_sound(release, table, y, found)
+    assert found.proved.all()
+    binned = maxent.from_sklearn(model, target="y", features=["a", "b"], bins=[-3, 0, 6])
+    wide = system_of(binned, table)
+    assert ((wide.low <= wide.matrix @ truth) & (wide.matrix @ truth <= wide.high)).all()
+    assert (wide.low < wide.high).any()
+    check_sound(binned, table, y, prove(wide, "linear"))
+    edited = replace(release, draws=replace(release.draws, seeds=(1, *release.draws.seeds[1:])))
+    assert "the draws do not fit the counts" in system_of(edited, table).contradictions[0].says
+
+
+def test_draws_of_other_means_are_not_read():
+    rng = np.random.default_rng(4)
+    X, y = rng.integers(0, 3, (60, 2)).astype(float), rng.integers(0, 3, 60)
+    model = RandomForestRegressor(10, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="y", features=["a", "b"], values=[0, 1, 2])
+    table = pd.DataFrame(X, columns=["a", "b"])
+    found = maxent.estimate(release, table, rows=True)
+    assert found.summary["row_equations"]["equations"] == 0
+    assert [each["what"] for each in found.summary["unread"]] == ["seeds of the draws of each tree"]
+    [judged] = found.verdict(max_certain=0).releases
+    assert judged.draws.rows.why == "not tried: no node states counts of classes"
+    assert judged.checks[0].status == "cannot_tell"
+
+
 def test_numbers_that_are_missing_go_their_way():
     rng = np.random.default_rng(6)
     X, y = rng.integers(0, 5, (90, 2)).astype(float), rng.integers(0, 2, 90)
@@ -310,6 +354,12 @@ def test_the_command_writes_a_line_for_each_row_and_class(tmp_path, capsys):
     rows = pd.read_csv(tmp_path / "rows.csv")
     assert rows.row.tolist() == np.repeat(np.arange(1, 61), 2).tolist()
     assert rows[rows.low == 1]["class"].tolist() == y.tolist()
+    assert main(["bounds", *files]) == 0
+    header, *lines = capsys.readouterr().out.splitlines()
+    shown = [int(line.split()[-1]) for line in lines[:20]]
+    assert header.split() == ["a", "b", "c", "count", "P(0)", "P(1)", "row"]
+    for line, row in zip(lines, shown, strict=False):
+        assert line.split()[4 + y[row - 1]] == "1.000"
     assert main(["audit", *files]) == 0
     assert "60 of 60 are proved" in capsys.readouterr().out
     table[1:].to_csv(tmp_path / "people.csv", index=False)

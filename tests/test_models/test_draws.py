@@ -106,6 +106,22 @@ def test_draws_that_cannot_be_are_refused_where_they_stand(where, field, draws, 
     assert all(problem.where in ("release", "draws", "features") for problem in caught.value.problems)
 
 
+def test_counts_of_draws_state_how_many_there_are():
+    """Of any tool's draws, such as ranger's, which may be named."""
+    alone = parse_release(document({"counts": COUNTS["counts"]}), "tree.json")
+    assert alone == parse_release(document({**COUNTS, "replace": True}), "tree.json")
+    named = parse_release(document({"generator": "ranger", "version": "0.17", "counts": COUNTS["counts"]}), "tree.json")
+    assert named.draws == replace(alone.draws, generator="ranger", version="0.17")
+    for release in (alone, named):
+        written = release_to_document(release)
+        jsonschema.validate(written, release_schema())
+        assert parse_release(written, "tree.json") == release
+    jsonschema.validate(document({"counts": COUNTS["counts"]}), release_schema())
+    for counts in ([], [[]], [[3, "1"]], [[0, 0], [0, 0]], 3):
+        with pytest.raises(InvalidInput, match="draws"):
+            parse_release(document({"counts": counts}), "tree.json")
+
+
 def test_draws_agree_with_what_trees_count():
     for more, where in (({"resampled": 5}, "resampled"), ({"sampling_rate": 0.5}, "sampling_rate")):
         with pytest.raises(InvalidInput, match=where):

@@ -196,7 +196,10 @@ def test_the_command_replaces_nothing_without_force_and_never_its_input(tmp_path
     io.dump(fitted("forest"), tmp_path / "model.skops")
     for call, code in (("out", 0), ("out", 2), ("model", 2)):
         assert main(["strip", f"{tmp_path}/model.skops", "-o", f"{tmp_path}/{call}.skops", "--json"]) == code
-    told, _ = json.JSONDecoder().raw_decode(capsys.readouterr().out)
+    said = capsys.readouterr()
+    assert "-o: expected a new file, or --force, found" in said.err
+    assert "which is there\n" in said.err
+    told, _ = json.JSONDecoder().raw_decode(said.out)
     assert told == {
         "removed": ["random_state (5 times)", "oob_decision_function_", "oob_score_"],
         "kept": ["draws of random_state=5, as whoever tries small numbers finds them again: train without a seed"],

@@ -93,7 +93,8 @@ def bounds_lines(found: Proof) -> list[str]:
 
 def _header(found: Proof) -> list[str]:
     names = [a.name for a in found.program.table.attributes]
-    return [*names, "count", *(f"P({name})" for name in found.program.release.target.classes)]
+    line = ["row"] * (found.program.row_equations is not None)
+    return [*names, "count", *(f"P({name})" for name in found.program.release.target.classes), *line]
 
 
 def _cells(found: Proof, row: int) -> list[str]:
@@ -102,4 +103,5 @@ def _cells(found: Proof, row: int) -> list[str]:
     values = [level[code] for level, code in zip(table.levels, table.codes[row], strict=True)]
     each = zip(found.low[row].tolist(), found.high[row].tolist(), strict=True)
     spans = [f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"{low:.3f} to {high:.3f}" for low, high in each]
-    return [*map(value_in_words, values), str(table.counts[row]), *spans]
+    line = [str(row + 1)] * (found.program.row_equations is not None)
+    return [*map(value_in_words, values), str(table.counts[row]), *spans, *line]

@@ -470,7 +470,7 @@ def read_publication(document: Fields) -> tuple[float, int, Defense | None, int 
 
 
 _SEEDED = ("generator", "version", "n", "drawn", "replace", "seeds", "features")
-_COUNTED = ("n", "drawn", "replace", "counts")
+_COUNTED = ("generator", "version", "n", "drawn", "replace", "counts")
 
 
 def _draws(release: Fields) -> Draws | None:
@@ -482,17 +482,22 @@ def _draws(release: Fields) -> Draws | None:
     fields = fields_of(release.problems, "draws", raw, known, key=("release", "draws"))
     if fields is None:
         return None
+    if known is _COUNTED:
+        fields.raw = {**_drawn_sizes(fields.raw["counts"]), **fields.raw}
     n, drawn = fields.whole("n", 1), fields.whole("drawn", 1)
     for key in (key for key in ("n", "drawn") if key not in fields.raw):
         fields.refuse(key, whole_number(1))
     replaced = fields.flag("replace") is not False
+    version = fields.text("version") if "version" in fields.raw else ""
     if n is None or drawn is None or len(release.problems) > before:
         return None
     if not replaced and drawn > n:
         fields.refuse("drawn", f"at most n, {n}, as no row was drawn twice")
         return None
     if known is _COUNTED:
-        found = Draws(n, drawn, replaced, counts=_drawn_rows(fields, n, drawn, 1 if not replaced else drawn))
+        generator = fields.text("generator") if "generator" in fields.raw else ""
+        counts = _drawn_rows(fields, n, drawn, 1 if not replaced else drawn)
+        found = Draws(n, drawn, replaced, generator or "", version or "", counts=counts)
     else:
         generator = fields.choice("generator", tuple(GENERATORS), None)
         if generator is None and "generator" not in fields.raw:
@@ -503,10 +508,15 @@ def _draws(release: Fields) -> Draws | None:
         bad = [seed for seed in seeds if not is_whole(seed, 0) or seed > MOST_SEED]  # type: ignore[operator]
         if bad:
             fields.wrong("seeds", f"whole numbers from 0 to {MOST_SEED}", listing_of(bad))
-        version = fields.text("version") if "version" in fields.raw else ""
         whole: Any = () if bad else tuple(seeds)
         found = Draws(n, drawn, replaced, generator or "", version or "", whole, features=_drawn_features(fields))
     return None if len(release.problems) > before else found
+
+
+def _drawn_sizes(counts: object) -> dict[str, int]:
+    """The keys ``n`` and ``drawn``, as the draws of the first tree tell them."""
+    first = counts[0] if isinstance(counts, list) and counts else None
+    return {"n": len(first), "drawn": sum(first)} if isinstance(first, list) and first and are_whole(first, 0) else {}
 
 
 def _drawn_rows(fields: Fields, n: int, drawn: int, most: int) -> tuple[tuple[int, ...], ...]:

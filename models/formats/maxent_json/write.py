@@ -141,11 +141,11 @@ def _defense_entry(defense: Defense) -> dict[str, object]:
 
 def _draws_entry(draws: Draws) -> dict[str, object]:
     """Who was drawn for each tree, as the document has it."""
-    whole = {"n": draws.n, "drawn": draws.drawn, "replace": draws.replace}
+    made = {key: text for key, text in (("generator", draws.generator), ("version", draws.version)) if text}
+    stated = {**made, "n": draws.n, "drawn": draws.drawn, "replace": draws.replace}
     if draws.counts:
-        return {**whole, "counts": _listed(tuple(map(_listed, draws.counts)))}
+        return {**stated, "counts": _listed(tuple(map(_listed, draws.counts)))}
     features = None if draws.features is None else dict(zip(("n", "drawn", "replace"), draws.features, strict=True))
-    stated = {"generator": draws.generator, **({"version": draws.version} if draws.version else {}), **whole}
     return {**stated, "seeds": list(draws.seeds), **({"features": features} if features else {})}
 
 

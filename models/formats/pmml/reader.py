@@ -18,6 +18,7 @@ from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.proof import read_training
 from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
+from maxent.models.release import Release
 
 # Default children that CatBoost leaves out: it names them below one of the two outcomes of each test only.
 
@@ -69,8 +70,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     from maxent.models.formats.writers.pmml import own_release
 
     own = own_release(content, source)
-    as_it_is = wanted.classes is wanted.features is wanted.qi is None
-    if own is not None and as_it_is and wanted.target in (None, own.target.name):
+    if own is not None and _as_it_is(own, wanted):
         return Converted(own, "maxent")
     if own is not None and (own.blurred or own.sampled):
         expected = "none of target, classes, features and qi: PMML has no words for how the counts came about"
@@ -85,6 +85,17 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         return _converted(root, models[0], wanted, reader)
     except RecursionError:
         raise invalid(source, "document", "content", "functions that are not nested as deep", "too many") from None
+
+
+def _as_it_is(own: Release, wanted: Wanted) -> bool:
+    """Whether all names that are asked for are those that a release has."""
+    public = {attribute.name for attribute in own.attributes if attribute.role == "public"}
+    return (
+        wanted.target in (None, own.target.name)
+        and (wanted.classes is None or tuple(wanted.classes) == own.target.classes)
+        and (wanted.features is None or list(wanted.features) == [attribute.name for attribute in own.attributes])
+        and (wanted.qi is None or set(wanted.qi) == public)
+    )
 
 
 def _converted(root: Element, model: Element, wanted: Wanted, reader: Reader) -> Converted:
