@@ -306,7 +306,8 @@ def test_draws_of_other_means_are_not_read():
     table = pd.DataFrame(X, columns=["a", "b"])
     found = maxent.estimate(release, table, rows=True)
     assert found.summary["row_equations"]["equations"] == 0
-    assert [each["what"] for each in found.summary["unread"]] == ["seeds of the draws of each tree"]
+    whats = ["choices of splits", "seeds of the draws of each tree"]
+    assert [each["what"] for each in found.summary["unread"]] == whats
     [judged] = found.verdict(max_certain=0).releases
     assert judged.draws.rows.why == "not tried: no node states counts of classes"
     assert judged.checks[0].status == "cannot_tell"
