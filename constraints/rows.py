@@ -1,4 +1,4 @@
-"""Equations about single rows: what releases say of a table that lists the people in training order, a row each.
+"""Equations about single rows. The table lists the people in training order, one row for each person.
 
 Where it is known how often each row was drawn for each tree (`maxent.models.draws`), every leaf's counts are exact:
 ``sum_i draws[t, i] [i in leaf] [row i has class c] = count``. Everything else that is certain of whole groups of rows
@@ -98,7 +98,7 @@ def row_system(
     facts: tuple[Fact, ...] = (),
     check: Check = unchecked,
 ) -> RowSystem:
-    """What releases say of the rows of a table, which lists the people in training order.
+    """The equations of releases about the rows of a table. The rows are the people in training order.
 
     ``releases``: each about all rows; of some it is known who was drawn for each tree. ``table``: the rows in their
     order, see ``rows`` of `maxent.models.tables.qi_table.read_qi`: one person each. ``marginal``, shape (n_classes,):

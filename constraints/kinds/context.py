@@ -118,9 +118,9 @@ class Kind:
     ``name``: as in reports and in the JSON summary. ``words``: what constraints of the kind say, for a report: a noun,
     a colon and a sentence. ``latex``: their general form, for the inside of ``\[ \]``. ``emit``: Yields the constraints
     of a context; None where the program has them by construction. ``knowledge``: the choice of ``--knowledge`` that the
-    kind belongs to; None for what an adversary always uses. ``about_classes``: whether constraints of the kind state
-    something about the classes of the people in a place of a tree: people of whom nothing more is stated are one group,
-    see `maxent.disclosure.inference`.
+    kind belongs to; None for what an adversary always uses. ``about_classes``: whether the kind says something
+    about classes of people in a place of a tree. People of whom nothing more is stated are one group, see
+    `maxent.disclosure.inference`.
     """
 
     name: str

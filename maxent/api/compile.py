@@ -130,7 +130,7 @@ def _noise(case: Case, known: Knowledge) -> Noise:
 
 
 def _without_draws(case: Case, program: Program) -> Program:
-    """A program without what trees say whose draws are known: equations about rows say it exactly."""
+    """A program without the trees whose draws are known. Equations about rows say exactly what these trees say."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     told = [release.draws is not None for release in releases for _ in release.trees]
     if case.release.target.numbers is not None:

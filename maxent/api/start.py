@@ -39,9 +39,9 @@ def starting_tree(
 ) -> Release:
     """The model that a method is to start from, as a release.
 
-    ``data``: the records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given. ``method``,
-    ``asked``, ``options``: the method, with its parameters, and those that were given. ``named``: ``target`` and
-    ``qi``.
+    ``data``: the records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given. ``method``:
+    its name. ``asked``: the method with all its parameters. ``options``: the parameters that the caller gave.
+    ``named``: ``target`` and ``qi``.
     """
     takers = [name for name, kind in methods().items() if issubclass(kind, InducedTree)]
     if not isinstance(asked, InducedTree) or getattr(asked, "grow", False):

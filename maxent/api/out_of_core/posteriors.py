@@ -112,7 +112,7 @@ class SingleRow:
     posterior: FloatArray
 
 
-# The divergence of a quasi-identifier, nats, below 0, and its codes: the first of several are those that are farthest.
+# Minus the divergence of a quasi-identifier, nats, and its codes. Sorted, the farthest quasi-identifiers come first.
 Far = tuple[float, tuple[int, ...]]
 
 
