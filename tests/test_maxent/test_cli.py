@@ -435,7 +435,7 @@ def test_dashes_alone_are_no_command(capsys):
     assert "COMMAND: expected one of estimate, bounds, " in printed_by(capsys, ["--"], 2).err
 
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="streams are closed as POSIX has it")
+posix = pytest.mark.skipif(os.name != "posix", reason="streams are closed as POSIX has it")
 
 ESTIMATE = ["estimate", str(STREAMS_D1 / "tree.json"), str(STREAMS_D1 / "qi.csv")]
 FULL = Path("/dev/full")
@@ -461,17 +461,20 @@ COMMANDS = {
 
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
 @pytest.mark.regression(number=15)
+@posix
 def test_a_closed_standard_output_is_told_before_any_work(arguments):
     ran = shell('"$@" >&-', *arguments)
     told = "maxent: cannot write: standard output is closed (for none, send it to /dev/null)\n"
     assert (ran.returncode, ran.stderr) == (2, told)
 
 
+@posix
 def test_a_closed_standard_output_leaves_no_file(tmp_path):
     assert shell('"$@" >&-', *ESTIMATE, "-o", tmp_path / "out.csv").returncode == 2
     assert os.listdir(tmp_path) == []
 
 
+@posix
 def test_a_closed_standard_error_loses_messages_only(tmp_path):
     ran = shell('"$@" 2>&-', *ESTIMATE, "-o", tmp_path / "out.csv")
     assert ran.returncode == 0
@@ -482,6 +485,7 @@ def test_a_closed_standard_error_loses_messages_only(tmp_path):
 
 
 @pytest.mark.slow
+@posix
 def test_all_streams_closed(tmp_path):
     ran = shell('"$@" <&- >&- 2>&-', *ESTIMATE, "-o", tmp_path / "out.csv")
     assert (ran.returncode, os.listdir(tmp_path)) == (2, [])
@@ -490,6 +494,7 @@ def test_all_streams_closed(tmp_path):
 
 
 @pytest.mark.slow
+@posix
 def test_no_file_becomes_a_standard_stream(tmp_path):
     """What is opened next would have the number of a stream that is closed, and get what is printed there."""
     code = "import os, sys; from maxent.__main__ import main; main(sys.argv[1:]); os.write(2, b'noise')"
@@ -511,12 +516,14 @@ def test_no_file_becomes_a_standard_stream(tmp_path):
 
 @full
 @pytest.mark.parametrize("arguments", COMMANDS.values(), ids=COMMANDS)
+@posix
 def test_a_full_standard_output(arguments):
     ran = shell('"$@" >/dev/full', *arguments)
     assert (ran.returncode, ran.stderr) == (2, "maxent: cannot write: No space left on device\n")
 
 
 @full
+@posix
 def test_files_are_whole_where_standard_output_is_full(tmp_path):
     outputs = ["-o", tmp_path / "out.csv", "--report", tmp_path / "out.html"]
     assert shell('"$@" >/dev/full', *ESTIMATE, *outputs).returncode == 2
@@ -527,6 +534,7 @@ def test_files_are_whole_where_standard_output_is_full(tmp_path):
 
 @pytest.mark.slow
 @full
+@posix
 def test_a_full_standard_error_loses_messages_only():
     ran = shell('"$@" 2>/dev/full', *ESTIMATE)
     assert ran.returncode == 0
@@ -537,12 +545,14 @@ def test_a_full_standard_error_loses_messages_only():
 
 
 @pytest.mark.parametrize("arguments", [["--help"], ["explain", *ESTIMATE[1:]], [*ESTIMATE, "--json"]], ids=str)
+@posix
 def test_a_reader_that_goes(arguments):
     """As of all programs in a pipe: 128 and the number of SIGPIPE."""
     ran = shell('"$@" | true', *arguments)
     assert (ran.returncode, ran.stdout, ran.stderr) == (141, "", "")
 
 
+@posix
 def test_files_are_whole_where_the_reader_goes(tmp_path):
     outputs = ["-o", tmp_path / "out.csv", "--report", tmp_path / "out.html"]
     assert shell('"$@" | true', *ESTIMATE, *outputs).returncode == 141
@@ -550,6 +560,7 @@ def test_files_are_whole_where_the_reader_goes(tmp_path):
     assert len(pd.read_csv(tmp_path / "out.csv")) == 7
 
 
+@posix
 def test_readers_of_messages_that_go():
     assert shell('"$@" 2>&1 >/dev/null | true', "estimate", "none.json", "none.csv").returncode == 2
 
@@ -569,6 +580,7 @@ def limited(size):
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".json", ".parquet"])
 @pytest.mark.parametrize("old", [None, "old"])
+@posix
 def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path, suffix, old):
     path = tmp_path / f"out{suffix}"
     if old:
@@ -582,6 +594,7 @@ def test_a_file_that_does_not_fit_leaves_the_old_one(tmp_path, suffix, old):
     assert [name.read_text() for name in tmp_path.iterdir()] == ([old] if old else [])
 
 
+@posix
 def test_a_release_that_does_not_fit_leaves_the_old_one(tmp_path):
     shutil.copy(STREAMS_D1 / "truth.csv", tmp_path)
     (tmp_path / "tree.json").write_text("old")
@@ -596,6 +609,7 @@ def test_a_release_that_does_not_fit_leaves_the_old_one(tmp_path):
 
 
 @pytest.mark.slow
+@posix
 def test_a_sweep_that_does_not_fit_keeps_the_rows_that_did(tmp_path):
     people(tmp_path)
     study = write_study(tmp_path, STUDY + "max_depth = [1, 2]\n")
@@ -623,6 +637,7 @@ command()
 """
 
 
+@posix
 def test_the_command_does_not_take_python_down_around_the_threads_that_read_tables(tmp_path):
     (tmp_path / "gaps.csv").write_text("A,T\n,no\ny,no\n", encoding="utf-8")
     ran = subprocess.run(

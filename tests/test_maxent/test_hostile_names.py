@@ -18,7 +18,7 @@ from maxent.__main__ import main
 from maxent.models.files.result_files import is_formula
 from maxent.models.tables.cells import own_names
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
+terminal = pytest.mark.skipif(os.name != "posix", reason="needs a pseudo-terminal")
 
 # Sequences that set the title, clear the screen, turn the text; a line separator, and markup of Rich's.
 BAD = "\x1b]0;owned\x07\x1b[2J\x9b31m\u202e\u2028\x7f\u200b[red]"
@@ -125,6 +125,7 @@ def ran(folder):
 
 @pytest.mark.parametrize("name", CALLS)
 @pytest.mark.regression(number=10)
+@terminal
 def test_no_name_steers_the_terminal(ran, name):
     status, arrived = ran[name]
     assert steering(arrived) == []
@@ -135,11 +136,13 @@ def test_no_name_steers_the_terminal(ran, name):
 
 
 @pytest.mark.regression(number=10)
+@terminal
 def test_what_a_progress_bar_says_is_no_markup(ran):
     """It used to end the study that is called so."""
     assert rb"a [/b]\x1b]0;owned" in ran["sweep"][1]
 
 
+@terminal
 def test_terminals_without_escape_sequences_get_none(folder):
     status, arrived = in_terminal(["estimate", FILE, QI], folder, term="dumb")
     assert status == 0
@@ -147,6 +150,7 @@ def test_terminals_without_escape_sequences_get_none(folder):
 
 
 @pytest.mark.regression(number=10)
+@terminal
 def test_nothing_is_printed_but_where_text_is_made_printable():
     """Of all modules of the package."""
     allowed = {"results/text/terminal.py", "command_line/progress.py", "commands/main.py", "__main__.py"}
