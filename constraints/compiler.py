@@ -17,6 +17,7 @@ from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
 from maxent.constraints.kinds.size import table_contradictions
+from maxent.constraints.kinds.statements import contradictions as contradictions_of_statements
 from maxent.constraints.program.cells import Cells, CellSums, build_cells, place_sizes
 from maxent.constraints.program.impurity import PHI_OF
 from maxent.constraints.program.program import (
@@ -182,7 +183,10 @@ def compile_program(
         regions_of(context.regions.cells, context.regions.places),
         tuple(found for found in said if isinstance(found, Linear)),
         tuple(found for found in said if isinstance(found, Internal)),
-        tuple(table_contradictions(context)) if known & {"rate", "counts"} else (),
+        (
+            *(table_contradictions(context) if known & {"rate", "counts"} else ()),
+            *contradictions_of_statements(context),
+        ),
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
         likelihood=likelihood_of(context) if noise == "likelihood" else None,
@@ -483,6 +487,7 @@ def _of_release(
     context = replace(context, regions=_Shifted(book, first))
     said = emitted(context, settings)
     wrong = list(table_contradictions(context)) if settings.known & {"rate", "counts"} else []
+    wrong += contradictions_of_statements(context)
     likelihood = likelihood_of(context) if settings.noise == "likelihood" else None
     if partial:  # nothing is stated of the others, nor was the node that tells them apart chosen
         others = {(t, len(tree.nodes) - 1) for t, tree in enumerate(part.trees, first)}

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from maxent.models.display import Display, Shown, counted
 from maxent.models.parameters import Impurity as Impurity
@@ -278,7 +278,8 @@ class Content(Shown):
     the sum of their scores, which ``boosting`` describes. ``labels`` are those of a ``majority``, or ``decided`` under
     costs, weights or priors, and then no statement about the records. ``rounded``: every ``n`` and count was rounded
     to a multiple of a base, each for itself; nothing else about records is stated then but labels. ``draws``: who was
-    drawn for each tree, where the file tells it; numbers of nodes are then those of the draws.
+    drawn for each tree, where the file tells it; numbers of nodes are then those of the draws. ``statements``: what
+    else was published of the same people, `maxent.models.statements.read.Statements` of each document.
     """
 
     target: Target
@@ -293,6 +294,7 @@ class Content(Shown):
     labels: Labels = "majority"
     rounded: Rounded | None = None
     draws: Draws | None = None
+    statements: tuple[Any, ...] = ()
 
     @property
     def sampled(self) -> bool:

@@ -17,6 +17,7 @@ from maxent.constraints.kinds import (
     rate,
     size,
     split_choice,
+    statements,
 )
 from maxent.constraints.kinds import boosting as kinds_boosting
 from maxent.constraints.kinds.context import Kind
@@ -48,6 +49,7 @@ KINDS: dict[str, Kind] = {
         marginal.KIND,
         split_choice.KIND,
         facts.KIND,
+        statements.KIND,
     )
 }
 

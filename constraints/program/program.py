@@ -38,7 +38,8 @@ class Linear:
     """``lower[r] <= sum over the region's cells and classes of coef[r, x] m[c, x] <= upper[r]``, individuals.
 
     ``coef`` has shape (rows, n_classes); ``region`` indexes `Program.regions`; ``says`` is the statement in words.
-    ``weights``, shape (cells of the region, n_classes), are factors of the coefficients in each cell; None: 1.
+    ``weights``, shape (cells of the region, n_classes), are factors of the coefficients in each cell; None: 1. ``unit``
+    is what the sum was divided by, so that its largest weight is 1: weights times it are those that were stated.
     """
 
     kind: str
@@ -49,6 +50,7 @@ class Linear:
     upper: FloatArray
     says: str
     weights: FloatArray | None = None
+    unit: float = 1.0
 
     @property
     def rows(self) -> int:

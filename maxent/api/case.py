@@ -24,6 +24,7 @@ from maxent.models.formats.maxent_json.read import READER
 from maxent.models.formats.release_reader import Records, read_head
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
+from maxent.models.tables.cells import MISSING
 from maxent.models.tables.qi_table import QITable, read_qi
 from maxent.models.tables.truth_and_facts import (
     ALIKE,
@@ -188,6 +189,43 @@ def _check_rows(releases: Sequence[Release], tables: int) -> None:
         raise invalid("options", ARGUMENT, "qi", "one table, whose rows are in the order of all releases", str(tables))
 
 
+def _with_values(release: Release, sources: Sequence[Source], own: Sequence[Release], reader: Reader) -> Release:
+    """A release with the values that tables have in the columns that only statements name."""
+    from maxent.models.statements.read import open_columns, with_values
+    from maxent.models.tables.table_files import read_frame
+
+    values: dict[str, list[str]] = {name: [] for name in open_columns(release, own)}
+    for source in sources if values else ():
+        frame = read_frame(source, "qi", list(values), reader)
+        for name, column in frame.columns.items():
+            codes = set(column.codes.tolist())
+            values[name] += sorted(text for code, text in enumerate(column.texts()) if code in codes)
+            values[name] += [MISSING] if -1 in codes else []
+    return with_values(release, values)
+
+
+def _with_own_values(joined: Joined, sources: Sequence[Source], reader: Reader) -> Joined:
+    """Releases joined anew, with the values that tables have in the columns that only statements name."""
+    from maxent.models.successive.releases import join_releases
+
+    full = _with_values(joined.release, sources, joined.own, reader)
+    values = {a.name: a.values for a in full.attributes if a.values is not None}
+
+    def filled(release: Release) -> Release:
+        attributes = tuple(a if a.values is None else replace(a, values=values[a.name]) for a in release.attributes)
+        return replace(release, attributes=attributes) if release.statements else release
+
+    return join_releases([filled(release) for release in joined.own], joined.names)
+
+
+def _check_values(release: Release, table: QITable, own: Sequence[Release]) -> None:
+    """Refuse values that only statements name, and nobody has."""
+    if release.statements:
+        from maxent.models.statements.read import check_values
+
+        check_values(release, table, own)
+
+
 def no_table() -> InvalidInput:
     """The error of a call that needs an adversary's table and has none."""
     return invalid("options", ARGUMENT, "qi", "the adversary's table: a pandas DataFrame or the path of a file", "None")
@@ -248,12 +286,15 @@ class Tables:
         check_unused("one release", control=self.control)
         reader = reader_of(self.reading)
         sources = list(self.qi) if isinstance(self.qi, (list, tuple)) else [cast("Source", self.qi)]
+        if joined.release.statements:
+            joined = _with_own_values(joined, sources, reader)
         if self.rows:
             _check_rows(joined.parts, len(sources))
             table = read_qi(sources[0], joined.release, count=self.count, reader=reader, rows=True)
             found = self.with_companions(Case(joined.release, table, joined=joined, rows=True), reader)
             return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
+        _check_values(people.joined.release, people.table, joined.own)
         found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:
             classes = read_classes(self.truth, people, self.who, reader)
@@ -281,7 +322,10 @@ class Tables:
             if (known.release.target, known.release.attributes) == (release.target, release.attributes):
                 return replace(known, release=release)
         reader = reader_of(self.reading)
+        if release.statements:
+            release = _with_values(release, [qi], (release,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
+        _check_values(release, table, (release,))
         again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
         self._read.append(self.with_companions(Case(release, table, in_order=again, rows=self.rows), reader))
         return self._read[-1]

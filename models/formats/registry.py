@@ -170,6 +170,7 @@ GROUP = "maxent.readers"
 # Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one
 OWN: Mapping[str, str] = {
     "maxent/1": "maxent.models.formats.maxent_json.read",
+    "maxent-statements/1": "maxent.models.statements.read",
     "xgboost-json": "maxent.models.formats.boosting.xgboost_json",
     "xgboost-ubj": "maxent.models.formats.boosting.xgboost_ubj",
     "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump_text",
@@ -229,11 +230,11 @@ def load_release(path: str | PathLike[str], reading: Reading | None = None) -> R
 def open_published(published: object, reader: Reader) -> Release | Records:
     """Read what was published; records stay what they are until the adversary's table says what their columns mean."""
     if isinstance(published, Release):
-        return named_release(published, "release", reader)
+        return published if published.statements else named_release(published, "release", reader)
     if isinstance(published, (str, PathLike)):
         chosen = reader_for(published, reader.reading.format)
         found = chosen.read(published, reader)
-        if chosen is MAXENT_JSON or not isinstance(found, Release):
+        if chosen is MAXENT_JSON or not isinstance(found, Release) or found.statements:
             return found
         validate_release(found, shown_path(published))
         return named_release(found, shown_path(published), reader)

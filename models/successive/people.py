@@ -214,7 +214,7 @@ def _unknown(people: People) -> Iterator[Problem]:
     inside = np.array(joined.members, bool)[group]
     columns = {a.name: j for j, a in enumerate(table.attributes)}
     for i, (name, own) in enumerate(zip(joined.names, joined.own, strict=True)):
-        for a in own.attributes:
+        for a in own.attributes if not own.statements else ():  # statements name some of the values
             if a.values is None or a.name not in columns:
                 continue
             level = table.levels[columns[a.name]]

@@ -71,6 +71,7 @@ def join_releases(
     ``names``: their names in messages. ``members`` of shape (n_groups, n_releases): which releases the people of each
     group are in; none where all people are in all of them.
     """
+    releases = _typed_alike(releases)
     if problems := [*_targets(releases, names), *_types(releases, names), *_scores(releases, names)]:
         raise InvalidInput("releases", problems)
     target = releases[0].target
@@ -102,6 +103,7 @@ def join_releases(
         rounded=_common([r.rounded for r in releases], _coarsest(releases)),
         predicts=_common([r.predicts for r in releases], None),
         labels=_common([r.labels for r in releases], "decided"),
+        statements=tuple(each for r in releases for each in r.statements),
     )
     return Joined(joined, tuple(parts), tuple(names), tuple(releases), groups, tuple(_notes(releases, names)))
 
@@ -192,6 +194,23 @@ def _classes(target: Target) -> object:
     """What the classes of a target are, in any order."""
     numbers = target.numbers or (None,) * len(target.classes)
     return frozenset(zip(target.classes, numbers, strict=True)), tuple(map(_classes, target.of))
+
+
+def _typed_alike(releases: Sequence[Release]) -> list[Release]:
+    """The releases, where columns that statements name by numbers alone have the type that they have elsewhere."""
+    named = {a.name: a.type for r in releases for a in r.attributes if not r.statements or a.type == "categorical"}
+
+    def typed(release: Release) -> Release:
+        using = {n: use.numbers is not None for each in release.statements for n, use in each.columns.items()}
+        attributes = tuple(
+            replace(a, type="categorical", values=())
+            if a.type == "numeric" and named.get(a.name) == "categorical" and not using[a.name]
+            else a
+            for a in release.attributes
+        )
+        return replace(release, attributes=attributes)
+
+    return [typed(release) if release.statements else release for release in releases]
 
 
 def _types(releases: Sequence[Release], names: Sequence[str]) -> Iterator[Problem]:

@@ -1,0 +1,220 @@
+"""Reader of ``maxent-statements/1`` documents, JSON or TOML: statements as a release that joins with trees."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.arguments import name, shorten_list, show
+from maxent.models.errors import InvalidInput, Problem, invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import bytes_of, json_object, read_text
+from maxent.models.files.toml import toml_document
+from maxent.models.formats.release_reader import ReleaseReader
+from maxent.models.hints import close_to
+from maxent.models.release import Attribute, Node, Release, Target, Tree
+from maxent.models.statements.registry import KINDS
+from maxent.models.statements.statement import ColumnUse, Content, Keys, LinearStatement, People, Where, together
+
+if TYPE_CHECKING:
+    from maxent.models.reading import Reader
+    from maxent.models.tables.qi_table import QITable
+
+FORMAT = "maxent-statements/1"
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """One statement: its kind, where it was published, the people that it is about, and what it says of them."""
+
+    kind: str
+    source: str
+    where: Where
+    content: Content
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """Its linear rows over a table."""
+        inside = self.where.mask(people)
+        if not inside.all():
+            table = replace(people.table, counts=np.where(inside, people.table.counts, 0))
+            people = replace(people, table=table, total=np.empty((0, 2)))
+        among = f" among {self.where}" if self.where.tests else ""
+        for row in self.content.rows(people):
+            weights = row.weights * (inside if row.weights.ndim == 1 else inside[:, None])
+            source = f"{self.source}, {row.source}" if row.source else self.source
+            yield replace(row, weights=weights, says=f"{row.says}{among}", source=source)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Statements:
+    """A document of statements about the same people.
+
+    ``name``: of the file. ``individuals``: how many people there are, where it is stated. ``columns``: how they use the
+    columns of the table. ``document``: the keys as they were read.
+    """
+
+    name: str
+    target: Target
+    individuals: int | None
+    statements: tuple[Statement, ...]
+    columns: Mapping[str, ColumnUse]
+    document: Mapping[str, Any] = field(repr=False)
+
+    def rows(self, table: QITable, total: Any = None) -> Iterator[LinearStatement]:
+        """The linear rows of all statements, each with its source."""
+        people = People(table, self.target.classes, self.name)
+        if total is not None:
+            people = replace(people, total=total)
+        if self.individuals is not None:
+            ones = np.ones((len(people), len(people.classes)))
+            n = float(self.individuals)
+            yield LinearStatement(ones, n, n, f"{self.individuals:,} people", source=f"{self.name}, individuals")
+        for statement in self.statements:
+            own = replace(people, source=f"{self.name}, {statement.source}")
+            for row in statement.rows(own):
+                yield replace(row, source=f"{self.name}, {row.source}")
+
+    @property
+    def release(self) -> Release:
+        """The statements as a release: a tree of one leaf, which says nothing, and the columns as attributes."""
+        attributes = tuple(_attribute(self.name, column, use) for column, use in self.columns.items())
+        tree = Tree((Node("everybody"),))
+        return Release(self.target, attributes, (tree,), statements=(self,))
+
+
+def _attribute(source: str, column: str, use: ColumnUse) -> Attribute:
+    """A column as an attribute; the values of a categorical one are those that are named, until the table is read."""
+    texts = [value for value in use.values if isinstance(value, str)]
+    if texts and (use.numbers is not None or len(texts) < len(use.values)):
+        where = use.values[texts[0]]
+        raise invalid(source, where, name(column), "numbers, as elsewhere of this column", show(texts[0]))
+    return Attribute(column, "categorical", tuple(texts)) if texts else Attribute(column, "numeric")
+
+
+def parse_statements(document: Mapping[str, object], source: str) -> Statements:
+    """Statements of a decoded document.
+
+    ``source`` is what problems call the document, such as its file name. All statements with something wrong in them
+    are named.
+    """
+    columns: dict[str, ColumnUse] = {}
+    keys = Keys(source, "document", document, (), columns)
+    keys.text("format", among=(FORMAT,))
+    of = keys.child("target")
+    target_name, classes = of.text("name"), of.raw("classes")
+    texts = [str(c) for c in classes] if isinstance(classes, list) else []
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(isinstance(c, (str, int, float)) for c in classes):  # type: ignore[union-attr]
+        of.refuse("classes", "a list of at least two classes")
+    of.close()
+    individuals = keys.whole("individuals", None, 1)
+    listed = keys.raw("statements")
+    if not isinstance(listed, list) or not listed:
+        keys.refuse("statements", "a list of at least one statement")
+    keys.close()
+    found: list[Statement] = []
+    wrong: list[InvalidInput] = []
+    for i, raw in enumerate(listed, 1):
+        try:
+            found.append(_statement(Keys(source, f"statement {i}", raw, tuple(texts), columns), i))
+        except InvalidInput as error:
+            wrong.append(error)
+    if target_name in columns:
+        use = columns[target_name]
+        where = use.numbers or next(iter(use.values.values()), "document")
+        wrong.append(invalid(source, where, name(target_name), "a column of the table, not the target", "the target"))
+    if wrong:
+        raise together(wrong)
+    statements = Statements(source, Target(target_name, tuple(texts)), individuals, tuple(found), columns, document)
+    statements.release  # noqa: B018  # columns that are numbers and texts are refused
+    return statements
+
+
+def _statement(keys: Keys, number: int) -> Statement:
+    """One statement of a document."""
+    source = keys.raw("source")
+    if source is not None and (not isinstance(source, str) or not source.strip()):
+        keys.refuse("source", "a text, such as 'Table 2, row 3'")
+    if source is not None:
+        keys.where = f"{keys.where} ({name(source)})"
+    kind = keys.raw("kind")
+    if not isinstance(kind, str) or kind not in KINDS:
+        near = close_to(kind, KINDS) if isinstance(kind, str) else ""
+        keys.refuse("kind", f"one of {', '.join(KINDS)}", show(kind) + near if kind is not None else None)
+    where, content = keys.condition(), KINDS[kind].parse(keys)
+    keys.close()
+    return Statement(kind, source or f"statement {number}", where, content)
+
+
+def read_statements(path: str | os.PathLike[str]) -> Statements:
+    """Statements of a file: TOML by the suffix ``.toml``, else JSON."""
+    source = os.fspath(path)
+    if source.lower().endswith(".toml"):
+        document: Mapping[str, object] = toml_document(read_text(path), shown_path(path))
+    else:
+        document = json_object(bytes_of(source), source)
+    return parse_statements(document, os.path.basename(source) if source != "-" else source)
+
+
+def save_statements(statements: Statements) -> str:
+    """The JSON text of a document, a line for each statement."""
+    head = {key: value for key, value in statements.document.items() if key != "statements"}
+    lines = ",\n  ".join(json.dumps(each) for each in statements.document["statements"])
+    text = json.dumps(head)[:-1]
+    return f'{text},\n "statements": [\n  {lines}\n ]}}\n'
+
+
+def _read(path: str | os.PathLike[str], reader: Reader) -> Release:
+    return read_statements(path).release
+
+
+READER = ReleaseReader(
+    FORMAT,
+    f"a {FORMAT} document, JSON or TOML",
+    (".toml",),
+    _read,
+    lambda head: re.search(rf"""["']?format["']?\s*[:=]\s*["']{FORMAT}["']""", head.text[:4096]) is not None,
+)
+
+
+# Domains of columns that only statements name: the values of the table.
+
+
+def open_columns(release: Release, own: Sequence[Release]) -> tuple[str, ...]:
+    """Categorical attributes whose values no tree declares; ``own`` are the releases that ``release`` joins."""
+    declared = {a.name for each in own if not each.statements for a in each.attributes}
+    return tuple(a.name for a in release.attributes if a.values is not None and a.name not in declared)
+
+
+def with_values(release: Release, values: Mapping[str, Sequence[str]]) -> Release:
+    """A release whose open columns have the values of the table, after those that statements name."""
+    attributes = tuple(
+        replace(a, values=(*(a.values or ()), *(v for v in values[a.name] if v not in (a.values or ()))))
+        if a.name in values
+        else a
+        for a in release.attributes
+    )
+    return replace(release, attributes=attributes)
+
+
+def check_values(release: Release, table: QITable, own: Sequence[Release]) -> None:
+    """Refuse values that statements name, and that neither somebody has nor a tree declares."""
+    declared = {a.name: set(a.values or ()) for each in own if not each.statements for a in each.attributes}
+    problems: list[Problem] = []
+    source = ""
+    for statements in release.statements:
+        people = People(table, release.target.classes, statements.name)
+        for column, use in statements.columns.items():
+            known = [str(v) for v in people.values(column)] if use.values else []
+            for value, where in use.values.items():
+                if isinstance(value, str) and value not in known and value not in declared.get(column, ()):
+                    expected = f"a value that somebody has: {shorten_list(known)}"
+                    problems.append(Problem(where, name(column), expected, f"{value!r}{close_to(value, known)}"))
+                    source = source or statements.name
+    if problems:
+        raise InvalidInput(source, problems)

@@ -1,0 +1,26 @@
+"""Registry of the kinds of statements: a new kind is a class with `parse` and `rows`, and an entry here."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from maxent.models.statements import sums
+
+if TYPE_CHECKING:
+    from maxent.models.statements.statement import Content, Keys
+
+
+class StatementKind(Protocol):
+    """A class that reads the keys of a statement of its kind."""
+
+    def parse(self, keys: Keys) -> Content:
+        """The content of a statement; keys that it leaves are unknown."""
+        ...
+
+
+# Name, the key ``kind`` of a document, and the class.
+KINDS: dict[str, StatementKind] = {
+    "linear": sums.LinearSum,
+    "count": sums.ClassCount,
+    "share": sums.ClassShare,
+}

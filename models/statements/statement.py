@@ -1,0 +1,400 @@
+"""Linear statements, the people that they are about, and the keys of a statement in a document.
+
+Every kind of statement is a class with `parse` (keys of the document -> what was published) and `rows` (people ->
+linear rows). A row says ``low <= sum over people of weight(quasi-identifier, class) [person has it] <= high``. The law:
+the people that a statement was made from satisfy each of its rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+
+import numpy as np
+
+from maxent.models.arguments import is_number, is_whole, name, shorten_list, show
+from maxent.models.errors import InvalidInput, Problem, Unreadable, invalid
+from maxent.models.hints import close_to
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.tables.qi_table import QITable
+
+# Error of numbers that programs computed in double precision before they printed them, as a share of their size.
+COMPUTED = 1e-12
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LinearStatement:
+    """``low <= sum over quasi-identifiers q and classes x of weights[q, x] m[q, x] <= high``, m being individuals.
+
+    ``weights`` has shape (n_qi, n_classes), or (n_qi,) of one class, the number ``klass``. Either side may be infinite.
+    ``says`` is the statement in words, ``source`` where it was published.
+    """
+
+    weights: FloatArray
+    low: float
+    high: float
+    says: str
+    klass: int | None = None
+    source: str = ""
+
+
+class Content(Protocol):
+    """What one statement says, by its kind."""
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """Linear rows that the people whom the statement was made from satisfy."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class People:
+    """The people of a table, by quasi-identifier: ``counts`` (n_qi,) of each, and numbers and values of their columns.
+
+    ``classes`` are those of the target. ``total``, shape (n_classes, 2): the least and the largest number of people of
+    each class, as far as it is known.
+    """
+
+    table: QITable
+    classes: tuple[str, ...]
+    source: str = "statements"
+    total: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    @property
+    def counts(self) -> FloatArray:
+        """Individuals of each quasi-identifier, shape (n_qi,)."""
+        return self.table.counts.astype(np.float64)
+
+    def class_total(self, klass: int) -> tuple[float, float]:
+        """The least and the largest number of people of a class that is known."""
+        everybody = float(self.table.counts.sum())
+        if not len(self.total):
+            return 0.0, everybody
+        low, high = self.total[klass].tolist()
+        return max(low, 0.0), min(high, everybody)
+
+    def numbers(self, column: str) -> FloatArray:
+        """The number that each quasi-identifier has in a column, shape (n_qi,)."""
+        j = self._column(column)
+        levels = self.table.levels[j]
+        if levels.dtype.kind != "f":
+            self._refuse(column, "numbers", f"values such as {shorten_list(levels[:3].tolist())}")
+        found = np.asarray(levels[self.table.codes[:, j]], np.float64)
+        if np.isnan(found[self.table.counts > 0]).any():
+            self._refuse(column, "a number for everybody", "people without one")
+        return np.nan_to_num(found)
+
+    def has(self, column: str, value: str | float) -> BoolArray:
+        """Whether each quasi-identifier has a value in a column, shape (n_qi,)."""
+        j = self._column(column)
+        levels = self.table.levels[j]
+        if levels.dtype.kind == "f":
+            try:
+                codes = np.flatnonzero(levels == float(value))
+            except ValueError:
+                self._refuse(column, "a number, as others say of the column", repr(value))
+        else:
+            names = {value} if isinstance(value, str) else {repr(value), f"{value:g}", str(value)}
+            if isinstance(value, float) and value.is_integer():
+                names.add(str(int(value)))
+            codes = np.flatnonzero(np.isin(levels, list(names)))
+        return np.isin(self.table.codes[:, j], codes)
+
+    def values(self, column: str) -> list[str | float]:
+        """The values of a column that somebody has."""
+        j = self._column(column)
+        used = np.unique(self.table.codes[self.table.counts > 0, j])
+        return [value.item() if isinstance(value, np.generic) else value for value in self.table.levels[j][used]]
+
+    def _column(self, column: str) -> int:
+        names = [attribute.name for attribute in self.table.attributes]
+        if column not in names:
+            expected = f"a column of the table that adversaries have: {shorten_list(names)}"
+            self._refuse(column, expected, "no such column")
+        return names.index(column)
+
+    def _refuse(self, column: str, expected: str, found: str) -> NoReturn:
+        raise invalid(self.source, f"column {name(column)}", "values", expected, found)
+
+
+@dataclass(slots=True)
+class ColumnUse:
+    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place."""
+
+    numbers: str | None = None
+    values: dict[str | float, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A printed number: all values from ``low`` to ``high`` round to it."""
+
+    value: Fraction
+    half: Fraction
+
+    @property
+    def low(self) -> Fraction:
+        return self.value - self.half
+
+    @property
+    def high(self) -> Fraction:
+        return self.value + self.half
+
+    def __str__(self) -> str:
+        return f"{float(self.value):.10g}"
+
+
+class Keys:
+    """The keys of a statement, or of an object in it, which are taken one by one; those that nobody takes are unknown.
+
+    Every method raises `InvalidInput` that names file, statement and key for what is not as it should be. Columns are
+    asked for with `column`, `condition` and `use`, so that the table is read with them.
+    """
+
+    def __init__(
+        self, source: str, where: str, raw: object, classes: tuple[str, ...], columns: dict[str, ColumnUse]
+    ) -> None:
+        self.source, self.where, self.classes, self.columns = source, where, classes, columns
+        if not isinstance(raw, Mapping):
+            raise invalid(source, where, "content", "an object", show(raw))
+        if repeated := getattr(raw, "repeated", None):
+            raise invalid(source, where, next(iter(repeated)), "each key once", "the key several times")
+        self._raw: Mapping[str, object] = raw
+        self._taken: set[str] = set()
+
+    def refuse(self, key: str, expected: str, found: str | None = None) -> NoReturn:
+        """Raise the error of a key."""
+        shown = found if found is not None else show(self._raw[key]) if key in self._raw else "nothing"
+        raise invalid(self.source, self.where, key, expected, shown)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._raw
+
+    def raw(self, key: str) -> object:
+        """Whatever is under a key, None where there is nothing."""
+        self._taken.add(key)
+        return self._raw.get(key)
+
+    def close(self) -> None:
+        """Refuse keys that nobody has taken."""
+        for key in self._raw:
+            if key not in self._taken:
+                known = sorted(self._taken)
+                raise invalid(
+                    self.source, self.where, key, f"one of {', '.join(known)}", f"an unknown key{close_to(key, known)}"
+                )
+
+    def child(self, key: str) -> Keys:
+        """The object under a key."""
+        return Keys(self.source, f"{self.where}, {key}", self.raw(key), self.classes, self.columns)
+
+    def children(self, key: str) -> list[Keys]:
+        """The objects of the list under a key, at least one; places are counted from 1."""
+        found = self.raw(key)
+        if not isinstance(found, list) or not found:
+            self.refuse(key, "a list of at least one object")
+        at = f"{self.where}, {key.rstrip('s') if key.endswith('s') else key}"
+        return [Keys(self.source, f"{at} {i}", each, self.classes, self.columns) for i, each in enumerate(found, 1)]
+
+    def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
+        """The text under a key, one of some words where these are given."""
+        found = self.raw(key)
+        if found is None and default is not None:
+            return default
+        if not isinstance(found, str) or not found:
+            self.refuse(key, f"one of {', '.join(among)}" if among else "a text")
+        if among and found not in among:
+            self.refuse(key, f"one of {', '.join(among)}", f"{show(found)}{close_to(found, among)}")
+        return found
+
+    def flag(self, key: str, default: bool) -> bool:
+        """True or false under a key."""
+        found = self.raw(key)
+        if found is None:
+            return default
+        if not isinstance(found, bool):
+            self.refuse(key, "true or false")
+        return found
+
+    def number(self, key: str, default: float | None = None, least: float = -np.inf) -> float:
+        """The finite number under a key."""
+        found = self.raw(key)
+        if found is None and default is not None:
+            return default
+        if not is_number(found) or not isfinite(found) or found < least:  # type: ignore[operator, arg-type]
+            self.refuse(key, "a finite number" + (f", at least {least:g}" if isfinite(least) else ""))
+        return float(found)  # type: ignore[arg-type]
+
+    def whole(self, key: str, default: int | None = None, low: int = 0) -> int | None:
+        """The whole number under a key; ``default`` where there is none."""
+        found = self.raw(key)
+        if found is None:
+            return default
+        if isinstance(found, float) and found.is_integer():
+            found = int(found)
+        if not is_whole(found, low):
+            self.refuse(key, f"a whole number, at least {low}")
+        return int(found)  # type: ignore[call-overload, no-any-return]
+
+    def klass(self, key: str = "class", *, optional: bool = False) -> int | None:
+        """The number of the class under a key."""
+        if optional and key not in self._raw:
+            self._taken.add(key)
+            return None
+        found = self.raw(key)
+        if not isinstance(found, (str, bool, int, float)) or str(found) not in self.classes:
+            near = close_to(found, self.classes) if isinstance(found, str) else ""
+            self.refuse(key, f"a class: {shorten_list(self.classes)}", show(found) + near if key in self._raw else None)
+        return self.classes.index(str(found))
+
+    def printed(self, key: str = "equals", digits: str = "digits") -> Number:
+        """A printed number with its digits after the point, by default those that it has; a text keeps zeros."""
+        raw, given = self.raw(key), self.whole(digits, None, low=-20)
+        found = raw.strip() if isinstance(raw, str) else raw
+        try:
+            if isinstance(found, (Unreadable, bool)) or found is None:
+                raise ValueError
+            value = Fraction(found if isinstance(found, (int, str)) else repr(float(found)))  # type: ignore[arg-type]
+            shown = found if isinstance(found, str) else repr(found)
+        except (ValueError, OverflowError, ZeroDivisionError, TypeError):
+            self.refuse(key, "a number as it was printed")
+        seen = decimals(shown)
+        if given is not None and seen > given:
+            self.refuse(digits, f"the digits that {key} has after its point, at least {seen}", str(given))
+        places = seen if given is None else given
+        return Number(value, Fraction(1, 2) / Fraction(10) ** places)
+
+    def column(self, key: str, *, numbers: bool = True) -> str:
+        """The name of a column under a key."""
+        found = self.text(key)
+        self.use(found, numbers=numbers)
+        return found
+
+    def use(self, column: str, *, numbers: bool = False, values: Sequence[object] = ()) -> None:
+        """Say how a statement uses a column: as numbers, or by some of its values."""
+        if not column or column == "*":
+            self.refuse("column", "the name of a column", show(column))
+        use = self.columns.setdefault(column, ColumnUse())
+        if numbers and use.numbers is None:
+            use.numbers = self.where
+        for value in values:
+            if isinstance(value, bool) or not isinstance(value, (str, int, float)):
+                self.refuse(column, "a text or a number", show(value))
+            use.values.setdefault(value if isinstance(value, str) else float(value), self.where)
+
+    def value(self, key: str, column: str) -> str | float:
+        """A value of a column, a text or a number."""
+        found = self.raw(key)
+        self.use(column, values=[found])
+        return found if isinstance(found, str) else float(found)  # type: ignore[arg-type]
+
+    def condition(self, key: str = "where") -> Where:
+        """The people that a statement is about; everybody without the key."""
+        found = self.raw(key)
+        if found is None:
+            return Where()
+        if not isinstance(found, Mapping) or not found:
+            self.refuse(key, "an object from columns to values, lists of values, or limits {gt, ge, lt, le}")
+        tests: list[Test] = []
+        for column, said in found.items():
+            if isinstance(said, Mapping):
+                inner = Keys(self.source, f"{self.where}, {key} {name(column)}", said, self.classes, self.columns)
+                limits = {sign: inner.number(sign) for sign in SIGNS if sign in inner}
+                inner.close()
+                if not limits:
+                    self.refuse(key, f"limits of {name(column)}: gt, ge, lt or le", "none")
+                self.use(column, numbers=True)
+                tests.append(Test(column, limits=tuple(limits.items())))
+            else:
+                values = said if isinstance(said, list) else [said]
+                if not values:
+                    self.refuse(key, f"values of {name(column)}", "none")
+                self.use(column, values=values)
+                tests.append(Test(column, tuple(v if isinstance(v, str) else float(v) for v in values)))
+        return Where(tuple(tests))
+
+
+SIGNS = ("gt", "ge", "lt", "le")
+WORDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<="}
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test of a column: one of some values, or within limits."""
+
+    column: str
+    values: tuple[str | float, ...] = ()
+    limits: tuple[tuple[str, float], ...] = ()
+
+    def holds(self, people: People) -> BoolArray:
+        """Whether it holds for each quasi-identifier, shape (n_qi,)."""
+        found = np.zeros(len(people), bool)
+        for value in self.values:
+            found |= people.has(self.column, value)
+        if self.limits:
+            numbers, found = people.numbers(self.column), np.ones(len(people), bool)
+            compare = {"gt": np.greater, "ge": np.greater_equal, "lt": np.less, "le": np.less_equal}
+            for sign, limit in self.limits:
+                found &= compare[sign](numbers, limit)
+        return found
+
+    def __str__(self) -> str:
+        if self.limits:
+            return " and ".join(f"{self.column} {WORDS[sign]} {limit:g}" for sign, limit in self.limits)
+        return f"{self.column} {' or '.join(v if isinstance(v, str) else f'{v:g}' for v in self.values)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """The people that a statement is about: those for whom all tests hold."""
+
+    tests: tuple[Test, ...] = ()
+
+    def mask(self, people: People) -> BoolArray:
+        """Whether each quasi-identifier is among them, shape (n_qi,)."""
+        found = np.ones(len(people), bool)
+        for test in self.tests:
+            found &= test.holds(people)
+        return found
+
+    def __str__(self) -> str:
+        return ", ".join(map(str, self.tests)) or "everybody"
+
+
+def decimals(shown: str) -> int:
+    """Digits after the point of a number as it was printed; fewer than none of one with an exponent."""
+    mantissa, _, exponent = shown.lower().partition("e")
+    return len(mantissa.partition(".")[2]) - int(exponent or 0)
+
+
+def between(low: float | Fraction, high: float | Fraction) -> tuple[float, float]:
+    """Sides as floats, rounded outward."""
+    return _down(low), _up(high)
+
+
+def _down(value: float | Fraction) -> float:
+    found = float(value)
+    return found if Fraction(found) <= value else float(np.nextafter(found, -np.inf))
+
+
+def _up(value: float | Fraction) -> float:
+    found = float(value)
+    return found if Fraction(found) >= value else float(np.nextafter(found, np.inf))
+
+
+def together(errors: Sequence[InvalidInput]) -> InvalidInput:
+    """Errors of one file as one."""
+    problems: list[Problem] = [problem for error in errors for problem in error.problems]
+    return InvalidInput(errors[0].source, problems)
+
+
+def described(value: Any) -> str:
+    """A value of a column for people to read."""
+    return value if isinstance(value, str) else f"{value:g}"
