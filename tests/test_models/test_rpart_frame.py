@@ -166,3 +166,21 @@ def test_a_frame_alone_is_refused(tmp_path: Path) -> None:
     (tmp_path / "model.csv").write_text(TABLES["frame"], encoding="utf-8")
     with pytest.raises(InvalidInput, match="a file called frame"):
         read_model(tmp_path / "model.csv")
+
+
+def test_a_file_beside_the_frame_names_levels_in_an_order_that_nothing_else_tells(tmp_path: Path) -> None:
+    people = FRAME.replace({"a, b": {"an": "low", "Be": "middle", "Da": "high"}})
+    with pytest.raises(InvalidInput, match=r"counts"):
+        read(tmp_path, TABLES, train=people, target="Y")
+    levels = '"values","ind"\n"low","a, b"\n"middle","a, b"\n"high","a, b"\n"A","Y"\n"b","Y"\n'
+    found = read(tmp_path, TABLES | {"levels": levels}, train=people, target="Y")
+    assert predict(found.release, people).tolist() == people["Y"].tolist()
+    alone = read(tmp_path, TABLES, target="Y")
+    assert alone.release.target.classes == ("A", "b")
+    assert predict(alone.release, people).tolist() == people["Y"].tolist()
+
+
+def test_levels_of_a_file_that_are_too_few_are_refused(tmp_path: Path) -> None:
+    levels = '"values","ind"\n"an","a, b"\n"Be","a, b"\n'
+    with pytest.raises(InvalidInput, match=r"as many values in levels\.csv as levels, \[3\] .*found 2"):
+        read(tmp_path, TABLES | {"levels": levels}, train=FRAME, target="Y")

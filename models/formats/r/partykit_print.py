@@ -208,7 +208,8 @@ def _leaf(label: str, tail: re.Match[str], classes: Collection[str]) -> Partykit
     if not (0 < size <= LARGEST_COUNT) or not 0 <= rate <= 100:
         return None
     weighted = tail[1] == "w" or not size.is_integer()
-    off = 0.5 * 10.0 ** -len(tail[3].partition(".")[2]) * (1 + 1e-9)
+    # Under options(digits = 17) the last digits that are printed are those of doubles, not of the share.
+    off = max(0.5 * 10.0 ** -len(tail[3].partition(".")[2]) * (1 + 1e-9), 1e-9)
     n = int(size)
     errors = max(ceil(n * (rate - off) / 100), 0), min(floor(n * (rate + off) / 100), n)
     if not weighted and errors[0] > errors[1]:

@@ -1,7 +1,8 @@
 """The tables of an ``rpart`` object as R's ``write.csv`` writes them: ``frame``, ``splits`` and, of names, ``csplit``.
 
 The frame has a row for each node. Its split is the first of as many rows of ``splits`` as it has splits that competed
-and surrogates; a split of names has its row of ``csplit``, with 1 for each level that goes left, 3 for right.
+and surrogates; a split of names has its row of ``csplit``, with 1 for each level that goes left, 3 for right. A file
+``levels.csv`` beside it names the levels in their order, as it does for forests.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.proof import read_training
+from maxent.models.formats.r.forest_tables import read_levels
 from maxent.models.formats.r.rpart_tree import LARGEST_NUMBER, REGRESSION, CodedLevels, DrawnRows, RpartCut, converted
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.reading import Reader
@@ -56,9 +58,11 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     rows = _rows(source, _table(file))
     splits = _splits(source, rows, file) if len(rows) > 1 else {}
     training = read_training(wanted, reader)
+    levels = read_levels(source, file.parent, wanted, training).stated
     width = len(next(iter(rows.values())).counts)
     numeric = None if width else numeric_target(source, wanted.target or UNNAMED, **wanted.numeric())
-    classes = wanted.classes or (training.classes if training is not None else ())
+    known = training.classes if training is not None else ()
+    classes = wanted.classes or levels.get(wanted.target or "", known)
     if numeric is not None:
         classes = numeric.classes
     elif len(classes) != width:
@@ -74,7 +78,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     cuts = [split.threshold for found, _ in splits.values() for split in found if isinstance(split, RpartCut)]
     exact = all(float(f"{cut:.{_DIGITS - 1}g}") == cut for cut in cuts)
     lost = () if exact else (f"digits of thresholds beyond the {_DIGITS} that write.csv writes",)
-    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost, numeric=numeric)
+    return converted(source, drawn, classes, wanted, reader, counted=counted, lost=lost, numeric=numeric, stated=levels)
 
 
 def _table(file: Path) -> list[list[str]]:

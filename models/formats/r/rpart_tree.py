@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from types import MappingProxyType
 from typing import Any
 
 from maxent.models.arguments import shorten
@@ -272,12 +273,13 @@ def converted(
     counted: bool,
     lost: tuple[str, ...],
     numeric: Target | None = None,
+    stated: Mapping[str, tuple[str, ...]] = MappingProxyType({}),
 ) -> Converted:
     """The release of nodes by their numbers; ``lost`` says of thresholds what they lack, nothing where they are exact.
 
-    ``numeric`` is the target of a regression, whose leaves predict their means.
+    ``numeric`` is the target of a regression, whose leaves predict their means. ``stated`` are levels in their order.
     """
-    training = _with_all_levels(read_training(wanted, reader), drawn, wanted, reader)
+    training = _with_all_levels(read_training(wanted, reader), drawn, wanted, reader, stated)
     leaves = {number for number, node in drawn.items() if not node.splits}
     check_family(source, {number: node.n for number, node in drawn.items()}, leaves)
     if not any(node.lacking for node in drawn.values()) and (training is None or not training.classes):
@@ -296,7 +298,7 @@ def converted(
     coded = dict.fromkeys(
         split.name for node in drawn.values() for split in node.splits if isinstance(split, CodedLevels)
     )
-    for chosen in _orders(source, drawn, tuple(coded), training):
+    for chosen in _orders(source, drawn, tuple(coded), training, stated):
         levels = dict(zip(coded, chosen, strict=True))
         fitted = {
             number: Fitted(node.n, tuple(_named(split, levels) for split in node.splits), node.lacking > 0, node.stated)
@@ -311,7 +313,7 @@ def converted(
             except InvalidInput as error:
                 failed = failed or error
                 continue
-            if coded and not counts:
+            if not counts and not {*coded} <= {*stated}:
                 expected = f"counts that prove the order of levels ({_BETTER})"
                 raise invalid(source, "document", "levels", expected, "none")
         if all(release.trees != other.trees for other, _ in proven):
@@ -331,7 +333,11 @@ def converted(
 
 
 def _with_all_levels(
-    training: TrainingColumns | None, drawn: Mapping[int, DrawnRows], wanted: Wanted, reader: Reader
+    training: TrainingColumns | None,
+    drawn: Mapping[int, DrawnRows],
+    wanted: Wanted,
+    reader: Reader,
+    stated: Mapping[str, tuple[str, ...]],
 ) -> TrainingColumns | None:
     """The training table, in which a level such as ``NA`` is a value where R has as many more levels."""
     if training is None:
@@ -341,31 +347,43 @@ def _with_all_levels(
         column = training.frame.columns.get(split.name)
         if column is not None and split.name not in declared:
             spelled = [text for text in column.blanks if text]
-            if spelled and len(split.sides) == len(training.orders(split.name)[0]) + len(spelled):
+            if spelled and split.name in stated:
+                declared[split.name] = list(stated[split.name])
+            elif spelled and len(split.sides) == len(training.orders(split.name)[0]) + len(spelled):
                 declared[split.name] = [*training.orders(split.name)[0], *spelled]
     return read_training(wanted, reader, declared) if declared else training
 
 
-_BETTER = "print(model), which names them, or train= and target="
+_BETTER = "print(model), which names them, levels.csv beside the frame, or train= and target="
 
 
 def _orders(
-    source: str, drawn: Mapping[int, DrawnRows], coded: tuple[str, ...], training: TrainingColumns | None
+    source: str,
+    drawn: Mapping[int, DrawnRows],
+    coded: tuple[str, ...],
+    training: TrainingColumns | None,
+    stated: Mapping[str, tuple[str, ...]],
 ) -> list[tuple[tuple[str, ...], ...]]:
-    """The orders of the levels of all columns that have letters for them."""
-    if coded and (training is None or not training.classes):
-        raise invalid(source, f"column {shorten(coded[0])}", "levels", f"names of levels ({_BETTER})", "none")
-    orders = [() if training is None else training.orders(name) for name in coded]
+    """The orders of the levels of all columns that have letters for them: those that are stated, or all that may be."""
+    unknown = [name for name in coded if name not in stated]
+    if unknown and (training is None or not training.classes):
+        raise invalid(source, f"column {shorten(unknown[0])}", "levels", f"names of levels ({_BETTER})", "none")
+    orders = [
+        (stated[name],) if name in stated else () if training is None else training.orders(name) for name in coded
+    ]
     splits = [split for node in drawn.values() for split in node.splits if isinstance(split, CodedLevels)]
     for name, found in zip(coded, orders, strict=True):
         sizes = {len(split.sides) for split in splits if split.name == name}
         if not found or sizes != {len(found[0])}:
-            expected = f"as many values in the training table as levels, {shorten(sorted(sizes))} ({_BETTER})"
+            table = "levels.csv" if name in stated else "the training table"
+            expected = f"as many values in {table} as levels, {shorten(sorted(sizes))} ({_BETTER})"
             shown = str(len(found[0])) if found else "no such column"
             raise invalid(source, f"column {shorten(name)}", "levels", expected, shown)
-    together = zip(*(training.sorted_ways(name) for name in coded), strict=True) if training is not None else ()
+    together = zip(*map(training.sorted_ways, unknown), strict=True) if training is not None else ()
     apart = zip(range(_READINGS), product(*orders), strict=False)
-    return list(dict.fromkeys([*together, *(chosen for _, chosen in apart)]))
+    ways = [{**dict(zip(unknown, way, strict=True)), **stated} for way in together]
+    either = [tuple(way[name] for name in coded) for way in ways]
+    return list(dict.fromkeys([*either, *(chosen for _, chosen in apart)]))
 
 
 def _named(split: RpartCut | CodedLevels, levels: Mapping[str, tuple[str, ...]]) -> Split:
