@@ -340,10 +340,8 @@ class _Held:
     def _in(self, piece: int, column: int) -> FloatArray:
         """Class totals of a piece by value, shape (n_values, n_classes)."""
         if (piece, column) not in self._of_piece:
-            program, cells = self.program, self.cells[piece]
-            out = np.zeros((len(program.table.levels[column]), program.n_classes))
-            np.add.at(out, program.table.codes[program.cells.owner[cells], column], self.masses[cells])
-            self._of_piece[piece, column] = out
+            cells = self.cells[piece]
+            self._of_piece[piece, column] = self.program.sums.within(cells, column, self.masses[cells])
         return self._of_piece[piece, column]
 
 
@@ -399,12 +397,12 @@ def _shares(sums: Sums, pieces: Pieces, masses: FloatArray) -> _Shares:
     order = np.argsort(key, kind="stable")
     start = np.flatnonzero(np.diff(key[order], prepend=-1))
     found = key[order][start]
-    together = np.add.reduceat(masses[cells[order]], start, axis=0)
+    together = np.add.reduceat(masses[cells[order]] * sums.cells.data[order, None], start, axis=0)
     alone = sparse.csr_matrix(
         (np.ones(len(found)), np.arange(len(found)), np.searchsorted(found, np.arange(len(ends)) * number)),
         shape=(len(ends) - 1, len(found)),
     )
-    return _Shares(replace(sums, cells=alone), together, found % number - 1)
+    return _Shares(replace(sums, gathered=lambda: alone), together, found % number - 1)
 
 
 def few_rows(program: Program, constraints: IntArray) -> InternalRows:

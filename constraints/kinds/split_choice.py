@@ -134,7 +134,7 @@ def _present(context: Context, t: int, column: int, weight: FloatArray, least: i
     # ``weight`` are the individuals at the cells of the tree. A value in a place of unknown size has ``least``.
     sums = context.sums.by_value(t, column)
     unknown = np.isnan(context.sizes[t][sums.places])[sums.node]
-    size = np.where(unknown, least, sums(weight))
+    size = np.where(unknown, least, context.sums.counted(t, column, weight))
     return sums.places, _Present(sums.start, sums.node, sums.value, size)
 
 

@@ -7,13 +7,14 @@ constraint looks at, and raises the entropy.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.program.cells import cells_of
 from maxent.constraints.program.program import Linear, Program, components
 from maxent.constraints.program.residuals import InternalRows, LinearRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
@@ -232,6 +233,11 @@ class Merged:
     weight: FloatArray  # (n_owners,)
     cell: IntArray  # (n_groups,), a cell of each group
 
+    @property
+    def of_group(self) -> FloatArray:
+        """Individuals of each group's pooled quasi-identifier, shape (n_groups,)."""
+        return self.weight[self.owner]
+
     def pool(self, masses: FloatArray) -> FloatArray:
         """Masses of the groups, shape (n_groups, n_classes)."""
         n = len(self.group)
@@ -261,7 +267,12 @@ def unmerged(program: Program) -> Merged:
     return Merged(cells, program.cells.owner, program.table.counts.astype(np.float64), cells)
 
 
-def merge(program: Program, rows: InternalRows, active: IntArray, check: Callable[[], None] = lambda: None) -> Merged:
+def merge(
+    program: Program,
+    rows: InternalRows | None = None,
+    active: IntArray | None = None,
+    check: Callable[[], None] = lambda: None,
+) -> Merged:
     """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart.
 
     Groups are numbered in the order of their first cells. ``check`` is called again and again meanwhile, and may raise.
@@ -277,7 +288,8 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
             check()
             for x in np.flatnonzero(constraint.coef.any(axis=0)).tolist():
                 signatures.split_by(program.regions[constraint.region], constraint.weights[:, x])
-    tell_apart(program, rows, active, signatures, check)
+    if rows is not None and active is not None:
+        tell_apart(program, rows, active, signatures, check)
     if program.single:
         group, cell = by_first(signatures.of)
         weight = np.bincount(group, program.weight).astype(np.float64)
@@ -288,6 +300,48 @@ def merge(program: Program, rows: InternalRows, active: IntArray, check: Callabl
     _, label = np.unique(like[owner] * signatures.n + signatures.of, return_inverse=True)
     group, cell = by_first(label)
     return Merged(group, like[owner[cell]], weight, cell)
+
+
+def poolable(program: Program, merged: Merged) -> bool:
+    """Whether a program can be stated, and is far smaller, over groups of its cells."""
+    weighed = any(constraint.weights is not None for constraint in program.linear)
+    return program.single and not weighed and 2 * len(merged.owner) <= len(merged.group)
+
+
+def pooled(program: Program, merged: Merged) -> Program:
+    """The program over groups as its quasi-identifiers: whatever masses of these it is given, it states the same of.
+
+    Of each group shares have the values of attributes, so the codes in its table are those of one cell of the group.
+    """
+    table, cells, n = program.table, program.cells, len(merged.owner)
+    example = cells.owner[merged.cell]
+    held = cells_of(np.arange(n), cells.leaf[merged.cell], [tree.places for tree in cells.trees])
+    inside = [_groups_in(program, merged, held, r) for r in range(len(program.regions))]
+    regions = replace(
+        program.regions,
+        indptr=run_ends(np.array([len(groups) for groups in inside], np.int64)),
+        indices=np.concatenate([np.empty(0, np.int64), *inside]),
+    )
+    return replace(
+        program,
+        table=replace(
+            table,
+            codes=table.codes[example],
+            counts=np.rint(merged.of_group).astype(np.int64),
+            lines=table.lines[example],
+        ),
+        cells=held,
+        sums=program.sums.mixed(held, merged.group, program.weight),
+        regions=regions,
+    )
+
+
+def _groups_in(program: Program, merged: Merged, held: Cells, region: int) -> IntArray:
+    """The groups of a region, each of which is in it as a whole."""
+    place = program.regions.places[region]
+    if place is None:
+        return np.unique(merged.group[program.regions[region]])
+    return held.trees[place[0]].at(place[1])
 
 
 def compared(program: Program, merged: Merged, rows: InternalRows, active: IntArray) -> BoolArray:

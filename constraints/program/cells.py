@@ -7,14 +7,16 @@ combination of leaves, over all trees, that some values of the private attribute
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.models.arrays import ranges
 from maxent.models.errors import Check, invalid, unchecked
 from maxent.models.trees.places import (
     EVERYWHERE,
@@ -53,6 +55,12 @@ class TreeCells:
         """The rank of the leaf of each cell of ``order``, shape (n_cells,), increasing."""
         leaves = self.places.leaves[np.argsort(self.places.first[self.places.leaves])]
         return np.repeat(np.arange(len(leaves)), self.stop[leaves] - self.start[leaves])
+
+    def of_cell(self, cells: IntArray) -> IntArray:
+        """The rank of the leaf of some cells, shape (n,)."""
+        found = np.empty(len(self.order), np.int32)
+        found[self.order] = self.rank
+        return found[cells]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -248,15 +256,20 @@ def build_cells(release: Release, table: QITable, check: Check = unchecked) -> C
         canonical = np.lexsort((*(leaves[::-1] if several else ()), owner, indexed[0].first[leaves[0]]))
         owner, leaves = owner[canonical], [held[canonical] for held in leaves]
     leaf = np.array(leaves).T  # whose columns, which are looked at one by one, are each together in memory
-    trees = []
-    for t, places in enumerate(indexed):
+    return cells_of(owner, leaf, indexed, check)
+
+
+def cells_of(owner: IntArray, leaf: npt.NDArray[Any], trees: Iterable[Places], check: Check = unchecked) -> Cells:
+    """Cells of some quasi-identifiers in the leaves of trees, shapes (n_cells,) and (n_cells, n_trees)."""
+    placed = []
+    for t, places in enumerate(trees):
         check()
         rank = places.first[leaf[:, t]]
         order = np.argsort(narrow(rank, len(places)), kind="stable")  # NumPy sorts short integers in linear time
         start = np.searchsorted(rank[order], places.first, side="left")
         stop = np.searchsorted(rank[order], places.last, side="left")
-        trees.append(TreeCells(places, order, start, stop))
-    return Cells(owner, leaf, tuple(trees))
+        placed.append(TreeCells(places, order, start, stop))
+    return Cells(owner, leaf, tuple(placed))
 
 
 def place_sizes(cells: Cells, counts: IntArray, check: Check = unchecked) -> tuple[FloatArray, ...]:
@@ -306,7 +319,7 @@ class _Level:
     above: IntArray  # that block, one per run
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Sums:
     """Sums over the cells of each place and value: a *block*, for every value that cells of the place have.
 
@@ -319,13 +332,22 @@ class Sums:
     key: IntArray  # (n_blocks,), increasing
     n_values: int
     own: IntArray  # blocks with cells that belong to no place further down
-    cells: sparse.csr_matrix  # (n_own, n_cells), 0/1: these cells
+    gathered: Callable[[], sparse.csr_matrix]
     levels: tuple[_Level, ...]  # deepest first
+
+    @cached_property
+    def cells(self) -> sparse.csr_matrix:
+        """These cells, and what share of each has the value, shape (n_own, n_cells); made when first asked for."""
+        return self.gathered()
 
     def __call__(self, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n_cells,) or (n_cells, k), over the blocks: (n_blocks,) or (n_blocks, k)."""
-        out = np.zeros((len(self.key), *values.shape[1:]))
-        out[self.own] = self.cells @ values
+        return self.up(self.cells @ values)
+
+    def up(self, own: FloatArray) -> FloatArray:
+        """Sums over all blocks from those over ``own``, shape (n_own,) or (n_own, k)."""
+        out = np.zeros((len(self.key), *own.shape[1:]))
+        out[self.own] = own
         for level in self.levels:
             out[level.above] += np.add.reduceat(out[level.below], level.start, axis=0)
         return out
@@ -341,12 +363,54 @@ class Sums:
         return np.repeat(np.arange(len(self.places)), np.diff(self.start))
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shares:
+    """Cells, the value that each has, and the share of each that has it, shapes (n,); None: each cell as a whole.
+
+    Those of groups are in the order of these.
+    """
+
+    cell: IntArray
+    code: npt.NDArray[Any]
+    share: FloatArray | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mixed:
+    """Groups of cells: of each the shares that have each value of an attribute.
+
+    ``group`` and ``weight``, shapes (n_cells,), are those of the cells that ``sums`` are of, ``whole``, shape
+    (n_groups,), the individuals of the groups.
+    """
+
+    sums: CellSums
+    group: IntArray
+    weight: FloatArray
+    whole: FloatArray
+    known: dict[int, _Shares] = field(default_factory=dict)
+
+    def shares(self, column: int, n_values: int) -> _Shares:
+        """The shares of groups by the value of a public attribute."""
+        if column not in self.known:
+            key, size = self.group * n_values + self.sums.code(column), len(self.whole) * n_values
+            if size <= 4 * len(key):
+                people = np.bincount(key, self.weight, size)
+                pairs = np.flatnonzero(people)
+                people = people[pairs]
+            else:
+                pairs, inverse = np.unique(key, return_inverse=True)
+                people = np.bincount(inverse, self.weight)
+            cell = pairs // n_values
+            self.known[column] = _Shares(cell, pairs % n_values, people / self.whole[cell])
+        return self.known[column]
+
+
 class CellSums:
     """The sums of a program's cells, made when first asked for and kept.
 
     ``codes`` are those of the quasi-identifiers, shape (n_distinct, n_attributes); ``sizes`` says how many codes each
     attribute has. Trees are numbered from ``first`` on in what is ``kept``. With ``among`` sums are over some of the
-    places of each tree, and over its root, alone.
+    places of each tree, and over its root, alone. Where cells are ``mixed``, they are groups of cells of other sums.
     """
 
     def __init__(
@@ -358,9 +422,9 @@ class CellSums:
         first: int = 0,
         kept: dict[tuple[int, int], Sums] | None = None,
         among: Mapping[int, IntArray] | None = None,
+        mixed: Mixed | None = None,
     ) -> None:
-        self._cells, self._codes, self._sizes = cells, codes, sizes
-        self._ones = np.ones(len(cells))  # the entries of all incidence matrices
+        self._cells, self._codes, self._sizes, self._mixed = cells, codes, sizes, mixed
         self._first, self._kept, self._among = first, {} if kept is None else kept, among
 
     def of_trees(self, cells: Cells, first: int) -> CellSums:
@@ -369,7 +433,38 @@ class CellSums:
 
     def over(self, among: Mapping[int, IntArray]) -> CellSums:
         """The sums over some places of each tree alone, by the trees' numbers: for many evaluations of a few."""
-        return CellSums(self._cells, self._codes, self._sizes, among=among)
+        return CellSums(self._cells, self._codes, self._sizes, among=among, mixed=self._mixed)
+
+    def mixed(self, cells: Cells, group: IntArray, weight: FloatArray) -> CellSums:
+        """The sums of groups of these cells, which are ``cells``: of each group shares have a value.
+
+        ``group``, shape (n_cells,), is that of each of these cells, ``weight``, shape (n_cells,), its individuals.
+        """
+        mixed = Mixed(self, group, weight, np.bincount(group, weight).astype(np.float64))
+        return CellSums(cells, self._codes, self._sizes, mixed=mixed)
+
+    def code(self, column: int) -> npt.NDArray[Any]:
+        """The code of each cell, shape (n_cells,)."""
+        return narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
+
+    def shares(self, column: int) -> _Shares:
+        """The cells with each value of a public attribute."""
+        if self._mixed is not None:
+            return self._mixed.shares(column, self._sizes[column])
+        return _Shares(np.arange(len(self._cells)), self.code(column), None)
+
+    def within(self, cells: IntArray, column: int, values: FloatArray) -> FloatArray:
+        """Sums of ``values``, shape (n, k), of some cells by the value of a public attribute, shape (n_values, k)."""
+        out = np.zeros((self._sizes[column], values.shape[1]))
+        if self._mixed is None:
+            np.add.at(out, self._codes[self._cells.owner[cells], column], values)
+            return out
+        found = self.shares(column)
+        begin, end = np.searchsorted(found.cell, cells), np.searchsorted(found.cell, cells, side="right")
+        at = ranges(begin, end)
+        share = np.ones(len(at)) if found.share is None else found.share[at]
+        np.add.at(out, found.code[at], np.repeat(values, end - begin, axis=0) * share[:, None])
+        return out
 
     def _places(self, tree: int, which: BoolArray) -> IntArray:
         """Those of the places of a tree that are summed over, and its root."""
@@ -386,7 +481,8 @@ class CellSums:
         if key not in self._kept:
             held = self._cells.trees[tree]
             places = self._places(tree, held.stop > held.start)
-            self._kept[key] = _sums(held, places, np.zeros(len(self._cells), np.int64), 1, self._ones)
+            everybody = _Shares(np.arange(len(self._cells)), np.zeros(len(self._cells), np.int8), None)
+            self._kept[key] = _sums(held, places, everybody, 1)
         return self._kept[key]
 
     def by_value(self, tree: int, column: int) -> Sums:
@@ -395,9 +491,16 @@ class CellSums:
         if key not in self._kept:
             held = self._cells.trees[tree]
             places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
-            code = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
-            self._kept[key] = _sums(held, places, code, self._sizes[column], self._ones)
+            self._kept[key] = _sums(held, places, self.shares(column), self._sizes[column])
         return self._kept[key]
+
+    def counted(self, tree: int, column: int, people: IntArray) -> FloatArray:
+        """Sums of whole numbers, shape (n_cells,), over the blocks of `by_value`, without a matrix of these."""
+        sums, found = self.by_value(tree, column), self.shares(column)
+        held = self._cells.trees[tree]
+        key = _deepest(held, sums.places)[held.of_cell(found.cell)] * sums.n_values + found.code
+        own = np.bincount(key, people, len(sums.places) * sums.n_values)[sums.key[sums.own]]
+        return sums.up(np.asarray(own, np.float64))
 
     def totals(self, tree: int, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n_cells, k), over every place of a tree, shape (n_places, k)."""
@@ -407,27 +510,39 @@ class CellSums:
         return out
 
 
-def _sums(held: TreeCells, places: IntArray, code: IntArray, n_values: int, ones: FloatArray) -> Sums:
-    """Sums over some places of a tree, the root among them, by the code of each cell, shape (n_cells,)."""
+def _sums(held: TreeCells, places: IntArray, found: _Shares, n_values: int) -> Sums:
+    """Sums over some places of a tree, the root among them, by the values that its cells have."""
     places = places[np.argsort(_preorder(held)[places])]
     above, depth, deepest = _nesting(held, places)
-    key = deepest[held.rank] * n_values + code[held.order]
-    order = np.argsort(key, kind="stable")
-    start = np.flatnonzero(np.diff(key[order], prepend=-1))
-    own = key[order][start]
-    cells = sparse.csr_matrix(
-        (ones, held.order[order].astype(np.int32), np.append(start, len(order)).astype(np.int32)),
-        shape=(len(own), len(order)),
-    )
-    keys, moves = _closure(own, above, depth, n_values)
+    rank = held.of_cell(found.cell)
+    size, n = len(places) * n_values, len(held.order)
+
+    def keys() -> IntArray:
+        return deepest[rank] * n_values + found.code
+
+    if size <= 4 * len(rank):
+        there = np.zeros(size, bool)
+        there[keys()] = True
+        own = np.flatnonzero(there)
+    else:
+        own = np.unique(keys())
+
+    def gathered() -> sparse.csr_matrix:
+        key = keys()
+        order = np.argsort(narrow(key, size), kind="stable")
+        share = np.ones(len(order)) if found.share is None else found.share[order]
+        ends = np.append(np.searchsorted(key[order], own), len(order)).astype(np.int32)
+        return sparse.csr_matrix((share, found.cell[order].astype(np.int32), ends), shape=(len(own), n))
+
+    every, moves = _closure(own, above, depth, n_values)
     return Sums(
         places,
-        np.searchsorted(keys, np.arange(len(places) + 1) * n_values),
-        keys,
+        np.searchsorted(every, np.arange(len(places) + 1) * n_values),
+        every,
         n_values,
-        np.searchsorted(keys, own),
-        cells,
-        tuple(_level(keys, below, up) for below, up in moves),
+        np.searchsorted(every, own),
+        gathered,
+        tuple(_level(every, below, up) for below, up in moves),
     )
 
 
@@ -436,6 +551,11 @@ def _preorder(held: TreeCells) -> IntArray:
     number = np.empty(len(held.start), np.int64)
     number[list(held.places.top_down)] = np.arange(len(number))
     return number
+
+
+def _deepest(held: TreeCells, places: IntArray) -> IntArray:
+    """The deepest of places in depth-first order around each leaf, by its rank."""
+    return _nesting(held, places)[2]
 
 
 def _nesting(held: TreeCells, places: IntArray) -> tuple[IntArray, IntArray, IntArray]:

@@ -8,6 +8,7 @@ for all regions (`maxent.constraints.program.cells`), however many constraints t
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -361,6 +362,13 @@ class Evaluator:
         self.program = program
         self.linear = LinearRows(program)
         self.internal = InternalRows(program)
+
+    def at(self, program: Program) -> Evaluator:
+        """The same of another pooling of the program, see `maxent.constraints.presolve.merge.pooled`."""
+        found = copy(self)
+        found.program, found.linear, found.internal = program, copy(self.linear), copy(self.internal)
+        found.linear.program = found.internal.program = program
+        return found
 
     def qi_violation(self, masses: FloatArray) -> float:
         """Largest miss of the quasi-identifiers' totals or of non-negativity, as a share of the quasi-identifier."""

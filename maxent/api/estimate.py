@@ -30,7 +30,7 @@ from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.attempt import PRESOLVE
-from maxent.solvers.solve.driver import Outcome, solve_program
+from maxent.solvers.solve.driver import Outcome, Point, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from maxent.constraints.symmetry import Mixture
     from maxent.disclosure.limits import Limits, Mend, Verdict
     from maxent.disclosure.worst_case import WorstCase
-    from maxent.models.arrays import FloatArray
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.release import Release
 
 
@@ -249,12 +249,16 @@ def estimate_case(
             solved = time.perf_counter()
             proof = None if how.bounds is None else proof_of(program, how.bounds, clock)
             # An answer that is there is not lost to Ctrl-C while it is measured.
-            masses = outcome.masses if mean is None else mean.masses
-            posterior = program.posterior(masses)
+            point, of_each = _where_measured(case, program, outcome)
+            whole = point.merged is None and outcome.point.merged is not None
+            masses = point.masses
+            if mean is not None:
+                masses = replace(outcome.point, masses=mean.masses).cells(program) if whole else mean.masses
+            posterior = point.program.posterior(masses)
             error = max(how.tolerance, TOLERANCE)
             found = measured(
                 case,
-                program,
+                point.program,
                 masses,
                 posterior,
                 known.confidence,
@@ -265,7 +269,11 @@ def estimate_case(
             )
             disclosure = found.pop("disclosure")
             if mean is not None:
-                disclosure = disclosure.of_optimum(program.posterior(outcome.masses), program.table.counts)
+                counts = point.program.table.counts
+                disclosure = disclosure.of_optimum(point.program.posterior(point.masses), counts)
+            targets = inferences(case, program, masses, posterior, top=how.top, error=error)
+            if of_each is not None:
+                disclosure, posterior = disclosure.of_groups(of_each), posterior[of_each]
             worst = _worst_case(case, program, how, settings) if program.unread else None
             result = Estimate(
                 program=program,
@@ -278,7 +286,7 @@ def estimate_case(
                 seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
                 noticed=case.noticed,
                 optima=1 if mean is None else mean.optima,
-                targets=inferences(case, program, masses, posterior, top=how.top, error=error),
+                targets=targets,
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
                 certainty=Certainty(_without_draws(program), case.truth, case.sensitive, proving_seconds(clock.left())),
@@ -292,6 +300,18 @@ def estimate_case(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _where_measured(case: Case, program: Program, outcome: Outcome) -> tuple[Point, IntArray | None]:
+    """The answer as it is measured, and the row there of each quasi-identifier: None for their own.
+
+    People who are alike have one posterior, and are measured as one, unless something is known of each of them.
+    """
+    point = outcome.point
+    each = case.truth is not None or case.controls is not None or case.sensitive or program.release.target.of
+    if point.merged is None or not (each or program.likelihood is not None):
+        return point, None if point.merged is None else point.of_everybody(program)
+    return Point(point.evaluator.at(program), outcome.masses), None
 
 
 def _without_draws(program: Program) -> Program:
@@ -317,7 +337,8 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
             found = solve_program(given, how.solver, options)
             mean = None if how.single_optimum else averaged(given, found, options)
             if found.status == "optimal":
-                return found.masses if mean is None else mean.masses
+                point = found.point if mean is None else replace(found.point, masses=mean.masses)
+                return point.cells(given)
         return None
 
     parts = (case.release,) if case.joined is None else case.joined.parts

@@ -100,6 +100,10 @@ class Disclosure:
         entropy = conditional_entropy(posterior, counts)
         return replace(self, entropy=entropy, measures={**self.measures, "entropy": entropy})
 
+    def of_groups(self, row: IntArray) -> Disclosure:
+        """The same of quasi-identifiers in place of groups of them that have one posterior: ``row`` is that of each."""
+        return replace(self, is_certain=self.is_certain[row])
+
 
 def measure(
     posterior: npt.ArrayLike,

@@ -11,7 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -28,6 +28,8 @@ from maxent.constraints.presolve.merge import (
     merge,
     needed,
     parts,
+    poolable,
+    pooled,
     unmerged,
 )
 from maxent.constraints.presolve.parts import solve_leafwise
@@ -67,25 +69,79 @@ def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Point:
+    """An answer: ``masses``, individuals, of the cells of the program that ``evaluator`` is of.
+
+    Where ``merged`` is given, that program is over groups of cells, as people who are alike have one answer.
+    """
+
+    evaluator: Evaluator
+    masses: FloatArray
+    merged: Merged | None = None
+
+    @property
+    def program(self) -> Program:
+        """The program whose cells these masses are of."""
+        return self.evaluator.program
+
+    def of_everybody(self, program: Program) -> IntArray:
+        """The row of its own program that each quasi-identifier of the whole one is in."""
+        row = np.arange(len(program.table))
+        if self.merged is not None:
+            row[program.cells.owner] = self.merged.group
+        return row
+
+    @classmethod
+    def of(cls, run: _SolveRun, merged: Merged, masses: FloatArray) -> Point:
+        """An answer from masses of groups, shape (n_groups, n_classes)."""
+        if run.start.merged is None:
+            return cls(run.evaluator, merged.expand(masses, run.program.weight))
+        return cls(run.evaluator.at(pooled(run.program, merged)), masses, merged)
+
+    def over(self, merged: Merged) -> FloatArray:
+        """Masses of groups that are no coarser, shape (n_groups, n_classes)."""
+        if self.merged is None:
+            return merged.pool(self.masses)
+        mine = self.merged.group[merged.cell]
+        return np.asarray(self.masses[mine] * (merged.of_group / self.merged.of_group[mine])[:, None])
+
+    def cells(self, program: Program) -> FloatArray:
+        """Masses of the cells of the whole program, shape (n_cells, n_classes)."""
+        return self.masses if self.merged is None else self.merged.expand(self.masses, program.weight)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Ready:
     """Start of a solve: the uniform answer, and its violation of the constraints."""
 
-    evaluator: Evaluator
-    uniform: FloatArray
+    uniform: Point
     violation: float
 
 
-def prepare(program: Program, clock: Clock) -> Ready:
-    """Evaluate a program at the uniform answer, and reserve the time that measuring another one will take."""
-    evaluator = Evaluator(program)
-    uniform = uniform_answer(program)
+def prepare(program: Program, clock: Clock, *, whole: bool = False) -> Ready:
+    """Evaluate a program at the uniform answer, and reserve the time that measuring another one will take.
+
+    ``whole`` is whether cells are to be looked at one by one.
+    """
+    merged = None if whole else alike(program)
+    coarse = program if merged is None else pooled(program, merged)
+    evaluator = Evaluator(coarse)
+    uniform = Point(evaluator, uniform_answer(coarse), merged)
     begin = time.monotonic()
-    violation = evaluator.max_violation(uniform)
+    violation = evaluator.max_violation(uniform.masses)
     if clock.limit is not None:
-        program.posterior(uniform)
-        program.entropy(uniform)
+        coarse.posterior(uniform.masses)
+        coarse.entropy(uniform.masses)
         clock.reserve(MEASURING * (time.monotonic() - begin))
-    return Ready(evaluator, uniform, violation)
+    return Ready(uniform, violation)
+
+
+def alike(program: Program) -> Merged | None:
+    """The groups of people whom nothing but choices of splits tells apart, where these are far fewer than cells."""
+    if not program.single:
+        return None
+    merged = merge(program)
+    return merged if poolable(program, merged) else None
 
 
 def what_is_needed(program: Program, evaluator: Evaluator) -> tuple[tuple[Totals, ...], IntArray]:
@@ -102,12 +158,11 @@ def uniform_answer(program: Program) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitProgram:
-    """A merged program, the closed forms of its groups, and the parts that are left, with their cells and keys."""
+    """A merged program, the closed forms of its groups, and the parts that are left, with their keys."""
 
     merged: Merged
     pooled: FloatArray
     parts: list[Part]
-    cells: list[IntArray]
     keys: list[Key]
 
 
@@ -117,17 +172,12 @@ def split(
     """Merge a program with some internal rows active, and divide it; ``check`` is called meanwhile, and may raise."""
     merged = merge(program, rows, active, check)
     check()
-    pooled, simple = solve_leafwise(program, merged, keep, check)
+    masses, simple = solve_leafwise(program, merged, keep, check)
     check()
     simple &= ~compared(program, merged, rows, active) & ~drawn(program, merged)
     pieces = parts(program, merged, keep, rows, active, ~simple, check) if not simple.all() else []
-    order = np.argsort(merged.group, kind="stable")
-    begin = np.searchsorted(merged.group[order], np.arange(len(merged.owner) + 1))
-    cells = [order[ranges(begin[piece.groups], begin[piece.groups + 1])] for piece in pieces]
-    keys = [
-        (part.linear.tobytes(), part.internal.tobytes(), int(held[0])) for part, held in zip(pieces, cells, strict=True)
-    ]
-    return SplitProgram(merged, pooled, pieces, cells, keys)
+    keys = [(each.linear.tobytes(), each.internal.tobytes(), int(merged.cell[each.groups[0]])) for each in pieces]
+    return SplitProgram(merged, masses, pieces, keys)
 
 
 def large_and_small(pieces: Sequence[Part]) -> tuple[list[int], list[int]]:
@@ -313,7 +363,7 @@ ACTIVATE = 0.1
 MAX_ROUNDS = 50
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Outcome:
     """The answer to a program, in its cells, and how it was reached.
 
@@ -324,7 +374,8 @@ class Outcome:
     counts the parts that each back end solved; ``active`` are the internal rows that were activated.
     """
 
-    masses: FloatArray  # (n_cells, n_classes), individuals
+    program: Program = field(repr=False)
+    point: Point
     status: str
     convex: bool
     entropy_upper_bound: float
@@ -336,6 +387,12 @@ class Outcome:
     parts: int
     active: IntArray
     backends: dict[str, int]
+    stated: IntArray | None = None  # linear constraints that others do not imply, where they were found
+
+    @cached_property
+    def masses(self) -> FloatArray:
+        """The answer, individuals, shape (n_cells, n_classes)."""
+        return self.point.cells(self.program)
 
     @property
     def closed_form(self) -> bool:
@@ -351,11 +408,16 @@ class _SolveRun:
     backend: Backend
     options: Options
     progress: Progress
-    evaluator: Evaluator
+    start: Point
     cache: dict[Key, tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
     iterations: int = 0
     stopped: Stop | None = None
     meanwhile: Callable[[Outcome], object] = lambda outcome: None
+    stated: IntArray | None = None
+
+    @property
+    def evaluator(self) -> Evaluator:
+        return self.start.evaluator
 
     def note(self, answer: PartAnswer) -> None:
         """Count the iterations of an answer, and note whether the clock ended it."""
@@ -381,14 +443,15 @@ def solve_program(
         When the clock says so before it is known by how much the uniform answer misses the constraints, or so late
         that no other could be measured.
     """
-    ready = given_up(options.clock, partial(prepare, program, options.clock), LAST)
+    whole = not options.presolve or isinstance(backend, WholeBackend)
+    ready = given_up(options.clock, partial(prepare, program, options.clock, whole=whole), LAST)
     options.clock.check(LAST)
-    evaluator = ready.evaluator
+    evaluator = ready.uniform.evaluator
     scaled = program.scaling is not None and all(constraint.kind == "counts" for constraint in program.linear)
     if scaled and options.presolve and backend.name == "auto":
-        return _scaled(program, options, progress, evaluator)
+        return _scaled(program, options, progress)
     stopped = (options.clock.stop() or Stop.TIME_LIMIT) if program.unfinished else None
-    run = _SolveRun(program, backend, options, progress, evaluator, stopped=stopped, meanwhile=meanwhile)
+    run = _SolveRun(program, backend, options, progress, ready.uniform, stopped=stopped, meanwhile=meanwhile)
     uniform = ready.uniform
     if isinstance(backend, WholeBackend):
         return _solve_as_compiled(run, backend, uniform)
@@ -396,18 +459,19 @@ def solve_program(
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     solve = _solve_lazily if options.presolve else _solve_whole
     try:
-        totals, keep = given_up(options.clock, partial(what_is_needed, program, evaluator))
+        totals, keep = given_up(options.clock, partial(what_is_needed, uniform.program, evaluator))
+        run.stated = keep
         return solve(run, uniform, keep, totals)
     except OutOfTime as error:  # before any part was known
         run.stopped = error.why
         return _outcome(run, uniform, [unanswered(error.why)], np.empty(0, np.int64), 1, np.inf)
 
 
-def _scaled(program: Program, options: Options, progress: Progress, evaluator: Evaluator) -> Outcome:
+def _scaled(program: Program, options: Options, progress: Progress) -> Outcome:
     """The answer to a program that is solved by scaling."""
     from maxent.solvers.dual.matrix_scaling import NAME, scale
 
-    found = scale(program, options, progress)
+    found, evaluator = scale(program, options, progress), Evaluator(program)
     violation = evaluator.max_violation(found.masses)
     gap = found.gap / program.table.individuals
     solved = violation <= options.tolerance and gap <= PROVED
@@ -419,7 +483,8 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
     entropy = program.entropy(found.masses)
     by = {NAME: found.several, PRESOLVE: found.components - found.several}
     return Outcome(
-        masses=found.masses,
+        program=program,
+        point=Point(evaluator, found.masses),
         status=status,
         convex=True,
         entropy_upper_bound=entropy + gap if consistent else np.inf,
@@ -434,16 +499,16 @@ def _scaled(program: Program, options: Options, progress: Progress, evaluator: E
     )
 
 
-def _solve_as_compiled(run: _SolveRun, backend: WholeBackend, uniform: FloatArray) -> Outcome:
+def _solve_as_compiled(run: _SolveRun, backend: WholeBackend, uniform: Point) -> Outcome:
     """The answer of a back end that takes the program as it is; nothing bounds its entropy."""
     program, options = run.program, run.options
     reason = backend.refuses_whole(program)
-    answer, masses = PartAnswer(None, False, False, (), 0, np.inf, backend.name, None), uniform
+    answer, masses = PartAnswer(None, False, False, (), 0, np.inf, backend.name, None), uniform.masses
     if reason is not None:
         answer = replace(answer, trouble=(f"{backend.name} refuses: {reason}",))
     else:
         try:
-            found = in_time(options.clock, lambda: backend.solve_whole(program, uniform, options))
+            found = in_time(options.clock, lambda: backend.solve_whole(program, uniform.masses, options))
         except OutOfTime as error:
             found = Solution(None, error.why, np.inf, 0)
         early = options.clock.stop()
@@ -455,10 +520,11 @@ def _solve_as_compiled(run: _SolveRun, backend: WholeBackend, uniform: FloatArra
             answer = replace(answer, trouble=(f"no optimum found ({backend.name}: {found.message})",))
         answer = replace(answer, convex=not program.internal, iterations=0 if found is None else found.iterations)
     run.note(answer)
-    return _outcome(run, masses, [answer], np.arange(run.evaluator.internal.n_rows), 1, np.inf)
+    point = Point(run.evaluator, masses)
+    return _outcome(run, point, [answer], np.arange(run.evaluator.internal.n_rows), 1, np.inf)
 
 
-def _solve_whole(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+def _solve_whole(run: _SolveRun, uniform: Point, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """The whole program in one piece, started from the answer without internal constraints."""
     program, rows = run.program, run.evaluator.internal
     none, active = np.empty(0, np.int64), np.arange(rows.n_rows)
@@ -473,7 +539,7 @@ def _solve_whole(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tu
     run.progress("the whole program", 0, 1)
     with one_thread():
         try:
-            task = Task(given_up(run.options.clock, partial(lifting, part)), merged.pool(masses))
+            task = Task(given_up(run.options.clock, partial(lifting, part)), masses.over(merged))
         except OutOfTime as error:
             run.stopped = error.why
             return _outcome(run, masses, answers, none, 1, bound)
@@ -482,17 +548,17 @@ def _solve_whole(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tu
         answer = answer_part(task, attempt, loosely, run.backend, run.options)
     run.note(answer)
     if answer.masses is not None:
-        masses = merged.expand(answer.masses, program.weight)
+        masses = Point.of(run, merged, answer.masses)
     return _bounded(run, masses, [answer], active, 1, bound)
 
 
-def _solve_lazily(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
+def _solve_lazily(run: _SolveRun, uniform: Point, keep: IntArray, totals: tuple[Totals, ...]) -> Outcome:
     """Activate internal constraints as they are found violated, until none is."""
     active = np.empty(0, np.int64)
     masses, answers = _solve_round(run, uniform, None, keep, active, totals)
     first, bound, rounds = masses, _bound(run, masses, answers), 1
     while run.stopped is None:
-        missed = run.evaluator.internal.violation(masses) > ACTIVATE * run.options.tolerance
+        missed = masses.evaluator.internal.violation(masses.masses) > ACTIVATE * run.options.tolerance
         new = np.setdiff1d(np.flatnonzero(missed), active)
         if not len(new):
             break
@@ -511,7 +577,7 @@ def _solve_lazily(run: _SolveRun, uniform: FloatArray, keep: IntArray, totals: t
 
 
 def _bounded(
-    run: _SolveRun, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+    run: _SolveRun, masses: Point, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
     """`_outcome` with the gaps of the last answers, as far as there is time."""
     now = partial(_outcome, run, masses, active=active, rounds=rounds, bound=bound)
@@ -521,19 +587,19 @@ def _bounded(
 
 def _solve_round(
     run: _SolveRun,
-    first: FloatArray,
-    last: FloatArray | None,
+    first: Point,
+    last: Point | None,
     keep: IntArray,
     active: IntArray,
     totals: tuple[Totals, ...],
-) -> tuple[FloatArray, list[PartAnswer]]:
+) -> tuple[Point, list[PartAnswer]]:
     """The answer with some internal rows active, started from a ``first`` one; unchanged parts are not solved again."""
     # Parts that the clock leaves no time for keep the answer of the ``last`` round, or without one the uniform one.
     program, rows = run.program, run.evaluator.internal
     # Before there is any answer, the closed forms are worth a moment.
     check = partial(run.options.clock.check, SOON if last is None else 0.0)
     found = given_up(run.options.clock, partial(split, program, rows, keep, active, check))
-    merged, pooled, pieces = found.merged, found.pooled, found.parts
+    merged, masses, pieces = found.merged, found.pooled, found.parts
     new = [i for i, key in enumerate(found.keys) if key not in run.cache]
     text, n_old = f"{len(pieces)} parts, {len(active)} internal constraints active", len(pieces) - len(new)
 
@@ -542,26 +608,23 @@ def _solve_round(
 
     fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, check, progress)
     solved = dict(zip(new, fresh, strict=True))
-    for i, answer in solved.items():
-        if answer.masses is not None:
-            pooled[pieces[i].groups] = answer.masses
-    masses = merged.expand(pooled, program.weight)
     answers = []
-    for i, (key, held) in enumerate(zip(found.keys, found.cells, strict=True)):
+    for i, (key, piece) in enumerate(zip(found.keys, pieces, strict=True)):
         if i in solved:
-            if solved[i].masses is None and last is not None:
-                masses[held] = last[held]
-            run.cache[key] = masses[held], solved[i]
-        masses[held], answer = run.cache[key]
+            held = solved[i].masses
+            if held is None:
+                held = masses[piece.groups] if last is None else last.over(merged)[piece.groups]
+            run.cache[key] = held, solved[i]
+        masses[piece.groups], answer = run.cache[key]
         answers.append(answer)
-    return masses, answers
+    return Point.of(run, merged, masses), answers
 
 
 def _solve_parts(
     run: _SolveRun,
     merged: Merged,
     pieces: list[Part],
-    first: FloatArray,
+    first: Point,
     totals: tuple[Totals, ...],
     check: Callable[[], None],
     progress: Callable[[int], None],
@@ -571,7 +634,7 @@ def _solve_parts(
     if not pieces:
         return []
     lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=check)
-    begin, tasks = merged.pool(first), dict[int, Task]()
+    begin, tasks = first.over(merged), dict[int, Task]()
 
     def lifted(numbers: Sequence[int]) -> list[Task]:
         new = given_up(run.options.clock, lambda: [Task(lifting(pieces[i]), begin[pieces[i].groups]) for i in numbers])
@@ -602,21 +665,22 @@ def _loosely(run: _SolveRun, lifting: Callable[..., LiftedPart], merged: Merged,
     return given_up(run.options.clock, partial(lifting, everything, trusting=False))
 
 
-def _bound(run: _SolveRun, masses: FloatArray, answers: list[PartAnswer]) -> float:
+def _bound(run: _SolveRun, masses: Point, answers: list[PartAnswer]) -> float:
     """Upper bound of the objective, nats per individual; closed forms are optimal."""
-    return run.program.objective(masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
+    return (
+        masses.program.objective(masses.masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
+    )
 
 
 def _outcome(
-    run: _SolveRun, masses: FloatArray, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
+    run: _SolveRun, point: Point, answers: list[PartAnswer], active: IntArray, rounds: int, bound: float
 ) -> Outcome:
     """The outcome with status and gap; ``bound`` is the bound of the answer without internal constraints."""
-    bound = min(bound, _bound(run, masses, answers))
+    bound = min(bound, _bound(run, point, answers))
+    masses, late = point.masses, lambda: run.options.clock.late() > LAST
     if run.stopped is not None:
-        masses = nearer(
-            run.program, run.evaluator, masses, run.options.tolerance, lambda: run.options.clock.late() > LAST
-        )
-    violation = run.evaluator.max_violation(masses)
+        masses = nearer(point.program, point.evaluator, masses, run.options.tolerance, late)
+    violation = point.evaluator.max_violation(masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
     if run.stopped is not None:
@@ -628,13 +692,14 @@ def _outcome(
     else:
         status = "optimal"
     feasible = not inconsistent and violation <= run.options.tolerance
-    masses = np.maximum(masses, 0.0)
+    point = replace(point, masses=np.maximum(masses, 0.0))
     return Outcome(
-        masses=masses,
+        program=run.program,
+        point=point,
         status=status,
         convex=all(answer.convex for answer in answers),
         entropy_upper_bound=bound,
-        duality_gap=max(bound - run.program.objective(masses), 0.0) if feasible else np.inf,
+        duality_gap=max(bound - point.program.objective(point.masses), 0.0) if feasible else np.inf,
         violation=violation,
         trouble=trouble,
         iterations=run.iterations,
@@ -642,4 +707,5 @@ def _outcome(
         parts=len(answers),
         active=active,
         backends=dict(sorted(Counter(answer.by for answer in answers if answer.by).items())),
+        stated=run.stated,
     )

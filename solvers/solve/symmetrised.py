@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maxent.constraints.presolve.merge import known_totals, needed
-from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.symmetry import Mixture, mixture
 from maxent.solvers.control import OutOfTime
 from maxent.solvers.workers import one_thread
@@ -24,12 +23,14 @@ def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | 
     """
     if outcome.status != "optimal" or outcome.convex or program.likelihood is not None:
         return None
-    evaluator = Evaluator(program)
-    linear = needed(program, known_totals(program), evaluator.linear)
-    rows, clock = evaluator.internal, options.clock
+    point, linear, clock = outcome.point, outcome.stated, options.clock
+    rows = point.evaluator.internal
+    if linear is None:
+        linear = needed(program, known_totals(program), point.evaluator.linear)
     try:
         with one_thread():  # as where parts are solved, so that it makes no difference when this is done
-            found = mixture(program, rows, linear, outcome.active, outcome.masses, options.tolerance, clock.check)
+            active, least = outcome.active, options.tolerance
+            found = mixture(point.program, rows, linear, active, point.masses, least, clock.check)
     except OutOfTime:
         return None
     return found if found.optima > 1 else None
