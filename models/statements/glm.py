@@ -15,12 +15,19 @@ Both hold; the narrower end is taken. Rounding errors of the sums are bounded an
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
 
+from maxent.models.arguments import shorten_list
 from maxent.models.arrays import FloatArray
+from maxent.models.errors import invalid
+from maxent.models.statements.statement import Keys, LinearStatement, Number, People, described
+from maxent.models.statements.sums import sides
+
+if TYPE_CHECKING:
+    from typing import Self
 
 Family = Literal["logistic", "multinomial", "poisson", "linear"]
 FAMILIES: tuple[Family, ...] = get_args(Family)
@@ -80,27 +87,41 @@ class Regression:
     class_weight: FloatArray
     residual: tuple[float, float] | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether all classes weigh 1."""
+        return bool((self.class_weight == 1).all())
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sums:
-    """Bounds on sums: ``low[r] <= sum_i n_i sum_c weight[r, i, c] share_ic <= high[r]``, with n_i people like i.
+    """Bounds on sums: ``low[r] <= sum_i n_i sum_c weights(r)[i, c] share_ic <= high[r]``, with n_i people like i.
 
-    ``weight[r, i, c] = combination[r, i, :] @ response[c, :]``, times a class weight, see `weights`. ``of``: the term
-    and response that a row is about, -1 for the sum of squares. ``combined``: whether a row is a combination of sums.
+    ``of``: the term and response that a row is about, -1 for the sum of squares. ``combined``: whether a row is a
+    combination of sums. ``rows``, shape (n_rows, n_terms, n_responses), are factors of the sums in it.
     """
 
+    fit: Regression
+    design: FloatArray
+    weight: FloatArray
+    rows: FloatArray
     low: FloatArray
     high: FloatArray
     of: tuple[tuple[int, int], ...]
     combined: tuple[bool, ...]
-    weights: FloatArray
 
-
-def half_unit(text: str) -> float:
-    """Half a unit of the last digit of a printed number, ``-1.25e-3`` for example: 0.5e-5; rounded up."""
-    mantissa, _, exponent = text.strip().lower().partition("e")
-    _, _, decimals = mantissa.partition(".")
-    return float(np.nextafter(0.5 * 10.0 ** (int(exponent or 0) - len(decimals)), np.inf))
+    def weights(self, r: int) -> FloatArray:
+        """What a person of each class adds to a row, shape (n, n_classes)."""
+        fit, design = self.fit, self.design
+        if self.of[r][0] < 0:
+            off = fit.response[:, 0][None, :] - (design @ fit.value)[:, [0]]
+            return np.asarray(np.square(off) * self.weight[:, None])
+        factors = (design @ self.rows[r]) * self.weight[:, None]
+        found = factors @ fit.response.T
+        if not fit.plain:  # of people of class c the sum has w_c (y - mu): the means stay with the people
+            means = _means(fit.family, design @ fit.value, np.zeros_like(factors)).mean
+            found = (found - (factors * means).sum(axis=1)[:, None]) * fit.class_weight
+        return np.asarray(found)
 
 
 # The mean of a response given its linear predictor, and ranges of it.
@@ -193,21 +214,17 @@ def sums_of(fit: Regression, design: FloatArray, people: FloatArray, sample_weig
     if n <= COMBINED and len(which) > 1 and (found := _inverse(fit, design, cases, which)) is not None:
         rows = np.concatenate([plain, found])
         combined, of = [*combined, *([True] * len(which))], [*of, *which]
-    low, high, _centre = _ends(fit, design, cases, rows)
-    weights = np.einsum("rjd,ij,xd->rix", rows, design, fit.response, optimize=True) * weight[:, None]
-    if (fit.class_weight != 1).any():
-        # Of people of class c the sum has w_c (y - mu): the means stay with the people.
-        means = _means(fit.family, design @ fit.value, np.zeros((n, fit.value.shape[1]))).mean
-        weights -= np.einsum("rjd,ij,id->ri", rows, design, means, optimize=True)[:, :, None] * weight[:, None]
-        weights *= fit.class_weight
+    low, high = _ends(fit, design, cases, rows)
     if fit.residual is not None:
-        square, ends = _squares(fit, design, people, cases, weight)
-        weights = np.concatenate([weights, square[None]])
+        ends = _squares(fit, design, people, cases)
+        rows = np.concatenate([rows, np.zeros_like(rows[:1])])
         low, high = np.append(low, ends[0]), np.append(high, ends[1])
         of, combined = [*of, (-1, -1)], [*combined, False]
-    # What the weights themselves lost to rounding, for at most all people.
-    lost = 8 * (terms + 4) * EPS * np.einsum("rix,i->r", np.abs(weights), people)
-    return Sums(low - lost, high + lost, tuple(of), tuple(combined), weights)
+    found = Sums(fit, design, weight, rows, low, high, tuple(of), tuple(combined))
+    # What the weights themselves lose to rounding, for at most all people.
+    size = np.array([float(np.abs(found.weights(r)).max(axis=1) @ people) for r in range(len(low))])
+    lost = 8 * (terms + 4) * EPS * size
+    return replace(found, low=low - lost, high=high + lost)
 
 
 def _blocks(n: int) -> Iterator[slice]:
@@ -221,14 +238,11 @@ def _predictor(fit: Regression, design: FloatArray) -> tuple[FloatArray, FloatAr
     return design @ fit.value, (size @ fit.half) * (1 + 1e-12) + error
 
 
-def _ends(
-    fit: Regression, design: FloatArray, cases: FloatArray, rows: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Least and greatest of sums for every b in the box, and their values at the printed b, shapes (n_rows,)."""
+def _ends(fit: Regression, design: FloatArray, cases: FloatArray, rows: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Least and greatest of sums for every b in the box, shapes (n_rows,)."""
     n_rows, terms, responses = rows.shape
     least_weight, most_weight = float(fit.class_weight.min()), float(fit.class_weight.max())
     middle, spread = (least_weight + most_weight) / 2, (most_weight - least_weight) / 2
-    plain = most_weight == least_weight == 1
     centre, low, high, size, blur = np.zeros((5, n_rows))
     gradient, off = np.zeros((2, n_rows, terms, responses))
     gross = np.zeros((terms, responses))
@@ -268,12 +282,12 @@ def _ends(
     stop = (np.abs(rows) * _tolerance(fit, design, cases, gross)).sum(axis=(1, 2))
     lost = (len(design) + 4 * terms + 40) * EPS * most_weight * (size + np.abs(shift) + slack) + blur
     extra = subgradient + stop + lost
-    if not plain:  # the means stand on the side of the people
-        return shift - slack - extra, shift + slack + extra, shift
+    if not fit.plain:  # the means stand on the side of the people
+        return shift - slack - extra, shift + slack + extra
     moved = (np.abs(rows) * l2 * box).sum(axis=(1, 2))
     least = np.maximum(centre - slack, low - moved) + shift - extra
     most = np.minimum(centre + slack, high + moved) + shift + extra
-    return least, most, centre + shift
+    return least, most
 
 
 def _signs(fit: Regression) -> tuple[FloatArray, FloatArray]:
@@ -344,26 +358,252 @@ def _inverse(
     return np.asarray(rows[kept] / largest[kept, None, None]) if kept.all() else None
 
 
-def _squares(
-    fit: Regression, design: FloatArray, people: FloatArray, cases: FloatArray, weight: FloatArray
-) -> tuple[FloatArray, tuple[float, float]]:
-    """The sum of squares that a residual standard error states, by weight of each person and class, and its bounds.
+def _squares(fit: Regression, design: FloatArray, people: FloatArray, cases: FloatArray) -> tuple[float, float]:
+    """Bounds on the sum of squares that a residual standard error states.
 
-    It is least at the fit, and greater by a quadratic form at the printed coefficients.
+    At the printed coefficients it is greater than at the fit, where it is least, by a quadratic form.
     """
     assert fit.residual is not None
     printed, half = fit.residual
     freedom = float(people.sum()) - float(np.linalg.matrix_rank(design))
-    weights = np.square(fit.response[:, 0][None, :] - (design @ fit.value)[:, [0]]) * weight[:, None]
     box = fit.half[:, 0] * (1 + 1e-12)
     form = np.abs((design * cases[:, None]).T @ design)
     beyond = float(box @ form @ box)
     slope = float((_tolerance(fit, design, cases, np.abs(design).T @ cases[:, None])[:, 0] * box).sum()) * 2
     low, high = max(printed - half, 0.0) ** 2 * freedom, (printed + half) ** 2 * freedom + beyond
     slack = slope + 64 * len(design) * EPS * (high + 1.0)
-    return weights, (low - slack, high + slack)
+    return low - slack, high + slack
 
 
-def class_weights(classes: Sequence[str], given: Mapping[str, float]) -> FloatArray:
+# The kind ``glm`` of statements.
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """A column of the design: the intercept, a column of the table centred and scaled, or one of its values."""
+
+    column: str | None = None
+    level: str | float | None = None
+    center: float = 0.0
+    scale: float = 1.0
+
+    def numbers(self, people: People) -> FloatArray:
+        """The column of the design, shape (n_qi,)."""
+        if self.column is None:
+            return np.ones(len(people))
+        if self.level is not None:
+            found = people.has(self.column, self.level).astype(np.float64)
+        else:
+            found = people.numbers(self.column)
+        return np.asarray((found - self.center) / self.scale)
+
+    def __str__(self) -> str:
+        if self.column is None:
+            return "intercept"
+        return self.column if self.level is None else f"{self.column}={described(self.level)}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Coefficients:
+    """``glm``: coefficients of a generalised linear model with its canonical link.
+
+    Sound, as the fit is stationary: see the module. What was minimised has to be stated: penalties, weights, and how
+    far from stationary the solver may have stopped. Of each column that terms name by its values one value may be
+    without a term, the reference; more only where ``reference`` names them.
+    """
+
+    terms: tuple[Term, ...]
+    fit: Regression
+    of: int | None
+    weights: str | None
+    reference: Mapping[str, tuple[str | float, ...]]
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        family = cast("Family", keys.text("family", among=FAMILIES))
+        of = keys.klass("of", optional=family != "logistic") if family != "multinomial" else None
+        classes = len(keys.classes)
+        responses = classes if family == "multinomial" else 1
+        terms: dict[Term, int] = {}
+        printed: dict[tuple[int, int], tuple[Number, float | None]] = {}
+        for each in keys.children("terms"):
+            term = _term(each)
+            klass = each.klass() if family == "multinomial" else 0
+            at = terms.setdefault(term, len(terms)), klass or 0
+            if at in printed:
+                each.refuse("value", "each term once", f"{term} several times")
+            printed[at] = each.printed("value"), each.number("l2", 0.0, 0.0) if "l2" in each else None
+            each.close()
+        value, half, l2, l1, mean_l2, free = np.zeros((6, len(terms), responses))
+        penalised = np.array([term.column is not None for term in terms], float)[:, None]
+        l2 += keys.number("l2", 0.0, 0.0) * penalised
+        l1 += keys.number("l1", 0.0, 0.0) * penalised
+        mean_l2 += keys.number("mean_l2", 0.0, 0.0) * penalised
+        for at, (number, own) in printed.items():
+            value[at], free[at] = float(number.value), 1.0
+            half[at] = float(number.half) * (1 + 4 * EPS) + EPS * abs(value[at])
+            l2[at] = l2[at] if own is None else own
+        fit = Regression(
+            family,
+            value,
+            half,
+            _responses(keys, family, of),
+            _stopping(keys, family),
+            free > 0,
+            l2 * free,
+            l1 * free,
+            mean_l2 * free,
+            _class_weight(keys),
+            _residual(keys, bool(l2.any() or l1.any() or mean_l2.any())),
+        )
+        weights = keys.column("weights") if "weights" in keys else None
+        return cls(tuple(terms), fit, of, weights, _references(keys))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """A row for each coefficient, one for each combination that tells it best, and one for the sum of squares."""
+        self._check_levels(people)
+        weight = None if self.weights is None else people.numbers(self.weights)
+        if weight is not None and (weight[people.counts > 0] < 0).any():
+            raise invalid(people.source, "weights", self.weights or "", "weights of at least 0", "one below")
+        design = np.stack([term.numbers(people) for term in self.terms], axis=1)
+        found = sums_of(self.fit, design, people.counts, weight)
+        for r, (low, high) in enumerate(zip(found.low.tolist(), found.high.tolist(), strict=True)):
+            if not (np.isfinite(low) or np.isfinite(high)):
+                continue
+            weights, klass = found.weights(r), self._class(found.of[r][1], found.combined[r])
+            if klass is not None:
+                weights = weights[:, klass]
+                low, high = _whole(weights[people.counts > 0], low, high)
+            about = "" if klass is None else f" of {people.classes[klass]}"
+            says = f"{self._says(found.of[r], found.combined[r], people)}{about}: {sides(low, high)}"
+            source = "residual standard error" if found.of[r][0] < 0 else f"coefficient of {self.terms[found.of[r][0]]}"
+            yield LinearStatement(weights, low, high, says, klass, source)
+
+    def _class(self, response: int, combined: bool) -> int | None:
+        """The only class that a row has weights of, if it is one."""
+        if response < 0 or not self.fit.plain:
+            return None
+        if self.fit.family == "multinomial":
+            return None if combined else response
+        return self.of
+
+    def _says(self, of: tuple[int, int], combined: bool, people: People) -> str:
+        if of[0] < 0:
+            return "sum of squares"
+        term = self.terms[of[0]]
+        if combined:
+            klass = f", {people.classes[of[1]]}," if self.fit.family == "multinomial" else ""
+            return f"sum that the coefficient of {term}{klass} alone moves"
+        what = "people" if term.column is None else str(term)
+        what = what if term.level is None or (term.center, term.scale) != (0.0, 1.0) else f"people with {term}"
+        numbers = "" if self.of is not None or self.fit.family == "multinomial" else ", times the number of the class,"
+        return f"sum over people of {what}{numbers}" if not what.startswith("people") else f"number of {what}{numbers}"
+
+    def _check_levels(self, people: People) -> None:
+        """Refuse values that have no term, but one of each column."""
+        named: dict[str, list[str | float]] = {}
+        for term in self.terms:
+            if term.column is not None and term.level is not None:
+                named.setdefault(term.column, []).append(term.level)
+        for column, levels in named.items():
+            known = [*levels, *self.reference.get(column, ())]
+            has = [people.has(column, level) for level in known]
+            rest = ~np.any(has, axis=0) & (people.counts > 0)
+            numbers = [people.has(column, value) & rest for value in people.values(column)] if rest.any() else []
+            if sum(bool(mask.any()) for mask in numbers) > (column not in self.reference):
+                expected = f"terms for all values of {column} but one, or the others in the key reference"
+                raise invalid(people.source, "terms", column, expected, f"terms for {shorten_list(levels)} only")
+
+
+def _whole(weights: FloatArray, low: float, high: float) -> tuple[float, float]:
+    """Sides of a sum of whole numbers, which is one."""
+    if not (weights == np.rint(weights)).all() or np.abs(weights).sum() > 2.0**52:
+        return low, high
+    least, most = float(np.ceil(low)), float(np.floor(high))
+    return (least, most) if least <= most else (low, high)  # no sum at all: solvers say so
+
+
+def _term(keys: Keys) -> Term:
+    """The term that an entry of ``terms`` is about."""
+    if "intercept" in keys:
+        if not keys.flag("intercept", True) or "column" in keys:
+            keys.refuse("intercept", "true, or a column in place of it")
+        return Term()
+    column = keys.text("column")
+    level = keys.value("level", column) if "level" in keys else None
+    if level is None:
+        keys.use(column, numbers=True)
+    scale = keys.number("scale", 1.0) if "scale" in keys else 1.0
+    if scale == 0:
+        keys.refuse("scale", "a number other than 0")
+    return Term(column, level, keys.number("center", 0.0) if "center" in keys else 0.0, scale)
+
+
+def _responses(keys: Keys, family: Family, of: int | None) -> FloatArray:
+    """What each class is to the fit, shape (n_classes, n_responses)."""
+    n = len(keys.classes)
+    if family == "multinomial":
+        return np.eye(n)
+    if of is not None:
+        return np.eye(n)[:, [of]]
+    try:
+        found = np.array([float(name) for name in keys.classes])[:, None]
+    except ValueError:
+        keys.refuse("of", "a class, as classes are no numbers", "nothing")
+    if not np.isfinite(found).all() or (family == "poisson" and (found < 0).any()):
+        keys.refuse("of", "a class, or classes that are numbers the family can have", "nothing")
+    return found
+
+
+def _stopping(keys: Keys, family: Family) -> Stopping:
+    """How far from stationary the solver may have stopped."""
+    said = {
+        name: keys.number(key, 0.0, 0.0) if key in keys else None
+        for name, key in (
+            ("gradient", "tolerance"),
+            ("mean", "mean_tolerance"),
+            ("loss", "loss_tolerance"),
+            ("deviance", "deviance_tolerance"),
+        )
+    }
+    found = Stopping(**said)
+    if not found.known and family == "linear" and "l1" not in keys:
+        return replace(found, deviance=0.0)  # solved by factors, not step by step
+    if not found.known:
+        keys.refuse("tolerance", "the largest gradient at which the fit may have stopped, or mean_tolerance")
+    return found
+
+
+def _class_weight(keys: Keys) -> FloatArray:
     """Weights of classes in their order, 1 where none is given."""
-    return np.array([float(given.get(name, 1.0)) for name in classes])
+    if "class_weight" not in keys:
+        return np.ones(len(keys.classes))
+    given = keys.child("class_weight")
+    found = np.array([given.number(name, 1.0, 0.0) if name in given else 1.0 for name in keys.classes])
+    given.close()
+    return found
+
+
+def _residual(keys: Keys, penalised: bool) -> tuple[float, float] | None:
+    if "residual_se" not in keys:
+        return None
+    if penalised or "class_weight" in keys or keys.text("family") != "linear":
+        keys.refuse("residual_se", "no residual standard error, unless of a linear fit without penalty")
+    given = keys.child("residual_se")
+    number = given.printed("value")
+    given.close()
+    return float(number.value), float(number.half) * (1 + 4 * EPS) + EPS * abs(float(number.value))
+
+
+def _references(keys: Keys) -> Mapping[str, tuple[str | float, ...]]:
+    if "reference" not in keys:
+        return {}
+    given = keys.raw("reference")
+    if not isinstance(given, Mapping):
+        keys.refuse("reference", "an object from columns to lists of values")
+    found = {}
+    for column, values in given.items():
+        values = values if isinstance(values, list) else [values]
+        keys.use(column, values=values)
+        found[column] = tuple(value if isinstance(value, str) else float(value) for value in values)
+    return found

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from maxent.models.statements import sums
+from maxent.models.statements import glm, sums
 
 if TYPE_CHECKING:
     from maxent.models.statements.statement import Content, Keys
@@ -23,4 +23,5 @@ KINDS: dict[str, StatementKind] = {
     "linear": sums.LinearSum,
     "count": sums.ClassCount,
     "share": sums.ClassShare,
+    "glm": glm.Coefficients,
 }

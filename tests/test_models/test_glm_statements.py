@@ -1,0 +1,124 @@
+"""The kind ``glm`` of statements: from a document to bounds."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import maxent
+from maxent.api.estimate import compile_release
+from maxent.models.errors import InvalidInput
+from maxent.models.statements.read import parse_statements
+from tests.support.search import cases
+
+CLASSES = ["no", "yes"]
+
+
+def document(*statements: Any, classes: list[str] = CLASSES) -> dict[str, Any]:
+    return {
+        "format": "maxent-statements/1",
+        "target": {"name": "y", "classes": classes},
+        "statements": [{"kind": "glm", **each} for each in statements],
+    }
+
+
+def people(random: np.random.Generator, n: int) -> pd.DataFrame:
+    """People with an age, a region, and a class that depends on both."""
+    frame = pd.DataFrame({"age": random.integers(20, 80, n), "region": random.choice(["a", "b", "c"], n)})
+    odds = 0.05 * (frame.age - 50) + (frame.region == "b") + random.normal(size=n)
+    return frame.assign(y=np.where(odds > 0, "yes", "no"))
+
+
+def logistic(frame: pd.DataFrame, digits: int, **options: Any) -> dict[str, Any]:
+    """The statement of a logistic regression of scikit-learn, its age centred."""
+    levels = sorted(set(frame.region))[1:]
+    x = np.c_[(frame.age - 50) / 10, *[frame.region == level for level in levels]].astype(float)
+    model = LogisticRegression(max_iter=10_000, **options).fit(x, frame.y)
+    age, *rest = [f"{b:.{digits}f}" for b in model.coef_[0]]
+    terms = [
+        {"intercept": True, "value": f"{model.intercept_[0]:.{digits}f}"},
+        {"column": "age", "center": 50, "scale": 10, "value": age},
+        *({"column": "region", "level": level, "value": b} for level, b in zip(levels, rest, strict=True)),
+    ]
+    said = {"l2": 1 / model.C, "mean_tolerance": model.tol, "loss_tolerance": 1.5e-14}
+    return {"family": "logistic", "of": "yes", "source": "Table 2", "terms": terms, **said}
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=60))
+def test_bounds_hold_the_truth(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    frame = people(random, int(random.integers(8, 40)))
+    frame.loc[:1, "y"] = CLASSES
+    said = logistic(frame, int(random.integers(1, 5)), C=float(random.choice([1.0, 0.1, np.inf])))
+    release = parse_statements(document(said), "paper.json").release
+    found = maxent.bounds(release, frame.drop(columns="y"), level="linear").frame()
+    truth = frame.assign(one=1).pivot_table(index=["age", "region"], columns="y", values="one", aggfunc="sum")
+    for (age, region), row in truth.fillna(0).iterrows():
+        mine = found[(found.age.astype(float) == float(age)) & (found.region == region)].set_index("class")
+        for name in CLASSES:
+            share = row[name] / row.sum()
+            assert mine.low[name] - 1e-9 <= share <= mine.high[name] + 1e-9
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_category_is_counted_exactly() -> None:
+    frame = people(np.random.default_rng(1), 300)
+    release = parse_statements(document(logistic(frame, 4, tol=1e-6)), "paper.json").release
+    program = compile_release(release, frame.drop(columns="y"))
+    for region in ("b", "c"):
+        number = int(((frame.region == region) & (frame.y == "yes")).sum())
+        row = next(row for row in program.linear if f"region={region}" in str(row.origin) and "number" in row.says)
+        assert row.says.startswith(f"number of people with region={region} of yes: {number}")
+        assert "Table 2, coefficient of region=" in str(row.origin)
+
+
+def test_counts_and_numbers_of_classes() -> None:
+    # Six people, y = 0, 1, 2: their mean is the only coefficient; least squares state the sum 6, Poisson log 1 = 0
+    for family, value in (("linear", "1.00"), ("poisson", "0.00")):
+        terms = [{"intercept": True, "value": value}]
+        said = {"family": family, "terms": terms, **({"tolerance": 1e-6} if family == "poisson" else {})}
+        release = parse_statements(document(said, classes=["0", "1", "2"]), "paper.json").release
+        program = compile_release(release, pd.DataFrame({"a": ["x", "x", "y", "y", "z", "z"]}))
+        (row,) = [row for row in program.linear if row.kind == "statements"]
+        low, high = (row.lower[0] * row.unit, row.upper[0] * row.unit)
+        assert low == pytest.approx(6, abs=0.05)
+        assert high == pytest.approx(6, abs=0.05)
+        assert low <= 6 <= high
+
+
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"family": "probit"}, "family"),
+        ({"of": "maybe"}, "a class"),
+        ({"mean_tolerance": None, "loss_tolerance": None}, "tolerance"),
+        ({"l2": -1}, "l2"),
+        ({"terms": [{"intercept": True, "value": "1.0"}, {"intercept": True, "value": "1.0"}]}, "several times"),
+        ({"terms": [{"column": "age", "value": "1.0", "scale": 0}]}, "scale"),
+        ({"terms": [{"column": "age", "value": "1.0x"}]}, "value"),
+        ({"family": "linear", "of": None}, "classes are no numbers"),
+        ({"residual_se": {"value": "1.0"}}, "residual"),
+        ({"solver": "lbfgs"}, "unknown key"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore")
+def test_what_is_wrong_is_named(change: dict[str, Any], says: str) -> None:
+    said = {**logistic(people(np.random.default_rng(2), 20), 2), **change}
+    with pytest.raises(InvalidInput, match=r"Table 2") as error:
+        parse_statements(document({k: v for k, v in said.items() if v is not None}), "paper.json")
+    assert says in str(error.value)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_values_without_a_term_are_refused() -> None:
+    frame = people(np.random.default_rng(2), 30)
+    said = logistic(frame, 2)
+    del said["terms"][-1]
+    with pytest.raises(InvalidInput, match="reference"):
+        compile_release(parse_statements(document(said), "paper.json").release, frame)
+    said["reference"] = {"region": ["a", "c"]}
+    compile_release(parse_statements(document(said), "paper.json").release, frame)
