@@ -8,7 +8,7 @@ import sys
 from collections.abc import Sequence
 from typing import NoReturn
 
-from maxent.command_line.lazy_modules import BeforeSciPy
+from maxent.command_line.room import BeforeSciPy
 
 # Exit status: results cannot be written; and, as shells have it, Ctrl-C, and a reader that has gone (SIGPIPE).
 CANNOT_WRITE, INTERRUPTED, BROKEN_PIPE = 2, 130, 141

@@ -338,22 +338,11 @@ def _digits(number: float) -> tuple[int, int]:
     return len(shown.digits), shown.exponent if isinstance(shown.exponent, int) else 0
 
 
-# Connected components of an undirected graph, without a matrix of it: importing SciPy's graphs takes 0.1 s.
-
-
 def components(n: int, one: IntArray, other: IntArray) -> IntArray:
-    """Component of each of n nodes, numbered by first node, shape (n,); edge i links ``one[i]`` and ``other[i]``.
+    """Component of each of n nodes, numbered by first node, shape (n,); edge i links ``one[i]`` and ``other[i]``."""
+    from scipy import sparse
+    from scipy.sparse.csgraph import connected_components
 
-    Every component has a root, at first each node itself. Roots across an edge hang on the smaller of them, and nodes
-    on their root's root, until no edge links two roots (Shiloach and Vishkin 1982).
-    """
-    root = np.arange(n)
-    while True:
-        one, other = root[one], root[other]
-        apart = one != other
-        if not apart.any():
-            return np.unique(root, return_inverse=True)[1].astype(np.int64)
-        one, other = one[apart], other[apart]
-        np.minimum.at(root, np.maximum(one, other), np.minimum(one, other))
-        while not np.array_equal(above := root[root], root):
-            root = above
+    links = sparse.coo_array((np.ones(len(one), bool), (one, other)), shape=(n, n))
+    label: IntArray = connected_components(links, directed=False)[1].astype(np.int64)
+    return label

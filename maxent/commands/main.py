@@ -19,11 +19,11 @@ from typing import Annotated, Any
 import typer
 from typer.main import get_command
 
-from maxent.command_line.lazy_modules import NoRoom
 from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.release_files import swapped
+from maxent.command_line.room import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled

@@ -27,7 +27,6 @@ from maxent.models.tables.frame import (
     arrow_numbers,
     arrow_places,
     from_arrow,
-    functions,
     is_there,
     missing_columns,
     plain_numbers,
@@ -318,10 +317,10 @@ class ColumnCodes:
         Cells that are not known, as nobody has them, have that code, too.
         """
         import pyarrow as pa
+        import pyarrow.compute as pc
 
         if pa.types.is_string(cells.type):
-            known = functions().SetLookupOptions(value_set=self.cells)
-            at = whole_places(functions().call_function("index_in", [cells], known))
+            at = whole_places(pc.index_in(cells, value_set=self.cells))
         else:
             own, other = plain_numbers(self.cells), plain_numbers(cells)
             at = np.searchsorted(own, other)

@@ -79,29 +79,18 @@ def too_large(source: str, most: int, found: str) -> InvalidInput:
 # ``pyarrow.array``, ``to_numpy`` and ``fill_null`` all import pandas, which takes longer than reading most tables.
 
 
-def functions() -> Any:
-    """Return Arrow's functions, to be called by name: ``functions().call_function("take", [array, places])``.
-
-    `pyarrow.compute` has them, too, and methods of arrays load it. It writes a Python function for every one of them
-    before the first is called, which takes 0.1 s.
-    """
-    try:
-        from pyarrow import _compute
-    except ImportError:  # it is pyarrow's own
-        from pyarrow import compute as _compute
-    return _compute
-
-
 def taken(array: Any, places: Any) -> Any:
     """Return the cells of an Arrow array, or the rows of a table, at some places, an Arrow array; null for null."""
-    return functions().call_function("take", [array, places])
+    import pyarrow.compute as pc
+
+    return pc.take(array, places)
 
 
 def with_dictionary(array: Any) -> Any:
     """Return an Arrow array or chunked array as a dictionary of its different cells, and where these are."""
     import pyarrow as pa
 
-    return array if pa.types.is_dictionary(array.type) else functions().call_function("dictionary_encode", [array])
+    return array if pa.types.is_dictionary(array.type) else array.dictionary_encode()
 
 
 def arrow_numbers(values: npt.NDArray[Any]) -> Any:
@@ -147,7 +136,7 @@ def is_there(array: Any) -> npt.NDArray[np.bool_]:
     """Return which cells of an Arrow array are not null, shape (n,)."""
     if not array.null_count:
         return np.ones(len(array), bool)
-    held = functions().call_function("is_valid", [array])
+    held = array.is_valid()
     bits = np.frombuffer(held.buffers()[1], np.uint8)
     return np.unpackbits(bits, bitorder="little")[held.offset : held.offset + len(held)].astype(bool)
 

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import null_space
 from scipy.optimize import minimize
-from scipy.sparse.csgraph import connected_components
 from scipy.stats import beta, binom
 from support.calls import printed_by
 from support.documents import release_document
@@ -177,20 +176,6 @@ def test_the_size_of_a_place_is_known_when_it_holds_all_cells_of_its_people_or_n
             inside = np.bincount(cells.owner[held.at(place)], minlength=len(table))
             complete = ((inside == 0) | (inside == everywhere)).all()
             assert size == table.counts[inside > 0].sum() if complete else np.isnan(size)
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_components_are_those_of_scipy_in_the_same_order(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(1, 60))
-    one, other = rng.integers(0, n, (2, int(rng.integers(0, 2 * n))))
-    graph = sparse.csr_matrix((np.ones(len(one)), (one, other)), shape=(n, n))
-    assert components(n, one, other).tolist() == connected_components(graph, directed=False)[1].tolist()
-
-
-def test_a_long_chain_in_any_order_is_one_component() -> None:
-    order = np.random.default_rng(0).permutation(10_000)
-    assert not components(len(order), order[:-1], order[1:]).any()
 
 
 def test_no_nodes_have_no_components() -> None:

@@ -1,8 +1,4 @@
-"""Modules of NumPy that SciPy asks for by name alone: they are loaded when something looks into them.
-
-SciPy copies every name of NumPy, so that with its first import come tools of tests, of packaging and of Fortran, which
-take longer to load than all of `scipy.sparse`.
-"""
+"""Room for SciPy, which is looked for before it is loaded."""
 
 from __future__ import annotations
 
@@ -12,13 +8,10 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from importlib.machinery import ModuleSpec
     from types import ModuleType
 
 # Bytes that SciPy and scikit-learn take when they are loaded, and OpenBLAS for each thread, of at most so many.
 LIBRARIES, BUFFER, MOST_THREADS = 500_000_000, 50_000_000, 64
-# Names in NumPy.
-SELDOM = ("ctypeslib", "f2py", "polynomial", "testing")
 
 
 class NoRoom(MemoryError):
@@ -26,16 +19,12 @@ class NoRoom(MemoryError):
 
 
 class BeforeSciPy:
-    """A finder of modules that finds none: when SciPy is about to be loaded it makes `SELDOM` lazy, and is gone."""
+    """A finder of modules that finds none: when SciPy is about to be loaded it looks for room, and is gone."""
 
     def find_spec(self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None) -> None:
         if name == "scipy" and self in sys.meta_path:
             sys.meta_path.remove(self)
             check_room()
-            import numpy as np
-
-            for each in SELDOM:
-                make_lazy(np, each)
 
 
 def check_room() -> None:
@@ -62,18 +51,3 @@ def check_room() -> None:
         raise NoRoom(
             f"memory: expected {expected}, found a limit of the process (ulimit -v) that leaves less"
         ) from None
-
-
-def make_lazy(package: ModuleType, name: str) -> None:
-    """Put a module into a package, to be loaded at the first look at one of its names; a loaded one stays."""
-    from importlib.util import LazyLoader, find_spec, module_from_spec
-
-    whole = f"{package.__name__}.{name}"
-    spec: ModuleSpec | None = None if whole in sys.modules else find_spec(whole)
-    if spec is None or spec.loader is None:
-        return
-    spec.loader = LazyLoader(spec.loader)
-    module = module_from_spec(spec)
-    sys.modules[whole] = module
-    spec.loader.exec_module(module)
-    setattr(package, name, module)
