@@ -101,11 +101,11 @@ class LiftedProgram:
     nl_origins: tuple[Origin, ...]
     draws: FloatArray | None = None
 
-    @property
+    @cached_property
     def n(self) -> int:
         return len(self.lower)
 
-    @property
+    @cached_property
     def n_masses(self) -> int:
         return len(self.mass_weight)
 
@@ -121,7 +121,7 @@ class LiftedProgram:
             convex[terms.row[terms.coef > 0]] = False
         return convex
 
-    @property
+    @cached_property
     def convex(self) -> bool:
         """Whether the program is convex: every nonlinear row is."""
         return bool(self.convex_rows.all())

@@ -434,7 +434,7 @@ class Permuted:
             out[held.sums.places] = held.permuted(order)
             return out
 
-        return self._rows.compared(totals, lambda tree, column: self._of_value(tree, column).permuted(order))
+        return self._rows.compared(totals, lambda tree, column, _: self._of_value(tree, column).permuted(order))
 
     def _of_place(self, tree: int) -> _Shares:
         if tree not in self._by_place:

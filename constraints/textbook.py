@@ -49,7 +49,7 @@ def textbook_model(program: Program) -> Any:
     import pyomo.environ as pyo
 
     cells, classes = program.cells, range(program.n_classes)
-    weight, people = program.weight.tolist(), program.table.individuals
+    weight, people = program.weight.tolist(), program.individuals
     model = pyo.ConcreteModel(name="textbook")
     model.p = pyo.Var(range(len(cells)), classes, bounds=(0.0, 1.0))
 

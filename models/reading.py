@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
@@ -64,6 +64,11 @@ def spelled_alike(texts: Iterable[str], form: Callable[[str], str]) -> list[tupl
     for text in dict.fromkeys(texts):
         groups.setdefault(form(text), []).append(text)
     return [tuple(group) for group in groups.values() if len(group) > 1]
+
+
+def alike(texts: Collection[str]) -> tuple[list[tuple[str, ...]], list[tuple[str, ...]]]:
+    """Texts that differ by blanks or Unicode form alone, and those of others that differ by case, in groups."""
+    return spelled_alike(texts, cleaned), spelled_alike({cleaned(text): text for text in texts}.values(), folded)
 
 
 def told_apart(text: str) -> str:

@@ -63,8 +63,8 @@ def kinds_of(program: Program) -> dict[str, int]:
     """Number of constraints of each kind in a program, in the order of reports; of rows all equations of draws."""
     found = Counter({QI.name: len(program.table)})
     for constraint in program.linear:
-        found[constraint.kind] += constraint.rows
-    found[split_choice.KIND.name] = sum(comparison.rows for comparison in program.internal)
+        found[constraint.kind] += len(constraint.lower)
+    found[split_choice.KIND.name] = sum(len(comparison.codes) for comparison in program.internal)
     if program.row_equations is not None:
         found["resampled"] = program.row_equations["equations"] or 0
     return {name: found[name] for name in KINDS}

@@ -224,9 +224,14 @@ class Program:
         """Whether equations about rows in training order take in who was drawn."""
         return bool(self.row_equations and self.row_equations["equations"])
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         return len(self.release.target.classes)
+
+    @cached_property
+    def individuals(self) -> int:
+        """People in the adversary's table."""
+        return self.table.individuals
 
     @cached_property
     def weight(self) -> FloatArray:
@@ -261,7 +266,7 @@ class Program:
 
     def objective(self, masses: FloatArray) -> float:
         """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""
-        return self.entropy(masses) + self.log_likelihood(masses) / self.table.individuals
+        return self.entropy(masses) + self.log_likelihood(masses) / self.individuals
 
     def posterior(self, masses: FloatArray) -> FloatArray:
         """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""
@@ -280,7 +285,7 @@ class Program:
         for begin in range(0, len(masses), CHUNK):
             m, weight = masses[begin : begin + CHUNK], self.weight[begin : begin + CHUNK]
             total -= float((m * np.log(np.maximum(m, TINY) / weight[:, None])).sum())
-        return total / self.table.individuals
+        return total / self.individuals
 
 
 # Rounding error of printed means and variances.

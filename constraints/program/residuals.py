@@ -21,7 +21,7 @@ from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.cells import TreeCells
+    from maxent.constraints.program.cells import Sums, TreeCells
     from maxent.constraints.program.program import Linear, Program
 
 # Rows of several linear constraints as arrays, for vectorised code.
@@ -191,6 +191,7 @@ class _Batch:
     column: int
     form: str
     measure: str
+    sums: Sums  # by the values of the column
     row: IntArray  # (n,) its number among all internal rows
     node: IntArray  # (n,) its node, an index into the places of `CellSums.by_value`
     block: IntArray  # (n,) the block with its code; nothing for whole attributes
@@ -279,7 +280,7 @@ class InternalRows:
         row = np.repeat(self.first_row[which] - np.cumsum(lengths) + lengths, lengths) + np.arange(len(node))
         codes = np.concatenate([c.codes for c in constraints])
         block = np.searchsorted(sums.key, node * sums.n_values + codes) if form != "values" else node[:0]
-        return _Batch(tree, column, form, measure, row, node, block)
+        return _Batch(tree, column, form, measure, sums, row, node, block)
 
     def constraint_of(self, rows: IntArray) -> IntArray:
         """The internal constraint that each row belongs to."""
@@ -288,16 +289,16 @@ class InternalRows:
 
     def slack(self, masses: FloatArray) -> FloatArray:
         """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
-        sums = self.program.sums
-        return self.compared(lambda t: sums.totals(t, masses), lambda t, column: sums.by_value(t, column)(masses))
+        totals = self.program.sums.totals
+        return self.compared(lambda tree: totals(tree, masses), lambda tree, column, sums: sums(masses))
 
     def compared(
-        self, totals_of: Callable[[int], FloatArray], by_value: Callable[[int, int], FloatArray]
+        self, totals_of: Callable[[int], FloatArray], by_value: Callable[[int, int, Sums], FloatArray]
     ) -> FloatArray:
         """`slack`, shape (n_rows,), from sums of masses.
 
         They are those over the places of a tree, shape (n_places, n_classes), and over its nodes by the values of a
-        column, shape (n_blocks, n_classes), which are overwritten; see `maxent.constraints.program.cells`.
+        column, shape (n_blocks, n_classes), which are overwritten; the blocks are those of the `Sums` given.
         """
         out = np.empty(self.n_rows)
         totals: dict[int, FloatArray] = {}
@@ -308,35 +309,37 @@ class InternalRows:
                 totals[tree] = totals_of(tree)
             if (tree, measure) not in splits:
                 splits[tree, measure] = self._branches[tree].chosen(measure, totals[tree])
-            out[batch.row] = self._compared(batch, by_value(tree, batch.column), totals[tree], splits[tree, measure])
+            a = by_value(tree, batch.column, batch.sums)
+            out[batch.row] = _compared(batch, a, totals[tree], splits[tree, measure])
         return out
 
     def violation(self, masses: FloatArray) -> FloatArray:
         """Amount by which each comparison is missed, impurity units, shape (n_rows,)."""
         return np.maximum(-self.slack(masses), 0.0)
 
-    def _compared(self, batch: _Batch, a: FloatArray, totals: FloatArray, split: SplitSlack) -> FloatArray:
-        """The slack of a batch's rows; ``a`` are sums by value."""
-        sums = self.program.sums.by_value(batch.tree, batch.column)
-        w = a.sum(axis=1)
-        if batch.form == "values":
-            u = np.add.reduceat(phi_sum(batch.measure, a, w), sums.start[:-1])
-            split_u = np.add.reduceat(neg_x_log_x(w), sums.start[:-1]) if batch.measure == RATIO else u
-            return _compare(batch.measure, split, sums.places[batch.node], u[batch.node], split_u[batch.node])
-        if batch.form == "cuts":
-            for begin, end in pairwise(sums.start.tolist()):
-                np.cumsum(a[begin:end], axis=0, out=a[begin:end])
-                np.cumsum(w[begin:end], out=w[begin:end])
-        slack = np.empty(len(batch.row))
-        for begin in range(0, len(slack), CHUNK):
-            rows = slice(begin, begin + CHUNK)
-            place, left, w_left = sums.places[batch.node[rows]], a[batch.block[rows]], w[batch.block[rows]]
-            right = np.maximum(totals[place] - left, 0.0)
-            w_right = np.maximum(split.size[place] - w_left, 0.0)
-            u = phi_sum(batch.measure, left, w_left) + phi_sum(batch.measure, right, w_right)
-            split_u = neg_x_log_x(w_left) + neg_x_log_x(w_right) if batch.measure == RATIO else u
-            slack[rows] = _compare(batch.measure, split, place, u, split_u)
-        return slack
+
+def _compared(batch: _Batch, a: FloatArray, totals: FloatArray, split: SplitSlack) -> FloatArray:
+    """The slack of a batch's rows; ``a`` are sums by value."""
+    sums = batch.sums
+    w = a.sum(axis=1)
+    if batch.form == "values":
+        u = np.add.reduceat(phi_sum(batch.measure, a, w), sums.start[:-1])
+        split_u = np.add.reduceat(neg_x_log_x(w), sums.start[:-1]) if batch.measure == RATIO else u
+        return _compare(batch.measure, split, sums.places[batch.node], u[batch.node], split_u[batch.node])
+    if batch.form == "cuts":
+        for begin, end in pairwise(sums.start.tolist()):
+            np.cumsum(a[begin:end], axis=0, out=a[begin:end])
+            np.cumsum(w[begin:end], out=w[begin:end])
+    slack = np.empty(len(batch.row))
+    for begin in range(0, len(slack), CHUNK):
+        rows = slice(begin, begin + CHUNK)
+        place, left, w_left = sums.places[batch.node[rows]], a[batch.block[rows]], w[batch.block[rows]]
+        right = np.maximum(totals[place] - left, 0.0)
+        w_right = np.maximum(split.size[place] - w_left, 0.0)
+        u = phi_sum(batch.measure, left, w_left) + phi_sum(batch.measure, right, w_right)
+        split_u = neg_x_log_x(w_left) + neg_x_log_x(w_right) if batch.measure == RATIO else u
+        slack[rows] = _compare(batch.measure, split, place, u, split_u)
+    return slack
 
 
 def _compare(measure: str, split: SplitSlack, place: IntArray, u: FloatArray, split_u: FloatArray) -> FloatArray:

@@ -186,7 +186,7 @@ OUTCOMES: Mapping[Outcome, str] = {
     "not reached": "not tried in the time that there was",
 }
 
-# Measures that rows have, by their keys in `maxent.disclosure.registry`.
+# Measures that rows have, by their keys in `maxent.disclosure.measures`.
 MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "divergence")
 
 

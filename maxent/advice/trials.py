@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.disclosure.limits import DRAWS_KEYS, ROW_KEYS, Limits
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.defenses.method import Method, Wanted
 from maxent.models.defenses.optimal.costs import CostFile, read_costs

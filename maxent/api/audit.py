@@ -170,7 +170,7 @@ class Assessment:
 
     @property
     def row(self) -> dict[str, Any]:
-        """The numbers of both, by the keys of `maxent.disclosure.registry`."""
+        """The numbers of both, by the keys of `maxent.disclosure.measures`."""
         return assessed_numbers(self.estimate, self.audit.summary)
 
 

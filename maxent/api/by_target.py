@@ -50,7 +50,7 @@ def inferences(
             pure=None if held is None else held.pure,
             baseline=baseline_of(
                 size,
-                program.table.individuals,
+                program.individuals,
                 marginal=None if case.marginal is None else marginal(case.marginal, target, i),
                 low=shared.class_low,
                 high=shared.class_high,

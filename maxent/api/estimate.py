@@ -80,7 +80,7 @@ def measured(
     shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
     baseline = baseline_of(
         program.n_classes,
-        program.table.individuals,
+        program.individuals,
         marginal=case.marginal,
         low=shared.class_low,
         high=shared.class_high,

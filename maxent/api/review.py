@@ -255,7 +255,7 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
     [only] = found.verdict().releases
     left = {check.limit for check in only.checks if check.status != "fail"}
     early = dict(found.early)
-    truth, people = case.truth, program.table.individuals
+    truth, people = case.truth, program.individuals
     if left & {"max_posterior", "max_certain"}:
         proved = Certainty(program, truth, case.sensitive).early(clock)
         alone = {key: {**early[key], **proved[key]} for key in ("sensitive",) if key in proved}

@@ -14,21 +14,23 @@ from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.program.program import CHUNK, Linear, Program
 from maxent.constraints.program.residuals import statement_rows
 from maxent.disclosure.measures import (
+    MEASURES,
     TOLERANCE,
     AlphaK,
     Believed,
     DivergenceSummary,
     Gain,
+    Number,
     at_most,
     checked_counts,
     checked_posterior,
     checked_prior,
     conditional_entropy,
     divergence_summary,
+    estimated,
     gain_over_prior,
     individual_divergence,
 )
-from maxent.disclosure.registry import MEASURES, Number, estimated
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.tables.cells import own_names
@@ -56,7 +58,7 @@ class Possible:
 class Disclosure:
     """Everything `measure` computes; ``divergence`` and ``individual`` (nats, shape (n_qi,)) only with the truth.
 
-    ``measures`` has every measure of an estimate by its key in `maxent.disclosure.registry`. ``surest`` is
+    ``measures`` has every measure of an estimate by its key in `maxent.disclosure.measures`. ``surest`` is
     ``max_posterior`` with the error of computing it, the number that a limit is compared with, and ``is_certain``,
     shape (n_qi,), says whose class is certain.
     """
@@ -461,7 +463,7 @@ def shares(
 
     groups = list(_groups(program, masses))
     if part is not None:
-        groups = [_of_part(found, summed, program.table.individuals) for found in groups]
+        groups = [_of_part(found, summed, program.individuals) for found in groups]
     of_cell = [found.of[program.cells.leaf[:, t]] for t, found in enumerate(groups)]
     possible = _scaled(program, summed(masses), groups, of_cell, tolerance, summed, likely)
     found = []

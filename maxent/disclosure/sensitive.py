@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Sensitive:
-    """Measures of some classes alone, by the keys of `maxent.disclosure.registry`; ``codes`` are the classes."""
+    """Measures of some classes alone, by the keys of `maxent.disclosure.measures`; ``codes`` are the classes."""
 
     codes: tuple[int, ...]
     classes: tuple[str, ...]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.registry import MEASURES, Measure
+from maxent.disclosure.measures import MEASURES, Measure
 from maxent.plotting.curves import draw_divergences, draw_posteriors
 from maxent.plotting.figures import SIZE, check_kind, color_of, legend_beside, missing, name_of, save_plot, tidy
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.disclosure.inference import Individuals
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.defenses.method import CERTAIN
 from maxent.plotting.figures import COLORS, legend_beside, name_of, people_axis, tidy
 

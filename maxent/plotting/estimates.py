@@ -97,7 +97,7 @@ def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     axes.axhline(uniform, color="black", linestyle=":", linewidth=1, label=f"uniform guess {uniform:.3g}")
     axes.set_xlim(0, edges[-1])
     axes.set_ylim(0, 1)
-    several = edges[-1] > result.program.table.individuals  # where only private attributes say who is where
+    several = edges[-1] > result.program.individuals  # where only private attributes say who is where
     who = "individuals who can be in it" if several else "individuals"
     axes.set_xlabel(f"{who}, by leaf from the most to the least disclosed")
     axes.set_ylabel("mean probability of their most likely class")

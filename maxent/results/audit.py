@@ -30,7 +30,7 @@ from maxent.attacks.linking import (
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows, limits_of
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited
 from maxent.models.display import Display, Shown, counted
 from maxent.models.nodes import nodes_at, parts_of
 from maxent.models.tables.cells import own_names

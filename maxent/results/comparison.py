@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limits_of
-from maxent.disclosure.registry import MEASURES, audited
+from maxent.disclosure.measures import MEASURES, audited
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
@@ -42,7 +42,7 @@ class Comparison(Shown):
 
     - ``release``, its name; ``defense``, what it says was done to it;
     - ``status`` and ``certificate`` of the estimate, which is not to be relied on unless its status is ``optimal``;
-    - ``individuals``, and the measures of `maxent.disclosure.registry`, by their keys. Divergences (nats, ``inf`` when
+    - ``individuals``, and the measures of `maxent.disclosure.measures`, by their keys. Divergences (nats, ``inf`` when
       infinite) and ``train_accuracy`` are there with a truth, ``test_accuracy`` with a test, ``gcp`` with generalised
       records; of those ``leaves`` are groups of rows that are alike, and the bits to re-identify somebody are None, as
       they are where leaves do not state how many records they have or the range of a number is not known;

@@ -84,7 +84,7 @@ class DifferenceFindings:
             for i, name in enumerate(CHANGES)
         }
         summary = {
-            "individuals": program.table.individuals,
+            "individuals": program.individuals,
             **changes,
             "constraints": kinds_of(program),
             "estimate": self.estimate.outcome.status,

@@ -126,7 +126,7 @@ class Estimate(Shown, Solved):
 
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
-        """The numbers by the keys of `maxent.disclosure.registry`, with what attacks find, as in a comparison."""
+        """The numbers by the keys of `maxent.disclosure.measures`, with what attacks find, as in a comparison."""
         named = {"release": "release", "defense": described(self.program.release)}
         return {**named, **assessed_numbers(self, self._attacks)}
 

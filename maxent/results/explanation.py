@@ -106,7 +106,7 @@ def _qi_row(program: Program) -> dict[str, Any]:
         "node": None,
         "says": f"the probabilities of the classes of each of {n} quasi-identifiers sum to 1",
         "rows": n,
-        "individuals": program.table.individuals,
+        "individuals": program.individuals,
         "lower": program.table.counts.tolist(),
         "upper": program.table.counts.tolist(),
     }

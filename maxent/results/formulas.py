@@ -98,7 +98,7 @@ def _unknowns(program: Program) -> list[str]:
     return [
         rf"The unknowns are $m_{{c,x}} \ge 0$, the individuals of class $x$ of {escaped(program.release.target.name)}"
         rf" ({classes}) in cell $c$: {cell}. $C(q)$ are the cells of quasi-identifier $q$, $w_q$ its individuals,"
-        rf" $N = {program.table.individuals}$, and $P(x \mid q) = \frac{{1}}{{w_q}} \sum_{{c \in C(q)}} m_{{c,x}}$."
+        rf" $N = {program.individuals}$, and $P(x \mid q) = \frac{{1}}{{w_q}} \sum_{{c \in C(q)}} m_{{c,x}}$."
         r" For a node $\Lambda$, $m_{\Lambda,x} = \sum_{c \in \Lambda} m_{c,x}$ and"
         r" $w_\Lambda = \sum_x m_{\Lambda,x}$.",
         r"\[ \text{maximise} \quad -\frac{1}{N} \sum_c \sum_x m_{c,x} \ln \frac{m_{c,x}}{w_{q(c)}} \]",
@@ -319,7 +319,7 @@ def _key(program: Program, part: LiftedPart) -> Iterator[str]:
     of_known = program.weight[np.nonzero(part.known)[0]]
     constant = float((known * np.log(known / of_known)).sum())
     yield "Minimise f, the sum of m ln(m / w) over the masses, w being the individuals of the quasi-identifier."
-    people = program.table.individuals
+    people = program.individuals
     yield f"The entropy is -(f + {constant!r}) / {people} nats; the constant is that of the fixed masses."
     yield f"{lifted.n_masses} masses, {lifted.n_aggregates} aggregates (sums of masses, defined by linear rows)"
     yield f"{len(lifted.origins)} linear rows, {len(lifted.nl_origins)} internal rows"

@@ -21,7 +21,7 @@ from maxent.attacks.linking import NO_CLASS, Attacked, CountBounds, background_k
 from maxent.constraints.records import Assignment, left_out
 from maxent.disclosure.baseline import base_numbers, baseline_of
 from maxent.disclosure.limits import Limits, Verdict, judge_rows, limits_of
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited
 from maxent.models.display import Display, Shown, counted
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names

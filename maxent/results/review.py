@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import Limits, NoDraws, Verdict, draws_of, judge_informed, limits_of
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited
 from maxent.models.display import Display, Shown
 from maxent.models.draws import kept_apart
 from maxent.models.errors import ARGUMENT, invalid
@@ -173,7 +173,7 @@ class Review(Shown):
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
-        """The numbers of the review, by the keys of `maxent.disclosure.registry`, as a row of a comparison has them."""
+        """The numbers of the review, by the keys of `maxent.disclosure.measures`, as a row of a comparison has them."""
         found = {} if self.estimate is None else estimate_numbers(self.estimate)
         alone = {} if self.estimate is None else sensitive_rows(self.estimate, self.audit.summary)
         if self.unfinished:

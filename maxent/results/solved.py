@@ -14,7 +14,7 @@ from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.limits import DRAWS_KEYS
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited
 from maxent.models.draws import tells_draws
 from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.reading import NOTHING, Noticed
@@ -210,7 +210,7 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
     return {
         "status": result.outcome.status,
         "certificate": result.certificate,
-        "individuals": result.program.table.individuals,
+        "individuals": result.program.individuals,
         "base_rate": None,
         **result.disclosure.measures,
         **unread_numbers(result),
@@ -239,7 +239,7 @@ class Once:
 
 
 def assessed_numbers(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of an estimate and of attacks on the same case, by the keys of `maxent.disclosure.registry`."""
+    """The numbers of an estimate and of attacks on the same case, by the keys of `maxent.disclosure.measures`."""
     found = target_rows(result, attacks) | sensitive_rows(result, attacks)
     return {**estimate_numbers(result), **audited(attacks), **found}
 

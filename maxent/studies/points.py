@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from maxent.api.bench_process import high_water
-from maxent.disclosure.registry import MEASURES, audited
+from maxent.disclosure.measures import MEASURES, audited
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, check_unused
 from maxent.models.packages import absent

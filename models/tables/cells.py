@@ -20,10 +20,10 @@ from maxent.models.reading import (
     Note,
     Reader,
     Reading,
+    alike,
     cleaned,
     folded,
     has_leading_zeros,
-    spelled_alike,
     told_apart,
 )
 from maxent.models.tables.frame import LISTED, Column, Frame, listed
@@ -63,12 +63,12 @@ def spelling_problems(frame: Frame, name: str) -> list[Problem]:
         second = np.array([text == group[1] for text in texts] + [False])
         return Problem(frame.place(int(second[column.codes].argmax())), name, ONLY_SPELLING, shown(group))
 
-    for group in spelled_alike({cleaned(text): text for text in used}.values(), folded)[:_SPELLINGS_NAMED]:
+    groups, similar = alike(used)
+    for group in similar[:_SPELLINGS_NAMED]:
         frame.reader.note(
             frame.source,
             f"column {shorten(name)}: {shown(group)} differ only by case, and are read as different values",
         )
-    groups = spelled_alike(used, cleaned)
     return listed(map(problem, groups), len(groups), "values")
 
 

@@ -16,7 +16,7 @@ from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import read_input
-from maxent.models.reading import Reader, cleaned, folded, size_text, spelled_alike, told_apart
+from maxent.models.reading import Reader, alike, cleaned, size_text, told_apart
 from maxent.models.tables.cells import ONLY_SPELLING
 from maxent.models.tables.csv_files import decoded
 from maxent.models.tables.frame import LISTED, listed
@@ -119,9 +119,9 @@ def hierarchy_problems(hierarchies: Mapping[str, Hierarchy], domains: Mapping[st
         elif missing := [value for value in domains[attribute] if value not in set(hierarchy.values)]:
             expected, found = "a row for every value", f"none for {shorten_list(missing)}"
             rows = {cleaned(value): value for value in hierarchy.values}
-            if alike := [value for value in missing if cleaned(value) in rows]:
+            if spelled := [value for value in missing if cleaned(value) in rows]:
                 expected += " (text='strip' reads all spellings of it)"
-                found = f"one of {told_apart(rows[cleaned(alike[0])])} for {told_apart(alike[0])}"
+                found = f"one of {told_apart(rows[cleaned(spelled[0])])} for {told_apart(spelled[0])}"
             yield Problem(where, "hierarchies", expected, found)
 
 
@@ -169,10 +169,11 @@ def _spelling_problems(source: str, rows: Sequence[tuple[int, Sequence[str]]], r
         lines: dict[str, int] = {}
         for line, row in rows:
             lines.setdefault(row[level] if level < len(row) else "", line)
-        for group in spelled_alike({cleaned(name): name for name in lines}.values(), folded)[:LISTED]:
+        same, similar = alike(lines)
+        for group in similar[:LISTED]:
             names = " and ".join(map(told_apart, group))
             reader.note(source, f"{names} in cell {level + 1} differ only by case, and are read as different names")
-        for group in spelled_alike(lines, cleaned):
+        for group in same:
             place = f"line {max(lines[name] for name in group)}"
             found = " and ".join(map(told_apart, group))
             problems.append(Problem(place, f"cell {level + 1}", ONLY_SPELLING, found))

@@ -116,8 +116,8 @@ def seating(program: Program) -> tuple[WholeProgram, Seating] | str | int:
     """
     draws = program.release.draws
     assert draws is not None
-    if draws.n != program.table.individuals:
-        return f"draws are of {draws.n:,} rows, the table has {program.table.individuals:,} people"
+    if draws.n != program.individuals:
+        return f"draws are of {draws.n:,} rows, the table has {program.individuals:,} people"
     kinds, times = np.unique(draws.matrix(), axis=1, return_counts=True)
     trees = list(zip(program.release.trees, program.cells.trees, strict=True))
     classes, k = program.release.target.classes, program.n_classes

@@ -473,7 +473,7 @@ def _scaled(program: Program, options: Options, progress: Progress) -> Outcome:
 
     found, evaluator = scale(program, options, progress), Evaluator(program)
     violation = evaluator.max_violation(found.masses)
-    gap = found.gap / program.table.individuals
+    gap = found.gap / program.individuals
     solved = violation <= options.tolerance and gap <= PROVED
     stopped = options.clock.stop()
     consistent = not program.contradictions
@@ -668,7 +668,7 @@ def _loosely(run: _SolveRun, lifting: Callable[..., LiftedPart], merged: Merged,
 def _bound(run: _SolveRun, masses: Point, answers: list[PartAnswer]) -> float:
     """Upper bound of the objective, nats per individual; closed forms are optimal."""
     return (
-        masses.program.objective(masses.masses) + sum(answer.gap for answer in answers) / run.program.table.individuals
+        masses.program.objective(masses.masses) + sum(answer.gap for answer in answers) / run.program.individuals
     )
 
 

@@ -17,7 +17,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import case
 from maxent.api.estimate import estimate_case
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.trees.predict import read_cases

@@ -22,8 +22,7 @@ from maxent.api.audit import audit
 from maxent.constraints.program.program import Contradiction
 from maxent.disclosure.inference import disclosed_by_node, people_by_place
 from maxent.disclosure.limits import Limits, judge_rows
-from maxent.disclosure.measures import bayes_vulnerability, certain, conditional_entropy, max_posterior
-from maxent.disclosure.registry import audited
+from maxent.disclosure.measures import audited, bayes_vulnerability, certain, conditional_entropy, max_posterior
 from maxent.models.errors import Origin
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.results.html_report.build import MOST, Overview, overview, packed, release_view, rounded

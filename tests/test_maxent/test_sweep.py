@@ -22,7 +22,7 @@ from maxent.__main__ import main
 from maxent.api import case
 from maxent.api import defend as api_defend
 from maxent.api.defend import defend
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.errors import InvalidInput
 from maxent.models.files.toml import line_numbers
 from maxent.studies import sweep as rehearsal_sweep

@@ -100,7 +100,7 @@ class EstimateInParts(_InFiles, Estimate):
             return super().proved(row, limits)
         if limits.max_certain is None:
             return row
-        most = {"proved_least": 0, "proved_most": self.program.table.individuals}
+        most = {"proved_least": 0, "proved_most": self.program.individuals}
         more = {key: {**row[key], **most} for key in ("sensitive",) if key in row}
         targets = {key: [{**each, **most} for each in row[key]] for key in ("targets",) if key in row}
         return {**row, **most, **more, **targets}

@@ -32,7 +32,7 @@ class Matter:
 
     @cached_property
     def row(self) -> Mapping[str, Any]:
-        """The numbers of the review by the keys of `maxent.disclosure.registry`."""
+        """The numbers of the review by the keys of `maxent.disclosure.measures`."""
         return self.review.row
 
     @property

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from maxent.disclosure.limits import CHECK_WORDS, Status
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.arguments import shorten_list
 from maxent.policy.checks.context import YES, Finding, Limit, Matter, PolicyCheck, is_number, unknown, within
 from maxent.policy.checks.evidence import NO_CONTROL

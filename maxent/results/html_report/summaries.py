@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.wp216 import TITLES, Risks, Wp216Risk
 from maxent.disclosure.limits import HOW, UNINFORMED, worse_certain, worse_posterior
-from maxent.disclosure.registry import FORMS, MEASURES, Measure
+from maxent.disclosure.measures import FORMS, MEASURES, Measure
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import leaves_in
 from maxent.results.html_report.view import (

@@ -13,7 +13,7 @@ from maxent.models.errors import printable
 if TYPE_CHECKING:
     from maxent.disclosure.inference import NodeDisclosure
     from maxent.disclosure.limits import Judged, Verdict
-    from maxent.disclosure.registry import Better
+    from maxent.disclosure.measures import Better
 
 
 @dataclass(frozen=True, slots=True)

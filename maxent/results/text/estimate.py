@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.baseline import HOW_GUESSED
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.tables.cells import value_in_words
 from maxent.results.text.terminal import print_lines, print_styled, print_table
@@ -75,7 +75,7 @@ def summary_lines(estimate: Solved) -> list[str]:
     target = in_sentence(program.release.target.name)
     certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
-        f"{counted(program.table.individuals, 'individual')}, "
+        f"{counted(program.individuals, 'individual')}, "
         f"{counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
         f"an adversary who guesses by this estimate expects to be right for {_percent(found.bayes_vulnerability)} "
         f"of them ({_guesses(estimate)})",
@@ -178,7 +178,7 @@ def _truth_lines(estimate: Solved) -> list[str]:
     held, before = estimate.held, estimate.baseline
     if held is None:
         return []
-    people = estimate.program.table.individuals
+    people = estimate.program.individuals
     share, how = held.right.sum() / people, HOW_GUESSED[held.way]
     pure = int(estimate.program.table.counts[held.pure].sum())
     above = f"{100 * (share - 1 / estimate.program.n_classes):+.1f} from a uniform guess"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.limits import Verdict, published_words
-from maxent.disclosure.registry import MEASURES
+from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, counted
 from maxent.models.nodes import parts_in_words
 from maxent.results.text.estimate import target_line, worth

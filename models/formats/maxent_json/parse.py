@@ -100,7 +100,7 @@ class Names:
 
     attributes: Mapping[str, Attribute]
     all_attributes: bool  # false when some could not be read: a name may then be one of those
-    domains: Mapping[str, frozenset[str]]
+    domains: Mapping[str, tuple[str, frozenset[str]]]  # the values of each, as messages call them, and as a set
     classes: tuple[str, ...]
     no_records: dict[str, int]  # 0 for each class
 
@@ -279,7 +279,7 @@ def _branch(
     where: str,
     raw: object,
     attribute: Attribute | None,
-    domains: Mapping[str, frozenset[str]],
+    domains: Mapping[str, tuple[str, frozenset[str]]],
 ) -> Branch:
     """One branch; without a test (no values, no bounds) when the test is wrong or its attribute unknown."""
     fields = fields_of(problems, where, raw, ("in", "le", "gt", "missing", "child"))
@@ -292,14 +292,14 @@ def _branch(
     if attribute is None or (attribute.type == "categorical" and attribute.values is None):
         return Branch(child)
     if attribute.type == "categorical":
-        return Branch(child, values=_values(fields, attribute, domains[attribute.name]))
+        return Branch(child, values=_values(fields, attribute, *domains[attribute.name]))
     if attribute.type == "numeric":
         le, gt = _bounds(fields, attribute)
         return Branch(child, le=le, gt=gt, missing=_missing(fields, attribute, le is not None or gt is not None))
     return Branch(child)
 
 
-def _values(fields: Fields, attribute: Attribute, domain: frozenset[str]) -> tuple[str, ...] | None:
+def _values(fields: Fields, attribute: Attribute, called: str, domain: frozenset[str]) -> tuple[str, ...] | None:
     """The values of a categorical branch."""
     for key in ("le", "gt"):
         if key in fields.raw:
@@ -307,7 +307,7 @@ def _values(fields: Fields, attribute: Attribute, domain: frozenset[str]) -> tup
     if "missing" in fields.raw:
         expected = f"no such key, since {name(attribute.name)} is categorical: name {MISSING!r} among its values"
         fields.refuse("missing", expected)
-    return fields.names_among("in", f"values of {name(attribute.name)}", domain, attribute.values or ())
+    return fields.names_among("in", called, domain, attribute.values or ())
 
 
 def _bounds(fields: Fields, attribute: Attribute) -> tuple[float | None, float | None]:
@@ -863,7 +863,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
     sampling_rate, suppressed_below, defense, resampled, rounded, draws = read_publication(fields)
-    domains = {attribute.name: frozenset(attribute.values or ()) for attribute in attributes}
+    domains = {a.name: (f"values of {name(a.name)}", frozenset(a.values or ())) for a in attributes}
     names = Names(
         {attribute.name: attribute for attribute in attributes},
         complete,
@@ -906,9 +906,8 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
     found: dict[str, Attribute] = {}
     raws = document.items("attributes", "attributes")
     complete = bool(raws)
-    for number, raw in enumerate(raws, 1):
-        title = raw.get("name") if isinstance(raw, dict) else None
-        where = f"attribute {name(title)}" if isinstance(title, str) and title else f"attribute number {number}"
+    titles = [raw.get("name") if isinstance(raw, dict) else None for raw in raws]
+    for where, raw in zip(_places("attribute", titles), raws, strict=True):
         fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
         attribute = _attribute(fields) if fields else None
         if fields is None or attribute is None or not attribute.name:
@@ -954,20 +953,28 @@ def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) 
     if fields is None:
         return Tree(()), ()
     head = parse_tree_head(fields, prefix, names)
+    raws = fields.items("nodes", "nodes")
+    ids = [item.get("id") if isinstance(item, dict) else None for item in raws]
+    places = _places(f"{prefix}node", ids)
     nodes: list[Node] = []
-    places: list[str] = []
     first: dict[str, int] = {}
-    for number, item in enumerate(fields.items("nodes", "nodes"), 1):
-        identity = item.get("id") if isinstance(item, dict) else None
-        named = isinstance(identity, str) and identity
-        place = f"{prefix}node {name(str(identity))}" if named else f"{prefix}node number {number}"
-        node = _node(problems, place, item, names)
+    for number, (place, raw) in enumerate(zip(places, raws, strict=True), 1):
+        node = _node(problems, place, raw, names)
+        nodes.append(node)
         if node.id and first.setdefault(node.id, number) != number:
             found = f"{show(node.id)} for nodes number {first[node.id]} and {number}"
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
-        nodes.append(node)
-        places.append(place)
-    return replace(head, nodes=tuple(nodes)), tuple(places)
+    return replace(head, nodes=tuple(nodes)), places
+
+
+def _places(what: str, names: Iterable[object]) -> tuple[str, ...]:
+    """Places in a document as messages call them: by their names, or by their numbers where they have none."""
+    return tuple(
+        [
+            f"{what} {name(text)}" if isinstance(text, str) and text else f"{what} number {number}"
+            for number, text in enumerate(names, 1)
+        ]
+    )
 
 
 def parse_tree_head(tree: Fields, prefix: str, names: Names) -> Tree:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from functools import cache
 from importlib.resources import files
@@ -19,7 +19,7 @@ from maxent.models.formats.maxent_json.parse import foreign_problem
 from maxent.models.formats.maxent_json.write import check_release, release_to_document
 from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.packages import installed
-from maxent.models.reading import Reader, cleaned, folded, spelled_alike, told_apart
+from maxent.models.reading import Reader, alike, cleaned, spelled_alike, told_apart
 from maxent.models.release import FORMAT, Content, Release
 from maxent.models.tables.frame import listed
 
@@ -37,22 +37,21 @@ def check_names(release: Content, source: str, reader: Reader) -> None:
         return
     problems: list[Problem] = []
     for where, field, names in _domains(release):
-        groups = spelled_alike(names, cleaned)
-        expected = f"{field} that differ by more than blanks or Unicode form (text='exact' reads them as different)"
-        found = (Problem(where, field, expected, _named(group)) for group in groups)
-        problems += listed(found, len(groups), field)
-        for group in spelled_alike({cleaned(name): name for name in names}.values(), folded)[:_NAMED]:
+        same, similar = alike(names)
+        if same:
+            expected = f"{field} that differ by more than blanks or Unicode form (text='exact' reads them as different)"
+            found = (Problem(where, field, expected, _named(group)) for group in same)
+            problems += listed(found, len(same), field)
+        for group in similar[:_NAMED]:
             reader.note(source, f"{where}: {_named(group)} differ only by case, and are read as different names")
     if problems:
         raise InvalidInput(source, problems)
 
 
-def _domains(release: Content) -> Iterator[tuple[str, str, Sequence[str]]]:
+def _domains(release: Content) -> list[tuple[str, str, Sequence[str]]]:
     """Declarations of names that must be told apart."""
-    yield "target", "classes", release.target.classes
-    for attribute in release.attributes:
-        if attribute.values is not None:
-            yield f"attribute {shown(attribute.name)}", "values", attribute.values
+    named = [(f"attribute {shown(a.name)}", "values", a.values) for a in release.attributes if a.values is not None]
+    return [("target", "classes", release.target.classes), *named]
 
 
 def _named(group: Sequence[str]) -> str:
