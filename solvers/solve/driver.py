@@ -667,9 +667,7 @@ def _loosely(run: _SolveRun, lifting: Callable[..., LiftedPart], merged: Merged,
 
 def _bound(run: _SolveRun, masses: Point, answers: list[PartAnswer]) -> float:
     """Upper bound of the objective, nats per individual; closed forms are optimal."""
-    return (
-        masses.program.objective(masses.masses) + sum(answer.gap for answer in answers) / run.program.individuals
-    )
+    return masses.program.objective(masses.masses) + sum(answer.gap for answer in answers) / run.program.individuals
 
 
 def _outcome(
