@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -171,7 +172,8 @@ def compile_program(
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     alpha = (1.0 - confidence) / countable
-    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check, weighed)
+    totals = _totals([release], marginal)
+    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check, weighed, totals)
     context = context_of(release, table, cells, sums, settings)
     said = emitted(context, settings)
     unfinished = settings.unfinished
@@ -185,7 +187,7 @@ def compile_program(
         tuple(found for found in said if isinstance(found, Internal)),
         (
             *(table_contradictions(context) if known & {"rate", "counts"} else ()),
-            *contradictions_of_statements(context),
+            *contradictions_of_statements(context, said),
         ),
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
@@ -208,6 +210,7 @@ class Settings:
     enough: Callable[[], bool]
     check: Check
     weighed: Weighed | None = None
+    totals: tuple[FloatArray, ...] = ()
 
     @property
     def unfinished(self) -> bool:
@@ -233,6 +236,7 @@ def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, s
         settings.impurity,
         enough=settings.enough,
         noise=settings.noise,
+        totals=settings.totals,
         scored=leaf_counts(release, cells, table.counts, check, settings.weighed) if "counts" in known else none(),
     )
 
@@ -281,6 +285,15 @@ def check_options(
         problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
     if problems:
         raise InvalidInput("options", problems)
+
+
+def _totals(releases: Iterable[Release], marginal: FloatArray | None) -> tuple[FloatArray, ...]:
+    """Numbers of people of each class that releases about everybody state, each of shape (n_classes,)."""
+    found = [] if marginal is None else [marginal]
+    for release in releases:
+        with suppress(InvalidInput):
+            found.append(implied_marginal(release))
+    return tuple(found)
 
 
 def implied_marginal(release: Release) -> FloatArray:
@@ -410,7 +423,8 @@ def compile_several(
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
     miss = (1.0 - confidence) / max(sum(part.sampled for part in joined.parts), 1)
-    settings = Settings(known, None, (), impurity, rounding, noise, miss, enough, check)
+    totals = _totals([part for i, part in enumerate(joined.parts) if not joined.partial(i)], marginal)
+    settings = Settings(known, None, (), impurity, rounding, noise, miss, enough, check, None, totals)
     book = RegionBook()
     found = [_of_release(joined, i, table, cells, sums, book, settings, confidence) for i in range(len(joined.parts))]
     said = [constraint for one in found for constraint in one.said]
@@ -448,6 +462,7 @@ class _Shifted(RegionBook):
     def __init__(self, book: RegionBook, first: int) -> None:
         super().__init__()
         self._book, self._first = book, first
+        self.cells, self.places = book.cells, book.places
 
     def add(self, key: Hashable, cells: IntArray, place: tuple[int, int] | None = None) -> int:
         if place is not None:
@@ -487,7 +502,7 @@ def _of_release(
     context = replace(context, regions=_Shifted(book, first))
     said = emitted(context, settings)
     wrong = list(table_contradictions(context)) if settings.known & {"rate", "counts"} else []
-    wrong += contradictions_of_statements(context)
+    wrong += contradictions_of_statements(context, said)
     likelihood = likelihood_of(context) if settings.noise == "likelihood" else None
     if partial:  # nothing is stated of the others, nor was the node that tells them apart chosen
         others = {(t, len(tree.nodes) - 1) for t, tree in enumerate(part.trees, first)}

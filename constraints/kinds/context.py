@@ -45,6 +45,7 @@ class Context:
     """Input of the emitters: the release, the table, the unknowns and the options of the compilation.
 
     ``sizes`` are those of `maxent.constraints.program.cells.place_sizes`, ``scored`` are the counts that scores prove.
+    ``totals`` are numbers of people of each class that some release states, shape (n_classes,).
     ``enough`` is asked while there is more to state whether to leave it out.
     """
 
@@ -63,6 +64,7 @@ class Context:
     enough: Callable[[], bool] = lambda: False
     noise: Noise = "intervals"
     scored: LeafCounts = field(default_factory=none)
+    totals: tuple[FloatArray, ...] = ()
 
     @property
     def n_classes(self) -> int:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program.program import Contradiction, Linear
+from maxent.constraints.program.program import Contradiction, Internal, Linear
 from maxent.models.errors import Origin
 
 if TYPE_CHECKING:
@@ -20,62 +20,85 @@ REACHED = 1e-9
 
 
 def statement_rows(context: Context) -> Iterator[Linear]:
-    """Every row of every statement that says something of classes."""
+    """Every row of every statement that says something of classes, or that the table contradicts.
+
+    Rows that depend on the numbers of people of each class come last: these may follow from the others.
+    """
+    if not context.release.statements:
+        return
+    everybody = float(context.table.counts.sum())
+    total = np.tile([0.0, everybody], (context.n_classes, 1))
+    for known in context.totals:
+        total[:, 0], total[:, 1] = np.maximum(total[:, 0], known), np.minimum(total[:, 1], known)
     for statements in context.release.statements:
         for row in statements.rows(context.table):
+            if row.klass is not None and (row.weights[context.table.counts > 0] == 1).all():
+                low, high = total[row.klass]
+                total[row.klass] = max(low, row.low), min(high, row.high)
+            yield from _compiled(context, row)
+    others = total.sum(axis=0) - total
+    total = np.column_stack(
+        [np.maximum(total[:, 0], everybody - others[:, 1]), np.minimum(total[:, 1], everybody - others[:, 0])]
+    )
+    for statements in context.release.statements:
+        for row in statements.rows(context.table, total):
             yield from _compiled(context, row)
 
 
 def _compiled(context: Context, row: LinearStatement) -> Iterator[Linear]:
     """A row over cells; none where it holds whoever has which class."""
-    weights = _by_class(row, context.n_classes)
+    n_classes, owner = context.n_classes, context.cells.owner
     counts = context.table.counts.astype(np.float64)
+    weights = row.weights if row.weights.ndim == 2 else row.weights[:, None]
+    classes = np.arange(n_classes) if row.klass is None else np.array([row.klass])
     weights = np.where(counts[:, None] > 0, weights, 0.0)
-    least, most = float(counts @ weights.min(axis=1)), float(counts @ weights.max(axis=1))
-    slack = REACHED * float(counts @ np.abs(weights).max(axis=1))
-    if row.low <= least + slack and row.high >= most - slack:
+    least, most, size = _reach(counts, weights, n_classes)
+    if row.low <= least + REACHED * size and row.high >= most - REACHED * size:
         return
-    if (weights == weights[:, :1]).all():
-        return  # of whatever classes: the table contradicts it, see `contradictions`
     used = np.flatnonzero(weights.any(axis=0))
-    inside = np.flatnonzero(weights[context.cells.owner].any(axis=1))
-    here = weights[context.cells.owner[inside]]
-    size = float(np.abs(weights).max())
-    coef, factors, unit = np.zeros((1, context.n_classes)), None, size
-    if all((here[:, x] == here[0, x]).all() for x in used.tolist()):
-        unit = float(np.abs(here[0]).max())
-        coef[0] = here[0] / unit
+    inside = np.flatnonzero(weights.any(axis=1)[owner])
+    if not len(inside):  # 0 does not lie between the sides
+        inside, weights, used = np.arange(len(owner)), np.zeros((len(counts), 1)), np.zeros(1, np.int64)
+    here = weights[owner[inside]][:, used]
+    unit = float(np.abs(here).max()) or 1.0
+    coef, factors = np.zeros((1, n_classes)), None
+    if (here == here[:1]).all():
+        coef[0, classes[used]] = here[0] / unit
     else:
-        coef[0, used] = 1.0
-        factors = here / unit
-        if len(used) == 1:  # one column in memory
-            factors = np.broadcast_to(factors[:, used], factors.shape)
-    key = ("statement", inside.tobytes())
-    region = context.regions.add(key, inside)
+        coef[0, classes[used]] = 1.0
+        factors = np.broadcast_to(here / unit, (len(inside), n_classes)) if len(used) == 1 else None
+        if factors is None:
+            factors = np.zeros((len(inside), n_classes))
+            factors[:, classes[used]] = here / unit
+    region = context.regions.add(("statement", inside.tobytes()), inside)
     low, high = np.array([row.low / unit]), np.array([row.high / unit])
     yield Linear("statements", Origin(row.source), region, coef, low, high, row.says, factors, unit)
 
 
-def _by_class(row: LinearStatement, n_classes: int) -> FloatArray:
-    """Weights of each quasi-identifier and class, shape (n_qi, n_classes)."""
-    if row.weights.ndim == 2:
-        return row.weights
-    found = np.zeros((len(row.weights), n_classes))
-    found[:, row.klass] = row.weights
-    return found
+def _reach(counts: FloatArray, weights: FloatArray, n_classes: int) -> tuple[float, float, float]:
+    """The least and the largest sum that classes of the people can have, and the sum of sizes."""
+    least, most = weights.min(axis=1), weights.max(axis=1)
+    if weights.shape[1] < n_classes:
+        least, most = np.minimum(least, 0.0), np.maximum(most, 0.0)
+    return float(counts @ least), float(counts @ most), float(counts @ np.maximum(np.abs(least), np.abs(most)))
 
 
-def contradictions(context: Context) -> Iterator[Contradiction]:
+def contradictions(context: Context, said: Iterable[Linear | Internal]) -> Iterator[Contradiction]:
     """Rows that no classes of the people of the table can satisfy."""
     counts = context.table.counts.astype(np.float64)
-    for statements in context.release.statements:
-        for row in statements.rows(context.table):
-            weights = _by_class(row, context.n_classes)
-            least, most = float(counts @ weights.min(axis=1)), float(counts @ weights.max(axis=1))
-            off = max(row.low - most, least - row.high, 0.0)
-            size = float(np.abs(weights).max(initial=0.0)) or 1.0
-            if off > REACHED * max(float(counts @ np.abs(weights).max(axis=1)), 1.0):
-                yield Contradiction(Origin(row.source), row.says, off / size)
+    for row in said:
+        if isinstance(row, Internal) or row.kind != KIND.name:
+            continue
+        cells = context.regions.cells[row.region]
+        weights = row.coef if row.weights is None else row.coef * row.weights
+        owner, first = np.unique(context.cells.owner[cells], return_index=True)
+        weights = np.broadcast_to(weights, (len(cells), context.n_classes))[first]
+        if len(owner) < len(cells):  # some of the people of a quasi-identifier
+            weights = np.column_stack([weights, np.zeros(len(owner))])
+        least, most, size = _reach(counts[owner], weights, context.n_classes)
+        off = max(float(row.lower[0]) - most, least - float(row.upper[0]), 0.0)
+        if off > REACHED * max(size, 1.0):
+            yield Contradiction(row.origin, row.says, off)
 
 
 KIND = Kind(

@@ -20,9 +20,20 @@ from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.hints import close_to
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.statements.registry import KINDS
-from maxent.models.statements.statement import ColumnUse, Content, Keys, LinearStatement, People, Where, together
+from maxent.models.statements.scores import RankSum
+from maxent.models.statements.statement import (
+    ColumnUse,
+    Content,
+    Keys,
+    LinearStatement,
+    Paired,
+    People,
+    Where,
+    together,
+)
 
 if TYPE_CHECKING:
+    from maxent.models.arrays import FloatArray
     from maxent.models.reading import Reader
     from maxent.models.tables.qi_table import QITable
 
@@ -66,16 +77,22 @@ class Statements:
     columns: Mapping[str, ColumnUse]
     document: Mapping[str, Any] = field(repr=False)
 
-    def rows(self, table: QITable, total: Any = None) -> Iterator[LinearStatement]:
-        """The linear rows of all statements, each with its source."""
+    def rows(self, table: QITable, total: FloatArray | None = None) -> Iterator[LinearStatement]:
+        """The linear rows of the statements, each with its source.
+
+        ``total``, shape (n_classes, 2): the least and the largest number of people of each class. With it the rows are
+        those of statements that depend on these, without it those of all others.
+        """
         people = People(table, self.target.classes, self.name)
         if total is not None:
             people = replace(people, total=total)
-        if self.individuals is not None:
+        if self.individuals is not None and total is None:
             ones = np.ones((len(people), len(people.classes)))
             n = float(self.individuals)
             yield LinearStatement(ones, n, n, f"{self.individuals:,} people", source=f"{self.name}, individuals")
         for statement in self.statements:
+            if isinstance(statement.content, RankSum) != (total is not None):
+                continue
             own = replace(people, source=f"{self.name}, {statement.source}")
             for row in statement.rows(own):
                 yield replace(row, source=f"{self.name}, {row.source}")
@@ -90,18 +107,19 @@ class Statements:
 
 def _attribute(source: str, column: str, use: ColumnUse) -> Attribute:
     """A column as an attribute; the values of a categorical one are those that are named, until the table is read."""
-    texts = [value for value in use.values if isinstance(value, str)]
-    if texts and (use.numbers is not None or len(texts) < len(use.values)):
-        where = use.values[texts[0]]
+    named = [value for value in use.values if isinstance(value, str)]
+    texts = list(dict.fromkeys([*use.known, *named]))
+    if named and (use.numbers is not None or len(named) < len(use.values)):
+        where = use.values[named[0]]
         raise invalid(source, where, name(column), "numbers, as elsewhere of this column", show(texts[0]))
     return Attribute(column, "categorical", tuple(texts)) if texts else Attribute(column, "numeric")
 
 
-def parse_statements(document: Mapping[str, object], source: str) -> Statements:
+def parse_statements(document: Mapping[str, object], source: str, folder: str = "") -> Statements:
     """Statements of a decoded document.
 
-    ``source`` is what problems call the document, such as its file name. All statements with something wrong in them
-    are named.
+    ``source`` is what problems call the document, such as its file name, and ``folder`` where the files are that it
+    names. All statements with something wrong in them are named.
     """
     columns: dict[str, ColumnUse] = {}
     keys = Keys(source, "document", document, (), columns)
@@ -121,7 +139,7 @@ def parse_statements(document: Mapping[str, object], source: str) -> Statements:
     wrong: list[InvalidInput] = []
     for i, raw in enumerate(listed, 1):
         try:
-            found.append(_statement(Keys(source, f"statement {i}", raw, tuple(texts), columns), i))
+            found.append(_statement(Keys(source, f"statement {i}", raw, tuple(texts), columns, folder), i))
         except InvalidInput as error:
             wrong.append(error)
     if target_name in columns:
@@ -130,7 +148,13 @@ def parse_statements(document: Mapping[str, object], source: str) -> Statements:
         wrong.append(invalid(source, where, name(target_name), "a column of the table, not the target", "the target"))
     if wrong:
         raise together(wrong)
-    statements = Statements(source, Target(target_name, tuple(texts)), individuals, tuple(found), columns, document)
+    paired = tuple(
+        replace(each, content=each.content.paired([o.content for o in found if o.where == each.where]))
+        if isinstance(each.content, Paired)
+        else each
+        for each in found
+    )
+    statements = Statements(source, Target(target_name, tuple(texts)), individuals, paired, columns, document)
     statements.release  # noqa: B018  # columns that are numbers and texts are refused
     return statements
 
@@ -158,7 +182,7 @@ def read_statements(path: str | os.PathLike[str]) -> Statements:
         document: Mapping[str, object] = toml_document(read_text(path), shown_path(path))
     else:
         document = json_object(bytes_of(source), source)
-    return parse_statements(document, os.path.basename(source) if source != "-" else source)
+    return parse_statements(document, os.path.basename(source), os.path.dirname(source))
 
 
 def save_statements(statements: Statements) -> str:

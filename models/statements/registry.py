@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Protocol
 
-from maxent.models.statements import glm, sums
+from maxent.models.statements import glm, rules, scores, sums, tables
 
 if TYPE_CHECKING:
     from maxent.models.statements.statement import Content, Keys
@@ -23,5 +23,16 @@ KINDS: dict[str, StatementKind] = {
     "linear": sums.LinearSum,
     "count": sums.ClassCount,
     "share": sums.ClassShare,
+    "rate": sums.ClassRate,
+    "mean": sums.ClassMean,
+    "sd": sums.ClassDeviation,
+    "table": tables.CrossTable,
+    "confusion": scores.Confusion,
+    "accuracy": scores.Accuracy,
+    "auc": scores.RankSum,
+    "log_loss": scores.LogLoss,
+    "brier": scores.Brier,
+    "rule": rules.Rule,
+    "rules": rules.Rules,
     "glm": glm.Coefficients,
 }

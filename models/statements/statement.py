@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn, Protocol
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
 import numpy as np
 
@@ -51,6 +51,15 @@ class Content(Protocol):
         ...
 
 
+@runtime_checkable
+class Paired(Content, Protocol):
+    """Content that other statements about the same people complete."""
+
+    def paired(self, others: Sequence[Content]) -> Content:
+        """The content with what others say."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
     """The people of a table, by quasi-identifier: ``counts`` (n_qi,) of each, and numbers and values of their columns.
@@ -85,10 +94,10 @@ class People:
         j = self._column(column)
         levels = self.table.levels[j]
         if levels.dtype.kind != "f":
-            self._refuse(column, "numbers", f"values such as {shorten_list(levels[:3].tolist())}")
+            self.refuse(column, "numbers", f"values such as {shorten_list(levels[:3].tolist())}")
         found = np.asarray(levels[self.table.codes[:, j]], np.float64)
         if np.isnan(found[self.table.counts > 0]).any():
-            self._refuse(column, "a number for everybody", "people without one")
+            self.refuse(column, "a number for everybody", "people without one")
         return np.nan_to_num(found)
 
     def has(self, column: str, value: str | float) -> BoolArray:
@@ -99,7 +108,7 @@ class People:
             try:
                 codes = np.flatnonzero(levels == float(value))
             except ValueError:
-                self._refuse(column, "a number, as others say of the column", repr(value))
+                self.refuse(column, "a number, as others say of the column", repr(value))
         else:
             names = {value} if isinstance(value, str) else {repr(value), f"{value:g}", str(value)}
             if isinstance(value, float) and value.is_integer():
@@ -117,19 +126,24 @@ class People:
         names = [attribute.name for attribute in self.table.attributes]
         if column not in names:
             expected = f"a column of the table that adversaries have: {shorten_list(names)}"
-            self._refuse(column, expected, "no such column")
+            self.refuse(column, expected, "no such column")
         return names.index(column)
 
-    def _refuse(self, column: str, expected: str, found: str) -> NoReturn:
+    def refuse(self, column: str, expected: str, found: str) -> NoReturn:
+        """Raise the error of a column."""
         raise invalid(self.source, f"column {name(column)}", "values", expected, found)
 
 
 @dataclass(slots=True)
 class ColumnUse:
-    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place."""
+    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place.
+
+    ``known`` are values that nobody needs to have: those that a model knows.
+    """
 
     numbers: str | None = None
     values: dict[str | float, str] = field(default_factory=dict)
+    known: dict[str, None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,9 +173,15 @@ class Keys:
     """
 
     def __init__(
-        self, source: str, where: str, raw: object, classes: tuple[str, ...], columns: dict[str, ColumnUse]
+        self,
+        source: str,
+        where: str,
+        raw: object,
+        classes: tuple[str, ...],
+        columns: dict[str, ColumnUse],
+        folder: str = "",
     ) -> None:
-        self.source, self.where, self.classes, self.columns = source, where, classes, columns
+        self.source, self.where, self.classes, self.columns, self.folder = source, where, classes, columns, folder
         if not isinstance(raw, Mapping):
             raise invalid(source, where, "content", "an object", show(raw))
         if repeated := getattr(raw, "repeated", None):
@@ -193,7 +213,11 @@ class Keys:
 
     def child(self, key: str) -> Keys:
         """The object under a key."""
-        return Keys(self.source, f"{self.where}, {key}", self.raw(key), self.classes, self.columns)
+        return self.inner(f"{self.where}, {key}", self.raw(key))
+
+    def inner(self, where: str, raw: object) -> Keys:
+        """An object in the statement, at a place."""
+        return Keys(self.source, where, raw, self.classes, self.columns, self.folder)
 
     def children(self, key: str) -> list[Keys]:
         """The objects of the list under a key, at least one; places are counted from 1."""
@@ -201,7 +225,7 @@ class Keys:
         if not isinstance(found, list) or not found:
             self.refuse(key, "a list of at least one object")
         at = f"{self.where}, {key.rstrip('s') if key.endswith('s') else key}"
-        return [Keys(self.source, f"{at} {i}", each, self.classes, self.columns) for i, each in enumerate(found, 1)]
+        return [self.inner(f"{at} {i}", each) for i, each in enumerate(found, 1)]
 
     def text(self, key: str, default: str | None = None, among: Sequence[str] = ()) -> str:
         """The text under a key, one of some words where these are given."""
@@ -305,7 +329,7 @@ class Keys:
         tests: list[Test] = []
         for column, said in found.items():
             if isinstance(said, Mapping):
-                inner = Keys(self.source, f"{self.where}, {key} {name(column)}", said, self.classes, self.columns)
+                inner = self.inner(f"{self.where}, {key} {name(column)}", said)
                 limits = {sign: inner.number(sign) for sign in SIGNS if sign in inner}
                 inner.close()
                 if not limits:

@@ -1,9 +1,9 @@
-"""Sums over people of a class: weighted sums, counts and shares."""
+"""Sums over people of a class: weighted sums, counts, shares and rates, means and standard deviations."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,9 @@ from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, 
 
 if TYPE_CHECKING:
     from typing import Self
+
+    from maxent.models.arrays import FloatArray
+    from maxent.models.statements.statement import Content
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,3 +156,135 @@ def stated_people(people: People, n: int | None) -> Iterator[LinearStatement]:
     if n is not None:
         ones = np.repeat((people.counts > 0).astype(np.float64)[:, None], len(people.classes), axis=1)
         yield LinearStatement(ones, float(n), float(n), f"{n:,} people")
+
+
+@dataclass(frozen=True, slots=True)
+class ClassMean:
+    """``mean``: the mean of a column over people of a class, or over all, as printed.
+
+    With the mean in ``[a, b]`` the sum of ``(v - a)`` is at least 0 and that of ``(v - b)`` at most 0, whatever the
+    number of people; somebody has the class, else there is no mean. Where the number is stated, the sum of a column of
+    multiples of a grain is itself one of those that lie between ``n a`` and ``n b`` (GRIM: Brown & Heathers 2017).
+    """
+
+    of: str
+    klass: int | None
+    value: Number
+    n: int | None
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        return cls(keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """Two rows, the number of people, and their sum where the number is stated."""
+        v, low, high = people.numbers(self.of), *between(self.value.low, self.value.high)
+        about = "all" if self.klass is None else people.classes[self.klass]
+        says = f"mean {self.of} of {about} {self.value}"
+        off = COMPUTED * float((np.abs(v) + abs(low) + abs(high)) @ people.counts)
+        yield _weighed(people, v - low, -off, np.inf, says, self.klass)
+        yield _weighed(people, v - high, -np.inf, off, says, self.klass)
+        everybody = (people.counts > 0).astype(np.float64)
+        if self.n is None:
+            yield _weighed(people, everybody, 1.0, np.inf, f"at least one {about}", self.klass)
+            return
+        yield _weighed(people, everybody, float(self.n), float(self.n), f"{self.n:,} {about}", self.klass)
+        sums = self.value.low * self.n - Fraction(off), self.value.high * self.n + Fraction(off)
+        grain = grain_of(v[people.counts > 0])
+        if grain is not None:
+            least, most = whole_between(sums[0] / grain, sums[1] / grain)
+            sums = Fraction(least) * grain - Fraction(off), Fraction(most) * grain + Fraction(off)
+        yield _weighed(people, v, *between(*sums), f"{says}, of {self.n:,}", self.klass)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassDeviation:
+    """``sd``: the standard deviation of a column over people of a class, or over all, as printed.
+
+    With the squared deviations ``S`` from the mean, ``(n - ddof) s_low^2 <= S <= (n - ddof) s_high^2``. About any other
+    centre c they add up to ``S + n (mean - c)^2``, so about the centre of the printed mean, which is off by h at most,
+    to ``(n - ddof) s_low^2`` at least and ``(n - ddof) s_high^2 + n h^2`` at most. The number of people n is itself a
+    sum over them, so that both are linear in who has the class. The mean is ``mean`` (``mean_digits``), or that of a
+    statement ``mean`` about the same people; without one only the lower side holds, about the middle of the values.
+    """
+
+    of: str
+    klass: int | None
+    value: Number
+    n: int | None
+    ddof: int
+    mean: Number | None
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        ddof = keys.whole("ddof", 1)
+        if ddof not in (0, 1):
+            keys.refuse("ddof", "0 or 1")
+        mean = keys.printed("mean", "mean_digits") if "mean" in keys else None
+        return cls(
+            keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1), ddof or 0, mean
+        )
+
+    def paired(self, others: Sequence[Content]) -> ClassDeviation:
+        """With the mean that another statement has of the same people."""
+        means = [o for o in others if isinstance(o, ClassMean) and (o.of, o.klass) == (self.of, self.klass)]
+        if not means or self.mean is not None:
+            return self
+        return replace(self, mean=means[0].value, n=means[0].n if self.n is None else self.n)
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """One or two rows, and the number of people."""
+        v = people.numbers(self.of)
+        here = v[people.counts > 0]
+        middle = (here.min() + here.max()) / 2 if len(here) else 0.0
+        centre = middle if self.mean is None else float(self.mean.value)
+        half = np.inf if self.mean is None else float(self.mean.half) + COMPUTED * abs(centre)
+        low, high = between(max(self.value.low, Fraction(0)), self.value.high)
+        about = "all" if self.klass is None else people.classes[self.klass]
+        says = f"standard deviation of {self.of} of {about} {self.value}"
+        squares = (v - centre) ** 2
+        off = COMPUTED * float((squares + high**2 + centre**2 + 1.0) @ people.counts) * 10
+        yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, says, self.klass)
+        if self.mean is not None:
+            wide = high**2 + half**2
+            yield _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass)
+        everybody = (people.counts > 0).astype(np.float64)
+        if self.n is None:
+            yield _weighed(people, everybody, 1.0 + self.ddof, np.inf, f"at least {1 + self.ddof} {about}", self.klass)
+        else:
+            yield _weighed(people, everybody, float(self.n), float(self.n), f"{self.n:,} {about}", self.klass)
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRate(ClassShare):
+    """``rate``: the number of people of a class per so many, as printed; sound as a share is."""
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        per = keys.whole("per", 1000, 1) or 1
+        found = cls(some(keys), keys.printed(), keys.whole("n", None, 1), per)
+        if found.value.high < 0 or found.value.low > per:
+            keys.refuse("equals", f"a rate from 0 to {per:,}")
+        return found
+
+
+def _weighed(
+    people: People, weight: FloatArray, low: float, high: float, says: str, klass: int | None
+) -> LinearStatement:
+    """A row about the people of a class, or about all."""
+    if klass is None:
+        return LinearStatement(np.repeat(weight[:, None], len(people.classes), axis=1), low, high, says)
+    return LinearStatement(weight, low, high, says, klass)
+
+
+# Decimals up to which numbers are multiples of a grain.
+GRAINS = 6
+
+
+def grain_of(values: FloatArray) -> Fraction | None:
+    """The power of ten that all values are multiples of; None where they have too many decimals."""
+    for digits in range(GRAINS + 1):
+        scaled = values * 10**digits
+        if np.abs(scaled - np.rint(scaled)).max(initial=0.0) <= 1e-6 and np.abs(scaled).max(initial=0.0) < 2**52:
+            return Fraction(1, 10**digits)
+    return None

@@ -1,0 +1,105 @@
+"""Rules that predict a class: a rule, rule lists and rule sets, with the people that each covers and is right about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxent.models.statements.statement import SIGNS, Keys, LinearStatement, People, Test, Where
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from maxent.models.arrays import BoolArray
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """``rule``: of the people whom it covers, so many have its class.
+
+    ``n`` are the people it covers, which the table shows, ``correct`` those of its class. A label alone says nothing:
+    rules are chosen in many ways.
+    """
+
+    where: Where
+    label: int | None
+    n: int | None
+    correct: int | None
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        tests = [_test(each) for each in keys.children("if")] if keys.raw("if") != [] else []
+        label = keys.klass("label")
+        n, correct = keys.whole("n"), keys.whole("correct")
+        if n is not None and correct is not None and correct > n:
+            keys.refuse("correct", f"at most n, {n}")
+        return cls(Where(tuple(tests)), label, n, correct)
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """The people it covers, and those of its class."""
+        yield from _covered(people, self.where.mask(people), self, str(self.where))
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """``rules``: a list of rules, of which the first that covers somebody counts (``ordered``), or a set.
+
+    In a list a rule covers those whom no rule before it does; in a set each is about all whom it covers. Numbers of a
+    set in which rules were counted in another way contradict the table where they are about other people.
+    """
+
+    ordered: bool
+    rules: tuple[Rule, ...]
+    default: Rule | None
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        ordered = keys.flag("ordered", True)
+        rules = []
+        for each in keys.children("rules"):
+            rules.append(Rule.parse(each))
+            each.close()
+        default = None
+        if "default" in keys:
+            label = keys.klass("default")
+            default = Rule(Where(), label, keys.whole("default_n"), keys.whole("default_correct"))
+        return cls(ordered, tuple(rules), default)
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """The rows of each rule, then those of the people whom none covers."""
+        left = np.ones(len(people), bool)
+        for i, rule in enumerate(self.rules, 1):
+            mask = rule.where.mask(people)
+            yield from _covered(people, mask & left if self.ordered else mask, rule, f"rule {i}", f"rule {i}")
+            left &= ~mask
+        if self.default is not None:
+            yield from _covered(people, left, self.default, "the default", "default")
+
+
+def _covered(people: People, mask: BoolArray, rule: Rule, name: str, source: str = "") -> Iterator[LinearStatement]:
+    """What a rule says of the people whom it covers."""
+    inside = (mask & (people.counts > 0)).astype(np.float64)
+    if rule.n is not None:
+        ones = np.repeat(inside[:, None], len(people.classes), axis=1)
+        yield LinearStatement(ones, rule.n, rule.n, f"{rule.n:,} people covered by {name}", source=source)
+    if rule.correct is not None and rule.label is not None:
+        says = f"{rule.correct:,} of {people.classes[rule.label]} covered by {name}"
+        yield LinearStatement(inside, rule.correct, rule.correct, says, rule.label, source)
+
+
+def _test(keys: Keys) -> Test:
+    """A test of a rule: a column, and ``in`` with values, or limits."""
+    limits = tuple((sign, keys.number(sign)) for sign in SIGNS if sign in keys)
+    if ("in" in keys) == bool(limits):
+        keys.refuse("in", "in with values, or limits: gt, ge, lt, le")
+    column = keys.column("column", numbers=bool(limits))
+    values = keys.raw("in")
+    keys.close()
+    if limits:
+        return Test(column, limits=limits)
+    listed = values if isinstance(values, list) else [values]
+    keys.use(column, values=listed)
+    return Test(column, tuple(v if isinstance(v, str) else float(v) for v in listed))

@@ -1,0 +1,328 @@
+"""How well predictions and scores agree with the classes: confusion matrices, accuracy, AUC, log-loss, Brier score.
+
+What is predicted is known of each quasi-identifier: it is in a column of the table, or a release answers it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.arguments import show
+from maxent.models.release import Release
+from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, Number, People, between
+from maxent.models.statements.sums import some, whole_between
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from maxent.models.arrays import FloatArray, IntArray
+
+# What tools make of a probability of 0 when they take its logarithm: the precision of a single number, at the most
+# that of the smallest that 1 is told from.
+LARGEST_LOSS, SMALLEST_LOSS = -np.log(2.0**-53), -np.log(1.2e-7)
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What predicts: a column, or a release with the columns that its trees test."""
+
+    column: str = ""
+    release: Release | None = None
+    name: str = ""
+
+    @classmethod
+    def parse(cls, keys: Keys, key: str, *, numbers: bool) -> Self:
+        """The model under a key, or under ``from``."""
+        if ("from" in keys) == (key in keys):
+            keys.refuse(key, f"a column, or from with the file of a release in place of {key}")
+        if key in keys:
+            return cls(keys.column(key, numbers=numbers))
+        from maxent.models.formats.registry import load_release
+        from maxent.models.trees.predict import tested_attributes
+
+        file = keys.text("from")
+        release = load_release(os.path.join(keys.folder, file))
+        if set(release.target.classes) != set(keys.classes):
+            keys.refuse("from", f"a release about {', '.join(keys.classes)}", ", ".join(release.target.classes))
+        for attribute in tested_attributes(release):
+            keys.use(attribute.name, numbers=attribute.values is None)
+            for value in attribute.values or ():
+                keys.columns[attribute.name].known[value] = None
+        return cls(release=release, name=file)
+
+    def predicted(self, people: People) -> IntArray:
+        """The code of the class that is predicted of each quasi-identifier, shape (n_qi,); -1 of another answer."""
+        if self.release is None:
+            found = np.full(len(people), -1)
+            for x, klass in enumerate(people.classes):
+                found[people.has(self.column, _as_value(people, self.column, klass))] = x
+            return found
+        from maxent.models.trees.predict import predict_columns
+
+        attributes, columns = self._tested(people)
+        codes = predict_columns(self.release, attributes, columns, len(people))
+        return np.array([people.classes.index(c) for c in self.release.target.classes])[codes]
+
+    def shares(self, people: People) -> FloatArray:
+        """The probabilities that a release answers, shape (n_qi, n_classes), in the order of the people's classes."""
+        from maxent.models.trees.predict import predict_proba_columns
+
+        assert self.release is not None
+        attributes, columns = self._tested(people)
+        found = predict_proba_columns(self.release, attributes, columns, len(people))
+        return np.asarray(found[:, [self.release.target.classes.index(c) for c in people.classes]])
+
+    def score(self, people: People, klass: int) -> FloatArray:
+        """The score of a class of each quasi-identifier, shape (n_qi,)."""
+        return people.numbers(self.column) if self.release is None else self.shares(people)[:, klass]
+
+    def _tested(self, people: People) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        """Attributes that the trees test, and the codes or numbers of the people."""
+        from maxent.models.trees.predict import tested_attributes
+
+        assert self.release is not None
+        attributes = tuple(tested_attributes(self.release))
+        columns: list[Any] = []
+        for attribute in attributes:
+            if attribute.values is None:
+                columns.append(people.numbers(attribute.name))
+                continue
+            codes = np.zeros(len(people), np.int64)
+            for code, value in enumerate(attribute.values):
+                codes[people.has(attribute.name, value)] = code
+            columns.append(codes)
+        return attributes, tuple(columns)
+
+    def __str__(self) -> str:
+        return self.name or self.column
+
+
+def _as_value(people: People, column: str, klass: str) -> str | float:
+    """A class as a value of a column, which may have numbers."""
+    values = people.values(column)
+    if values and isinstance(values[0], float):
+        try:
+            return float(klass)
+        except ValueError:
+            return np.nan
+    return klass
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """``confusion``: how many people of each class are predicted to be of which.
+
+    Each entry is the number of people of a class among those with a prediction, which are known.
+    """
+
+    model: Model
+    matrix: tuple[tuple[int, int, int], ...]  # predicted, true, people
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        model, raw = Model.parse(keys, "prediction", numbers=False), keys.raw("matrix")
+        if not isinstance(raw, Mapping) or not raw:
+            keys.refuse("matrix", "an object from predicted classes to objects from true classes to people")
+        found = []
+        for predicted, row in raw.items():
+            inner = keys.inner(f"{keys.where}, matrix {predicted}", row)
+            if predicted not in keys.classes:
+                keys.refuse("matrix", f"classes: {', '.join(keys.classes)}", show(predicted))
+            for true in row:
+                if true not in keys.classes:
+                    inner.refuse(true, f"classes: {', '.join(keys.classes)}", show(true))
+                found.append((keys.classes.index(predicted), keys.classes.index(true), inner.whole(true) or 0))
+        return cls(model, tuple(found))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """A row for each entry."""
+        predicted = self.model.predicted(people)
+        for p, x, n in self.matrix:
+            weight = (predicted == p) & (people.counts > 0)
+            says = f"{n:,} of {people.classes[x]} predicted {people.classes[p]} by {self.model}"
+            yield LinearStatement(weight.astype(np.float64), float(n), float(n), says, x)
+
+
+@dataclass(frozen=True, slots=True)
+class Accuracy:
+    """``accuracy``: the share of people whose class is predicted, as printed: a whole number of them has that share."""
+
+    model: Model
+    value: Number
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        return cls(Model.parse(keys, "prediction", numbers=False), keys.printed())
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """One row."""
+        predicted, n = self.model.predicted(people), round(float(people.counts.sum()))
+        weights = (predicted[:, None] == np.arange(len(people.classes))).astype(np.float64)
+        slack = Fraction(COMPUTED) * n
+        low, high = whole_between(self.value.low * n - slack, self.value.high * n + slack)
+        yield LinearStatement(weights, low, high, f"accuracy {self.value} of {self.model}")
+
+
+@dataclass(frozen=True, slots=True)
+class RankSum:
+    """``auc``: the area under the ROC curve of a score for a class, as printed.
+
+    With ranks r among all N people, ties in the middle, the area is ``(R - n(n + 1)/2) / (n (N - n))``, n being the
+    people of the class and R the sum of their ranks (Mann & Whitney 1947). So R lies between
+    ``f(n) = a n (N - n) + n (n + 1)/2`` for the two ends a of what was printed: linear where n is known. Where n is
+    known to lie within limits only, a chord of f is used on the side where f is bent the right way, tangents on the
+    other.
+    """
+
+    model: Model
+    klass: int
+    value: Number
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        found = cls(Model.parse(keys, "score", numbers=True), some(keys), keys.printed())
+        if found.value.high < 0 or found.value.low > 1:
+            keys.refuse("equals", "an area, from 0 to 1")
+        return found
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """One row where the number of people of the class is known, else a few."""
+        everybody = float(people.counts.sum())
+        rank = _ranks(self.model.score(people, self.klass), people.counts)
+        least, most = people.class_total(self.klass)
+        least, most = max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1)
+        low, high = between(max(self.value.low, Fraction(0)), min(self.value.high, Fraction(1)))
+        says = f"AUC {self.value} of {self.model} for {people.classes[self.klass]}"
+        off = COMPUTED * everybody**2
+        inside = (people.counts > 0).astype(np.float64)
+        yield LinearStatement(inside, 1.0, everybody - 1, "people of both classes", self.klass)
+        if least > most:
+            return
+        for end, above in ((low, True), (high, False)):
+            for slope, constant in _lines(end, everybody, least, most, above):
+                sides = (constant - off, np.inf) if above else (-np.inf, constant + off)
+                yield LinearStatement((rank - slope) * inside, *sides, says, self.klass)
+
+
+def _lines(end: float, everybody: float, least: float, most: float, above: bool) -> Iterator[tuple[float, float]]:
+    """Lines ``slope n + constant`` below f on the numbers between limits, for sums ``above`` it; or above f."""
+
+    def f(n: float) -> float:
+        return end * n * (everybody - n) + n * (n + 1) / 2
+
+    bend = 1 - 2 * end  # the second derivative of f
+    if least == most:
+        yield 0.0, f(least)
+    elif (bend <= 0) == above:  # a chord is on the right side
+        slope = (f(most) - f(least)) / (most - least)
+        yield slope, f(least) - slope * least
+    else:
+        for n in np.unique(np.rint(np.linspace(least, most, TANGENTS))).tolist():
+            slope = end * (everybody - 2 * n) + n + 0.5
+            yield slope, f(n) - slope * n
+
+
+TANGENTS = 7
+
+
+def _ranks(score: FloatArray, counts: FloatArray) -> FloatArray:
+    """The middle rank of each quasi-identifier among all people, from 1, shape (n_qi,)."""
+    _, group = np.unique(score, return_inverse=True)
+    people = np.bincount(group, counts)
+    before = np.cumsum(people) - people
+    return np.asarray((before + (people + 1) / 2)[group], np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class LogLoss:
+    """``log_loss``: the mean of minus the logarithm of the probability of the true class, as printed.
+
+    With ``class`` the score is its probability, and the other classes share what is left; without, a release answers
+    the probabilities of all. The sum over people is linear in who has which class. Tools put a small number in the
+    place of a probability of 0: of which size is not known, so that each side has the size that is sound for it.
+    """
+
+    model: Model
+    klass: int | None
+    value: Number
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        return cls(*_scored(keys))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """One row, or one for each side."""
+        shares = _probabilities(self.model, self.klass, people)
+        with np.errstate(divide="ignore"):
+            loss = -np.log(shares)
+        extreme = loss > SMALLEST_LOSS - 1e-3
+        large, small = np.where(extreme, LARGEST_LOSS, loss), np.where(extreme, SMALLEST_LOSS, loss)
+        yield from _mean_of(people, small, large, self.value, f"log-loss {self.value} of {self.model}")
+
+
+@dataclass(frozen=True, slots=True)
+class Brier:
+    """``brier``: the mean squared difference of a probability of a class and 1 for people of it, 0 for others.
+
+    Without ``class`` the squared differences of all classes are added up. The sum over people is linear in who has
+    which class.
+    """
+
+    model: Model
+    klass: int | None
+    value: Number
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        return cls(*_scored(keys))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """One row."""
+        n_classes = len(people.classes)
+        if self.klass is None:
+            shares = self.model.shares(people)
+            all_squares = (shares**2).sum(axis=1, keepdims=True)
+            squares = all_squares - shares**2 + (1 - shares) ** 2
+        else:
+            score = self.model.score(people, self.klass)
+            squares = np.repeat((score**2)[:, None], n_classes, axis=1)
+            squares[:, self.klass] = (1 - score) ** 2
+        yield from _mean_of(people, squares, squares, self.value, f"Brier score {self.value} of {self.model}")
+
+
+def _scored(keys: Keys) -> tuple[Model, int | None, Number]:
+    """Model, class and value of a mean of losses."""
+    model = Model.parse(keys, "score", numbers=True)
+    return model, keys.klass(optional=model.release is not None), keys.printed()
+
+
+def _probabilities(model: Model, klass: int | None, people: People) -> FloatArray:
+    """The probability that each class has by the scores, shape (n_qi, n_classes); of others than one what it leaves."""
+    if klass is None:
+        return model.shares(people)
+    score = model.score(people, klass)
+    if ((score < 0) | (score > 1))[people.counts > 0].any():
+        people.refuse(str(model), "probabilities, from 0 to 1", "others")
+    found = np.repeat(1 - score[:, None], len(people.classes), axis=1)
+    found[:, klass] = score
+    return found
+
+
+def _mean_of(
+    people: People, small: FloatArray, large: FloatArray, value: Number, says: str
+) -> Iterator[LinearStatement]:
+    """Rows for a mean of what is between two numbers for each class, shapes (n_qi, n_classes)."""
+    n = float(people.counts.sum())
+    off = COMPUTED * n * (1.0 + float(np.abs(large[people.counts > 0]).max(initial=0.0)))
+    low, high = between(value.low * round(n), value.high * round(n))
+    if (small == large).all():
+        yield LinearStatement(large, low - off, high + off, says)
+    else:
+        yield LinearStatement(large, low - off, np.inf, says)
+        yield LinearStatement(small, -np.inf, high + off, says)

@@ -1,0 +1,176 @@
+"""Cross tables: cells, margins, suppressed cells, and numbers rounded to a base."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, get_args
+
+import numpy as np
+
+from maxent.models.arguments import is_number, show
+from maxent.models.release import Rounded, RoundingMethod
+from maxent.models.statements.statement import Keys, LinearStatement, People, described
+from maxent.models.statements.sums import sides
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from maxent.models.arrays import BoolArray
+
+MARGIN = "*"
+Interval = tuple[float, float]
+At = str | float | Interval | None  # a value, an interval of a column with edges, or all (a margin)
+
+
+@dataclass(frozen=True, slots=True)
+class By:
+    """A column of a table: by its values, or by intervals between ``edges``, closed on one side."""
+
+    column: str
+    edges: tuple[float, ...] = ()
+    right: bool = False
+
+    def holds(self, people: People, at: At) -> BoolArray:
+        """Whether each quasi-identifier is in a row of the table, shape (n_qi,)."""
+        if at is None:
+            return np.ones(len(people), bool)
+        if not isinstance(at, tuple):
+            return people.has(self.column, at)
+        v = people.numbers(self.column)
+        return np.asarray((v > at[0]) & (v <= at[1]) if self.right else (v >= at[0]) & (v < at[1]))
+
+    def words(self, at: At) -> str:
+        """A row of the table for people to read."""
+        return f"{at[0]:g} to {at[1]:g}" if isinstance(at, tuple) else described(at)
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A cell: where it is, its class (None: all people), and the least and the largest number in it."""
+
+    at: tuple[At, ...]
+    klass: int | None
+    low: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class CrossTable:
+    """``table``: numbers of people by columns and class, ``"*"`` being a margin.
+
+    A number that is printed is that of the cell; where numbers are rounded to a ``base`` it may be off as ``rounding``
+    says (``nearest``, ``random``, ``down``; without one, as far as any of these). A suppressed cell (null) has fewer
+    than ``suppressed_below`` people; with ``secondary`` some were suppressed only so that others do not follow, and
+    nothing is known of them. Nothing else is concluded from what is left out.
+    """
+
+    by: tuple[By, ...]
+    cells: tuple[Cell, ...]
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        by = tuple(_by(keys))
+        below, base = keys.whole("suppressed_below", None, 1), keys.whole("base", None, 2)
+        secondary = keys.flag("secondary", False)
+        methods: tuple[RoundingMethod, ...] = get_args(RoundingMethod)
+        method = keys.text("rounding", "random", methods)
+        if base is None and "rounding" in keys:
+            keys.refuse("rounding", "none without base")
+        rounded = None if base is None else Rounded(base, next(m for m in methods if m == method))
+        cells = [_cell(each, by, below, rounded, secondary) for each in keys.children("cells")]
+        return cls(by, tuple(cells))
+
+    def rows(self, people: People) -> Iterator[LinearStatement]:
+        """A row for each cell."""
+        held: dict[tuple[int, At], BoolArray] = {}
+        for cell in self.cells:
+            inside = people.counts > 0
+            for j, (by, at) in enumerate(zip(self.by, cell.at, strict=True)):
+                if (j, at) not in held:
+                    held[j, at] = by.holds(people, at)
+                inside = inside & held[j, at]
+            shown = [f"{by.column} {by.words(at)}" for by, at in zip(self.by, cell.at, strict=True) if at is not None]
+            of = "people" if cell.klass is None else people.classes[cell.klass]
+            says = f"{of} {sides(cell.low, cell.high)}"
+            weights = inside.astype(np.float64)
+            if cell.klass is None:
+                weights = np.repeat(weights[:, None], len(people.classes), axis=1)
+            source = f"cell {', '.join(shown) or 'of all'}"
+            yield LinearStatement(weights, cell.low, cell.high, says, cell.klass, source)
+
+
+def _by(keys: Keys) -> Iterator[By]:
+    """The columns of a table."""
+    listed = keys.raw("by")
+    if not isinstance(listed, list) or not listed:
+        keys.refuse("by", "a list of at least one column")
+    seen: set[str] = set()
+    for i, each in enumerate(listed, 1):
+        if isinstance(each, str):
+            found = By(each)
+            keys.use(each)
+        else:
+            inner = keys.inner(f"by {i}", each)
+            edges = inner.raw("edges")
+            if (
+                not isinstance(edges, list)
+                or len(edges) < 2
+                or not all(is_number(edge) for edge in edges)
+                or sorted(set(edges)) != edges
+            ):
+                inner.refuse("edges", "a list of at least two increasing numbers")
+            closed = inner.text("closed", "left", ("left", "right"))
+            found = By(inner.column("column"), tuple(map(float, edges)), closed == "right")
+            inner.close()
+        if found.column in seen:
+            keys.refuse("by", "each column once", show(found.column))
+        seen.add(found.column)
+        yield found
+
+
+def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | None, secondary: bool) -> Cell:
+    """A cell of a table."""
+    at = keys.raw("at")
+    if not isinstance(at, list) or len(at) != len(by):
+        keys.refuse("at", f"a list of {len(by)}: a value of each column, or '*'")
+    where = tuple(_at(keys, one, value) for one, value in zip(by, at, strict=True))
+    whole = "class" not in keys or (keys.raw("class") == MARGIN and MARGIN not in keys.classes)
+    klass = None if whole else keys.klass()
+    if keys.flag("secondary", secondary):
+        below = None
+    count = keys.raw("count")
+    if "count" not in keys:
+        keys.refuse("count", "a whole number, [low, high], or null where it is suppressed")
+    if count is None:
+        low, high = 0.0, np.inf if below is None else float(below - 1)
+    elif isinstance(count, list):
+        if len(count) != 2 or not all(is_number(side) for side in count) or not 0 <= count[0] <= count[1]:
+            keys.refuse("count", "[low, high], numbers from 0")
+        low, high = float(np.ceil(count[0])), float(np.floor(count[1]))
+    else:
+        n = keys.whole("count")
+        assert n is not None
+        low = high = float(n)
+        if rounded is not None:
+            if n % rounded.base:
+                keys.refuse("count", f"a multiple of the base, {rounded.base}")
+            least, most = rounded.behind(np.array([n]))
+            low, high = float(least[0]), float(most[0])
+    keys.close()
+    return Cell(where, klass, low, high)
+
+
+def _at(keys: Keys, by: By, value: object) -> At:
+    """Where a cell is in one column of the table."""
+    if value == MARGIN:
+        return None
+    if not by.edges:
+        keys.use(by.column, values=[value])
+        return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
+    pairs = list(zip(by.edges, by.edges[1:], strict=False))
+    if not isinstance(value, list) or tuple(value) not in pairs:
+        keys.refuse(
+            "at", f"two neighbouring edges of {by.column}: {', '.join(map(str, map(list, pairs)))}", show(value)
+        )
+    return float(value[0]), float(value[1])
