@@ -42,7 +42,10 @@ class Model:
         if ("from" in keys) == (key in keys):
             keys.refuse(key, f"a column, or from with the file of a release in place of {key}")
         if key in keys:
-            return cls(keys.column(key, numbers=numbers))
+            column = keys.column(key, numbers=numbers)
+            if not numbers:
+                keys.columns[column].known |= dict.fromkeys(keys.classes)
+            return cls(column)
         from maxent.models.formats.registry import load_release
         from maxent.models.trees.predict import tested_attributes
 
@@ -61,7 +64,7 @@ class Model:
         if self.release is None:
             found = np.full(len(people), -1)
             for x, klass in enumerate(people.classes):
-                found[people.has(self.column, _as_value(people, self.column, klass))] = x
+                found[people.has(self.column, klass)] = x
             return found
         from maxent.models.trees.predict import predict_columns
 
@@ -101,17 +104,6 @@ class Model:
 
     def __str__(self) -> str:
         return self.name or self.column
-
-
-def _as_value(people: People, column: str, klass: str) -> str | float:
-    """A class as a value of a column, which may have numbers."""
-    values = people.values(column)
-    if values and isinstance(values[0], float):
-        try:
-            return float(klass)
-        except ValueError:
-            return np.nan
-    return klass
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,6 +78,10 @@ def last_level() -> str:
 Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
 
 
+# Share of the people that a statement is about by which known classes may miss it: it was computed.
+MISSED = 1e-6
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Proved:
     """Bounds, and whether everything was asked."""
@@ -109,11 +113,22 @@ def prove(
             return Proved(replace(unbounded(program), notes=bounds.notes), "inconsistent")
         if level.name == last:
             break
+    if not bounds.open.any() and _missed(program, bounds):
+        return Proved(replace(unbounded(program), notes=bounds.notes), "inconsistent")
     if not bounds.unasked.any():
         return Proved(bounds, "proved")
     if clock.stop() is Stop.INTERRUPTED:
         return Proved(bounds, "interrupted")
     return Proved(bounds, "solver_ended" if bounds.ended else "time_limit")
+
+
+def _missed(program: Program, bounds: Bounds) -> bool:
+    """Whether people whose classes are all known miss a statement that weighs them, which lower levels do not read."""
+    if not program.single or all(said.weights is None for said in program.linear):
+        return False
+    from maxent.constraints.program.residuals import LinearRows
+
+    return bool((LinearRows(program).violation(bounds.low[program.cells.owner]) > MISSED).any())
 
 
 def prove_alike(program: Program, times: IntArray, clock: Clock) -> Proved:

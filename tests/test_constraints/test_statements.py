@@ -1,0 +1,280 @@
+"""Statements beside trees: the truth satisfies every row, and bounds are those of all labellings that agree."""
+
+import itertools
+import json
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from support.search import cases
+
+import maxent
+from maxent.api.estimate import compile_release
+from maxent.constraints.program.residuals import LinearRows
+from maxent.models.statements.read import parse_statements
+
+CLASSES = ["no", "yes"]
+Fact = dict[str, Any]
+
+
+def people(rng: np.random.Generator, n: int, classes: int = 2) -> pd.DataFrame:
+    """Random people: two categories, an age, a score, predictions, and the class."""
+    names = ["no", "yes", "maybe"][:classes]
+    age, score = rng.integers(20, 60, n), np.round(rng.uniform(0.02, 0.98, n), 2)
+    odds = 1 / (1 + np.exp(-(age - 40) / 6 - 2 * (score - 0.5)))
+    label = np.where(rng.random(n) < odds, "yes", "no")
+    if classes == 3:
+        label = np.where(rng.random(n) < 0.3, "maybe", label)
+    return pd.DataFrame(
+        {
+            "region": rng.choice(["north", "south", "west"], n),
+            "sex": rng.choice(["f", "m"], n),
+            "age": age.astype(float),
+            "score": score,
+            "guess": rng.choice(names, n),
+            "y": label,
+        }
+    )
+
+
+# What is published of each kind: keys, and the numbers that a labelling has, (number, digits) each.
+
+
+def values(said: Fact, frame: pd.DataFrame, y: np.ndarray) -> list[tuple[float, Any]]:
+    """Numbers of a labelling beside what a statement prints of them: a number with its half unit, or an interval."""
+    inside = np.ones(len(frame), bool)
+    for column, value in said.get("where", {}).items():
+        if isinstance(value, dict):
+            inside &= (frame[column] > value["gt"]).to_numpy()
+        else:
+            inside &= frame[column].isin([value]).to_numpy()
+    rows, y = frame[inside], y[inside]
+    kind = said["kind"]
+    klass = said.get("class")
+    mine = y == klass
+    if kind == "count":
+        return [(mine.sum(), said)]
+    if kind in ("share", "rate"):
+        return [(mine.mean() * said.get("per", 1), said)]
+    if kind == "linear":
+        return [(rows["age"][mine].sum(), {"low": said["at_least"], "high": said["at_most"]})]
+    if kind == "mean":
+        return [(rows[said["of"]][mine].mean() if mine.any() else np.nan, said)]
+    if kind == "accuracy":
+        return [((rows["guess"] == y).mean(), said)]
+    if kind == "brier":
+        return [(((rows["score"] - mine) ** 2).mean(), said)]
+    if kind == "log_loss":
+        p = np.where(mine, rows["score"], 1 - rows["score"])
+        return [(-np.log(p).mean(), said)]
+    if kind == "auc":
+        ours, others = rows["score"][mine].to_numpy(), rows["score"][~mine].to_numpy()
+        if not len(ours) or not len(others):
+            return [(np.nan, said)]
+        wins = (ours[:, None] > others).sum() + 0.5 * (ours[:, None] == others).sum()
+        return [(wins / len(ours) / len(others), said)]
+    if kind == "confusion":
+        return [
+            (((rows["guess"] == p) & (y == t)).sum(), {"low": n, "high": n})
+            for p, row in said["matrix"].items()
+            for t, n in row.items()
+        ]
+    if kind == "table":
+        found = []
+        for cell in said["cells"]:
+            here = y == cell["class"]
+            for by, at in zip(said["by"], cell["at"], strict=True):
+                if isinstance(by, dict):
+                    ages = rows[by["column"]]
+                    here = here & ((ages >= at[0]) & (ages < at[1])).to_numpy()
+                elif at != "*":
+                    here = here & (rows[by] == at).to_numpy()
+            count, n = cell["count"], here.sum()
+            if count is None:
+                found.append((n, {"low": 0, "high": said["suppressed_below"] - 1}))
+            else:
+                off = {"nearest": said.get("base", 0) // 2, "random": said.get("base", 1) - 1}
+                wide = off[said.get("rounding", "random")] if "base" in said else 0
+                found.append((n, {"low": count - wide, "high": count + wide}))
+        return found
+    if kind == "rules":
+        left, found = np.ones(len(rows), bool), []
+        for rule in said["rules"]:
+            here = left & (rows["age"] > rule["if"][0]["gt"]).to_numpy()
+            left &= ~here
+            found.append(((here & (y == rule["label"])).sum(), {"low": rule["correct"], "high": rule["correct"]}))
+        return found
+    if kind == "sd":
+        ages = rows["age"][mine]
+        return [(ages.std(ddof=said["ddof"]) if len(ages) > said["ddof"] else np.nan, said)]
+    raise AssertionError(kind)
+
+
+def agrees(said: Fact, frame: pd.DataFrame, y: np.ndarray) -> bool:
+    """Whether a labelling rounds to what is printed."""
+    for value, printed in values(said, frame, y):
+        if "low" in printed:
+            ends = printed["low"], printed["high"]
+        else:
+            half = 0.5 * 10.0 ** -printed["digits"]
+            ends = printed["equals"] - half, printed["equals"] + half
+        if not ends[0] - 1e-9 <= value <= ends[1] + 1e-9:
+            return False
+    return True
+
+
+def statement(kind: str, frame: pd.DataFrame, rng: np.random.Generator) -> Fact | None:
+    """A statement of a kind that is true of the people; None where there is nothing to print."""
+    y = frame["y"].to_numpy()
+    names = sorted(set(y) | {"no", "yes"})
+    where = rng.choice(["", "region", "age"])
+    said: Fact = {"kind": kind, "class": "yes"}
+    if where == "region" and kind not in ("table", "rules", "confusion"):
+        said["where"] = {"region": str(frame["region"].iloc[0])}
+    elif where == "age" and kind not in ("table", "rules", "confusion"):
+        said["where"] = {"age": {"gt": float(frame["age"].min()) - 1.0 + 5.0 * rng.integers(0, 2)}}
+        if not (frame["age"] > said["where"]["age"]["gt"]).any():
+            return None
+    if kind == "linear":
+        total = float(frame["age"][y == "yes"].sum())
+        return {"kind": kind, "class": "yes", "weight": "age", "at_least": total - 2, "at_most": total + 1}
+    if kind in ("mean", "sd"):
+        said["of"] = "age"
+    if kind == "sd":
+        said["ddof"] = int(rng.integers(0, 2))
+    if kind == "rate":
+        said["per"] = 1000
+    if kind in ("accuracy", "confusion"):
+        said["prediction"] = "guess"
+        del said["class"]
+    if kind in ("auc", "brier", "log_loss"):
+        said["score"] = "score"
+    if kind == "confusion":
+        pairs = pd.crosstab(frame["guess"], frame["y"])
+        said["matrix"] = {str(p): {str(t): int(n) for t, n in row.items()} for p, row in pairs.iterrows()}
+        return said
+    if kind == "rules":
+        del said["class"]
+        cut = sorted({int(c) for c in frame["age"].quantile([0.7, 0.3])}, reverse=True)
+        said["rules"] = [{"if": [{"column": "age", "gt": c}], "label": "yes", "correct": 0} for c in cut]
+        for i, (n, _) in enumerate(values(said, frame, y)):
+            said["rules"][i]["correct"] = int(n)
+        return said
+    if kind == "table":
+        del said["class"]
+        said["by"] = ["region", "sex"] if rng.random() < 0.6 else ["sex", {"column": "age", "edges": [20, 35, 60]}]
+        first = sorted(frame[said["by"][0]].unique())
+        second: list[Any] = [[20, 35], [35, 60]] if isinstance(said["by"][1], dict) else sorted(frame["sex"].unique())
+        cells: list[Fact] = []
+        for a, b in itertools.product([*first, "*"], [*second, "*"]):
+            for klass in names:
+                cells.append({"at": [a, b], "class": klass, "count": 0})
+        said["cells"] = cells
+        counts = [int(n) for n, _ in values(said, frame, y)]
+        form = rng.choice(["plain", "suppressed", "rounded"])
+        if form == "suppressed":
+            said["suppressed_below"] = 2
+        if form == "rounded":
+            said["base"], said["rounding"] = 3, "nearest"
+        for cell, n in zip(cells, counts, strict=True):
+            cell["count"] = None if form == "suppressed" and n < 2 else 3 * round(n / 3) if form == "rounded" else n
+        return said
+    said["digits"] = int(rng.integers(1, 4))
+    [(value, _)] = values({**said, "equals": 0}, frame, y)
+    if np.isnan(value):
+        return None
+    said["equals"] = int(value) if kind == "count" else round(float(value), said["digits"])
+    if kind == "count":
+        said["digits"] = 0
+    return said
+
+
+def document(frame: pd.DataFrame, *said: Fact) -> Any:
+    """A release of statements."""
+    names = sorted({"no", "yes"} | set(frame["y"]))
+    written = json.loads(json.dumps({"format": "maxent-statements/1", "target": {"name": "y", "classes": names}}))
+    written["statements"] = json.loads(json.dumps(said))
+    return parse_statements(written, "s.json").release
+
+
+KINDS = [
+    "linear",
+    "count",
+    "share",
+    "rate",
+    "mean",
+    "sd",
+    "table",
+    "confusion",
+    "accuracy",
+    "auc",
+    "log_loss",
+    "brier",
+    "rules",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 3, hunted=40))
+def test_the_truth_satisfies_every_row(kind: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, KINDS.index(kind)])
+    frame = people(rng, int(rng.integers(5, 60)), int(rng.integers(2, 4)))
+    said = statement(kind, frame, rng)
+    if said is None:
+        return
+    program = compile_release(document(frame, said), frame.drop(columns="y"))
+    assert not program.contradictions, said
+    table = program.table.frame()
+    truth = frame.assign(one=1).pivot_table(
+        index=list(table.columns[:-1]), columns="y", values="one", aggfunc="sum", fill_value=0
+    )
+    masses = truth.reindex(index=pd.MultiIndex.from_frame(table.iloc[:, :-1])) if table.shape[1] > 2 else truth
+    if table.shape[1] == 2:
+        masses = truth.reindex(index=table.iloc[:, 0])
+    masses = masses.reindex(columns=list(program.release.target.classes), fill_value=0).to_numpy(float)
+    assert LinearRows(program).violation(masses[program.cells.owner]).max(initial=0.0) <= 1e-9, said
+
+
+def brute(frame: pd.DataFrame, said: list[Fact]) -> np.ndarray:
+    """All labellings that agree with statements, shape (n, people)."""
+    every = (np.array(y) for y in itertools.product(CLASSES, repeat=len(frame)))
+    return np.array([y for y in every if all(agrees(each, frame, y) for each in said)])
+
+
+# Kinds whose rows say all that is printed, whatever the number of people of a class.
+EXACT = [kind for kind in KINDS if kind not in ("sd", "auc")]
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 8, hunted=100))
+def test_bounds_of_whole_people_are_those_of_all_labellings(seed: int) -> None:
+    rng = np.random.default_rng([seed, 99])
+    frame = people(rng, 8)
+    kinds = rng.choice(EXACT, 2, replace=False).tolist()
+    said = [each for each in (statement(kind, frame, rng) for kind in kinds) if each is not None]
+    found = maxent.bounds(document(frame, *said), frame.drop(columns="y"), level="integer").frame()
+    worlds = brute(frame, said)
+    columns = [c for c in frame.columns if c in found.columns]
+    for _, row in found[found["class"] == "yes"].iterrows():
+        mine = (frame[columns] == row[columns]).all(axis=1).to_numpy() if columns else np.ones(len(frame), bool)
+        share = (worlds[:, mine] == "yes").mean(axis=1)
+        assert (row["low"], row["high"]) == pytest.approx((share.min(), share.max()), abs=1e-9), said
+
+
+@pytest.mark.parametrize("kind", ["sd", "auc"])
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 2, hunted=40))
+def test_bounds_hold_in_all_labellings(kind: str, seed: int) -> None:
+    rng = np.random.default_rng([seed, 7])
+    frame = people(rng, 8)
+    said = [each for each in (statement(kind, frame, rng), statement("count", frame, rng)) if each is not None]
+    found = maxent.bounds(document(frame, *said), frame.drop(columns="y"), level="integer").frame()
+    worlds = brute(frame, said)
+    columns = [c for c in frame.columns if c in found.columns]
+    for _, row in found[found["class"] == "yes"].iterrows():
+        mine = (frame[columns] == row[columns]).all(axis=1).to_numpy() if columns else np.ones(len(frame), bool)
+        share = (worlds[:, mine] == "yes").mean(axis=1)
+        assert row["low"] - 1e-9 <= share.min(), said
+        assert share.max() <= row["high"] + 1e-9, said
