@@ -14,6 +14,7 @@ from maxent.constraints.kinds import marginal as marginal_of
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none
 from maxent.constraints.kinds.bootstrap import likelihood_of
 from maxent.constraints.kinds.context import NOISES, Context, Noise, RegionBook
+from maxent.constraints.kinds.noise import noise_likelihood, noisy_counts
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.kinds.sampling import Counting, left_out_of, n_countable
@@ -27,6 +28,7 @@ from maxent.constraints.program.program import (
     Internal,
     Likelihood,
     Linear,
+    NoiseLoss,
     Program,
     Regions,
     Unread,
@@ -41,7 +43,7 @@ from maxent.models.trees.printed_rates import ROUNDINGS, Rounding, release_rates
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Impurity, Release, Tree
+    from maxent.models.release import Impurity, Node, Release, Tree
     from maxent.models.successive.releases import Joined
     from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact, Weighed
@@ -84,10 +86,17 @@ def _of_leaves(release: Release, scored: LeafCounts) -> dict[str, list[tuple[int
         many = sum((t, at) not in read for at in np.flatnonzero(values).tolist())
         if many:
             found.setdefault(kind, []).append((t, many))
-        if release.labels == "decided" and labels.any():
+        if release.noise is not None:
+            labels &= [_says_more(node) for node in tree.nodes]
+        if (release.labels == "decided" or release.noise is not None) and labels.any():
             parted = any(part is not None for part in parts_of(tree.nodes))
             found.setdefault(OF_PARTS if parted else LABELS, []).append((t, int(labels.sum())))
     return found
+
+
+def _says_more(node: Node) -> bool:
+    """Whether a label does not follow from noisy counts: it may have been chosen by the true ones."""
+    return not node.noisy or node.label is None or node.noisy.get(node.label, -np.inf) < max(node.noisy.values())
 
 
 def _silent(tree: Tree, release: Release) -> tuple[BoolArray, BoolArray]:
@@ -147,7 +156,8 @@ def compile_program(
     confidence : in (0, 1)
         Probability that all intervals of sampled counts hold together.
     noise : {"intervals", "likelihood"}
-        What counts of a bootstrap are taken for: intervals of the true counts, or what is certain, and the likelihood.
+        What counts of a bootstrap or with noise are taken for: intervals of the true counts, or what is certain, and
+        the likelihood.
     enough : callable
         Asked while splits are compared whether to leave out the rest. The program is then ``unfinished``.
     cells : Cells, optional
@@ -159,8 +169,8 @@ def compile_program(
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
-    if noise == "likelihood" and (release.resampled is None or release.target.numbers is not None):
-        expected = "intervals, since the release has no counts of a bootstrap (release.resampled)"
+    if noise == "likelihood" and not has_likelihood(release):
+        expected = "intervals, since the release has no counts of a bootstrap (release.resampled) or with noise"
         raise invalid("options", ARGUMENT, "noise", expected, noise)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
@@ -191,9 +201,19 @@ def compile_program(
         ),
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
         unfinished=unfinished,
-        likelihood=likelihood_of(context) if noise == "likelihood" else None,
+        likelihood=_likelihood(context) if noise == "likelihood" else None,
         unread=unread_of(release, context.scored, settings),
     )
+
+
+def has_likelihood(release: Release) -> bool:
+    """Whether counts have a likelihood: draws of classes, and noise."""
+    return release.noise is not None or (release.resampled is not None and release.target.numbers is None)
+
+
+def _likelihood(context: Context) -> Likelihood | None:
+    """The likelihood of draws, or of counts with noise."""
+    return likelihood_of(context) if context.release.noise is None else noise_likelihood(context)
 
 
 @dataclass(frozen=True, slots=True)
@@ -262,7 +282,7 @@ def regions_of(parts: Sequence[IntArray], places: Sequence[tuple[int, int] | Non
 
 
 def check_options(
-    known: frozenset[str], impurity: object, rounding: object, confidence: Any, noise: object = "intervals"
+    known: frozenset[str], impurity: object, rounding: object, confidence: Any, noise: object = None
 ) -> None:
     """Refuse parameters of `compile_program` that no release makes right."""
     problems = [
@@ -281,7 +301,7 @@ def check_options(
     if not (is_number(confidence) and 0 < confidence < 1):
         found = shorten(confidence) + as_share(confidence)
         problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
-    if not is_one_of(noise, NOISES):
+    if noise is not None and not is_one_of(noise, NOISES):
         problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
     if problems:
         raise InvalidInput("options", problems)
@@ -318,7 +338,17 @@ def implied_marginal(release: Release) -> FloatArray:
 def _of_counts(context: Context, confidence: float, countable: int) -> Iterator[str]:
     """Sampling, suppression and rounding of the published counts."""
     what = "count" if context.release.target.numbers is None else "mean"
-    if context.noise == "likelihood" and context.release.resampled is not None:
+    if context.release.noise is not None:
+        noise, many = context.release.noise, noisy_counts(context.release)
+        how = f"each true count is in an interval; all {many:,} hold together with a probability of at least "
+        if context.noise == "likelihood":
+            yield (
+                f"counts have noise ({noise}): nothing is certain of them, and their likelihood is maximised with the "
+                "entropy" + "; of its logarithm, the least concave function above it" * (not noise.concave)
+            )
+        else:
+            yield f"counts have noise ({noise}): {how}{confidence:g}"
+    elif context.noise == "likelihood" and context.release.resampled is not None:
         yield (
             f"counts are of {context.release.resampled:,} draws with replacement for each tree: what they prove is "
             "compiled, and their likelihood, as if leaves had not been chosen by what was drawn, is maximised with the "
@@ -351,7 +381,8 @@ def notes_of(context: Context, settings: Settings, confidence: float, countable:
     if unfinished:
         notes.append("the time limit ended the comparison of splits: internal constraints are missing")
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
-        notes.append("labels, rates and splits of a sampled release say nothing certain and are not compiled")
+        what = "sampled release" if context.release.noise is None else "release with noise"
+        notes.append(f"labels, rates and splits of a {what} say nothing certain and are not compiled")
     if "counts" in context.knowledge:
         notes += _of_counts(context, confidence, countable)
     if impurity is not None and all(tree.induction.candidates == "none" for tree in context.release.trees):
@@ -411,9 +442,8 @@ def compile_several(
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
-    resampled = any(part.resampled is not None for part in joined.parts)
-    if noise == "likelihood" and (not resampled or joined.release.target.numbers is not None):
-        expected = "intervals, since no release has counts of a bootstrap (release.resampled)"
+    if noise == "likelihood" and not any(map(has_likelihood, joined.parts)):
+        expected = "intervals, since no release has counts of a bootstrap (release.resampled) or with noise"
         raise invalid("options", ARGUMENT, "noise", expected, noise)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = _implied(joined)
@@ -503,7 +533,7 @@ def _of_release(
     said = emitted(context, settings)
     wrong = list(table_contradictions(context)) if settings.known & {"rate", "counts"} else []
     wrong += contradictions_of_statements(context, said)
-    likelihood = likelihood_of(context) if settings.noise == "likelihood" else None
+    likelihood = _likelihood(context) if settings.noise == "likelihood" else None
     if partial:  # nothing is stated of the others, nor was the node that tells them apart chosen
         others = {(t, len(tree.nodes) - 1) for t, tree in enumerate(part.trees, first)}
         ids = {(t, tree.nodes[-1].id) for t, tree in enumerate(part.trees)}
@@ -557,9 +587,19 @@ def _together(found: list[Likelihood]) -> Likelihood | None:
     """The likelihood of the draws of several releases."""
     if not found:
         return None
+    loss = None
+    if any(one.noise is not None for one in found):
+        noises = [one.noise or NoiseLoss(*(np.full(one.draws.shape, np.nan), *[0 * one.draws] * 3)) for one in found]
+        loss = NoiseLoss(
+            *(
+                np.concatenate([getattr(each, part) for each in noises])
+                for part in ("published", "below", "above", "variance")
+            )
+        )
     return Likelihood(
         np.concatenate([one.tree for one in found]),
         np.concatenate([one.place for one in found]),
         np.concatenate([one.draws for one in found]),
         np.concatenate([one.size for one in found]),
+        loss,
     )

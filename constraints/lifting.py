@@ -29,7 +29,7 @@ from maxent.constraints.program.residuals import InternalRows, phi_sum
 from maxent.models.arrays import INVERTIBLE, BoolArray, FloatArray, IntArray, ranges, run_ends
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Internal, Program
+    from maxent.constraints.program.program import Internal, NoiseLoss, Program
     from maxent.models.errors import Origin
 
 # The nonlinear program of one part, lifted so that every derivative is sparse.
@@ -72,7 +72,8 @@ def tangents(phi: str, a: FloatArray, w: FloatArray, sized: BoolArray) -> tuple[
 class LiftedProgram:
     """Minimise ``sum_i z_i ln(z_i / mass_weight_i)`` over masses, the first ``n_masses`` variables.
 
-    Where there are ``draws``, shape (n,), ``sum_i draws_i ln z_i`` over all variables is subtracted: the likelihood.
+    Where there are ``draws``, shape (n,), ``sum_i draws_i ln z_i`` over all variables is subtracted: the likelihood;
+    where there is ``noise``, its loss of the variables ``noisy`` is added, both of the same length.
 
     Subject to ``lower <= z <= upper``, ``row_lower <= matrix z <= row_upper`` and, for every nonlinear row,
     ``sum of its terms + nl_const >= 0``. Masses are individuals; nonlinear rows are in impurity units (per
@@ -100,6 +101,13 @@ class LiftedProgram:
     origins: tuple[Origin | None, ...]
     nl_origins: tuple[Origin, ...]
     draws: FloatArray | None = None
+    noisy: IntArray | None = None
+    noise: NoiseLoss | None = None
+
+    @property
+    def likely(self) -> bool:
+        """Whether a likelihood stands beside the entropy."""
+        return self.draws is not None or self.noise is not None
 
     @cached_property
     def n(self) -> int:
@@ -624,8 +632,10 @@ def _laid_out(rows: Sequence[_LiftedRow]) -> LiftedComparisons:
 # Sums of masses that stand in logarithms of the objective: classes in places with counted draws.
 
 
-def likely_sums(view: PartView, aggregates: Aggregates) -> tuple[IntArray, FloatArray] | None:
-    """Variables and how often each was drawn, shapes (n,); None where the part has no likelihood.
+def likely_sums(
+    view: PartView, aggregates: Aggregates
+) -> tuple[IntArray, FloatArray, IntArray, NoiseLoss | None] | None:
+    """Variables and how often each was drawn, shapes (n,), and those with noise; None where there is no likelihood.
 
     A sum that is known is a constant, and so is its logarithm.
     """
@@ -638,8 +648,12 @@ def likely_sums(view: PartView, aggregates: Aggregates) -> tuple[IntArray, Float
     blocks = aggregates.blocks([WantedSums(some, some) for some in groups])
     var = np.array([block.var for block in blocks], np.int64)
     drawn = likely.draws[mine]
-    used = (var >= 0) & (drawn > 0)
-    return var[used], drawn[used]
+    used, noise = (var >= 0) & (drawn > 0), likely.noise
+    if noise is None:
+        return var[used], drawn[used], np.empty(0, np.int64), None
+    noise = noise[mine]
+    open_ = (var >= 0) & ~np.isnan(noise.published)
+    return var[used], drawn[used], var[open_], noise[open_]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -698,7 +712,7 @@ def lift(
     linear = linear_rows(view, statements, fixed, known, index, trusting=trusting, check=check)
     aggregates = Aggregates(view, known, index)
     comparisons = lift_comparisons(view, rows, totals if trusting else None, aggregates, check)
-    draws = likely_sums(view, aggregates)
+    likely = likely_sums(view, aggregates)
     elimination = aggregates.finish()
     definitions, constants = elimination.definitions[len(group) :], elimination.shift[len(group) :]
     lifted = LiftedProgram(
@@ -717,7 +731,9 @@ def lift(
         nl_size=comparisons.size,
         origins=(*linear.origins, *(None for _ in constants)),
         nl_origins=comparisons.origins,
-        draws=None if draws is None else add_up(*draws, len(elimination.shift)),
+        draws=None if likely is None else add_up(*likely[:2], len(elimination.shift)),
+        noisy=None if likely is None else likely[2],
+        noise=None if likely is None else likely[3],
     )
     return LiftedPart(lifted, known, elimination)
 
@@ -859,7 +875,7 @@ def single_point(program: LiftedProgram) -> FloatArray | None:
     fixed = program.lower >= program.upper
     n_free = int((~fixed[: program.n_masses]).sum())
     sized = any((terms.size_var >= 0).any() for terms in program.terms)
-    if not program.terms or not 1 < n_free <= FEW or program.draws is not None or sized:
+    if not program.terms or not 1 < n_free <= FEW or program.likely or sized:
         return None
     line = _line(program)
     if line is None:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from maxent.models.display import Display, Shown, counted
 from maxent.models.parameters import Impurity as Impurity
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import IntArray
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.draws import Draws
 
 
@@ -63,6 +66,59 @@ class Rounded:
 
     def __str__(self) -> str:
         return f"{self.method}, base {self.base}"
+
+
+# Noise in counts: which number was added to each, for itself.
+
+Mechanism = Literal["laplace", "geometric", "gaussian", "truncated-laplace"]
+
+MECHANISMS: tuple[Mechanism, ...] = get_args(Mechanism)
+
+
+@dataclass(frozen=True, slots=True)
+class AddedNoise:
+    """A random number that was added to every count, for itself, with mean 0.
+
+    ``scale``: records; the standard deviation of ``gaussian``, b of the density ``exp(-|z| / b) / (2 b)`` of
+    ``laplace``, and b of the probabilities in proportion to ``exp(-|z| / b)`` of whole numbers (``geometric``).
+    ``truncated-laplace`` is a Laplace number without what stands behind the point.
+    """
+
+    mechanism: Mechanism
+    scale: float
+
+    @property
+    def whole(self) -> bool:
+        """Whether whole numbers are added, so that published counts are whole."""
+        return self.mechanism in {"geometric", "truncated-laplace"}
+
+    @property
+    def concave(self) -> bool:
+        """Whether the logarithm of the probability of a published number is concave in the true count."""
+        return self.mechanism != "truncated-laplace"
+
+    def within(self, miss: float) -> float:
+        """The smallest distance that noise exceeds with a probability of at most ``miss``, records."""
+        if self.mechanism == "gaussian":
+            from scipy.special import ndtri
+
+            return -self.scale * float(ndtri(miss / 2)) * (1 + 1e-9)
+        far = -self.scale * math.log(miss)
+        if self.mechanism == "laplace":
+            return far * (1 + 1e-9)
+        # P(|z| > k) is exp(-(k + 1) / b), times 2 / (1 + exp(-1 / b)) where every whole number has its own share.
+        own = self.scale * math.log(2 / (1 + math.exp(-1 / self.scale))) if self.mechanism == "geometric" else 0.0
+        return float(max(math.ceil((far + own) * (1 + 1e-9) - 1), 0))
+
+    def log(self, noise: FloatArray) -> FloatArray:
+        """Logarithms of densities or probabilities, but for a constant, nats; shape as given."""
+        if self.mechanism == "gaussian":
+            return -0.5 * (noise / self.scale) ** 2
+        found = -np.abs(noise) / self.scale
+        return found - math.log(2) * (noise != 0) if self.mechanism == "truncated-laplace" else found
+
+    def __str__(self) -> str:
+        return f"{self.mechanism}, scale {self.scale:g}"
 
 
 # The content of a release, as frozen values: trees over the same attributes and target, and what was done to them.
@@ -141,7 +197,7 @@ class Node:
     was computed with. ``mean`` and ``variance`` are those of a numeric target in the node's records; the squares are
     divided by n. ``part_of`` names the leaf of the tool that a leaf is a part of: where the tool sends people without
     a value by other splits, its leaf stands in several places. Those of one name are one group; a part states its label
-    alone.
+    alone. ``noisy`` are the counts of a release with noise, any numbers; such a node has no ``counts``.
     """
 
     id: str
@@ -158,6 +214,7 @@ class Node:
     mean: float | None = None
     variance: float | None = None
     part_of: str | None = None
+    noisy: Mapping[str, float] | None = None
 
     @property
     def is_leaf(self) -> bool:
@@ -278,8 +335,9 @@ class Content(Shown):
     the sum of their scores, which ``boosting`` describes. ``labels`` are those of a ``majority``, or ``decided`` under
     costs, weights or priors, and then no statement about the records. ``rounded``: every ``n`` and count was rounded
     to a multiple of a base, each for itself; nothing else about records is stated then but labels. ``draws``: who was
-    drawn for each tree, where the file tells it; numbers of nodes are then those of the draws. ``statements``: what
-    else was published of the same people, `maxent.models.statements.read.Statements` of each document.
+    drawn for each tree, where the file tells it; numbers of nodes are then those of the draws. ``noise`` was added to
+    every count, which `Node.noisy` has then; it states nothing about n, labels or sums. ``statements``: what else was
+    published of the same people, `maxent.models.statements.read.Statements` of each document.
     """
 
     target: Target
@@ -295,11 +353,12 @@ class Content(Shown):
     rounded: Rounded | None = None
     draws: Draws | None = None
     statements: tuple[Any, ...] = ()
+    noise: AddedNoise | None = None
 
     @property
     def sampled(self) -> bool:
-        """Whether each tree counts a sample of the records, or some repeatedly, so that its numbers are not theirs."""
-        return self.sampling_rate < 1 or self.resampled is not None
+        """Whether numbers are not those of the records: of a sample, of some repeatedly, or with noise."""
+        return self.sampling_rate < 1 or self.resampled is not None or self.noise is not None
 
     @property
     def blurred(self) -> bool:
@@ -335,6 +394,7 @@ class Content(Shown):
             "draws": "" if self.draws is None else f"known for {self.draws.trees} trees, {self.draws.n} rows",
             "draws per tree": "" if self.resampled is None else str(self.resampled),
             "rounded counts": "" if self.rounded is None else str(self.rounded),
+            "noise in counts": "" if self.noise is None else str(self.noise),
             "defense": "" if self.defense is None else self.defense.method,
             "predicts": "" if self.predicts is None else self.predicts,
         }

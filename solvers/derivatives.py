@@ -63,8 +63,9 @@ class Derivatives:
         return float((m * np.log(m / self.program.mass_weight)).sum()) - self._log_likelihood(z)
 
     def _log_likelihood(self, z: FloatArray) -> float:
-        draws = self.program.draws
-        return 0.0 if draws is None else float(draws @ np.log(np.maximum(z[: self.program.n], INVERTIBLE)))
+        draws, noise = self.program.draws, self.program.noise
+        lost = 0.0 if noise is None else float(noise.at(z[self.program.noisy]).sum())
+        return (0.0 if draws is None else float(draws @ np.log(np.maximum(z[: self.program.n], INVERTIBLE)))) - lost
 
     def gradient(self, z: FloatArray) -> FloatArray:
         out = np.zeros(self.program.n)

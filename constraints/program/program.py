@@ -118,17 +118,51 @@ class Regions:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class NoiseLoss:
+    """What noise in numbers makes less likely, nats: a concave function of each true number, less its largest value.
+
+    ``published``, NaN where there is none. Of a mass below it ``below`` is lost for each individual that it lacks, of
+    one above ``above``; or, where ``variance`` is positive, the squared distance over twice the variance. Arrays have
+    one shape.
+    """
+
+    published: FloatArray
+    below: FloatArray
+    above: FloatArray
+    variance: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.published)
+
+    def __getitem__(self, at: Any) -> NoiseLoss:
+        return NoiseLoss(self.published[at], self.below[at], self.above[at], self.variance[at])
+
+    def at(self, masses: FloatArray) -> FloatArray:
+        """The loss of each mass, nats; shape as given."""
+        off = np.where(np.isnan(self.published), 0.0, self.published - masses)
+        squared = off**2 / np.where(self.variance > 0, 2 * self.variance, np.inf)
+        return np.asarray(self.below * np.maximum(off, 0.0) + self.above * np.maximum(-off, 0.0) + squared)
+
+    def slope(self, masses: FloatArray) -> FloatArray:
+        """The derivative of the loss of each mass, nats per individual; shape as given."""
+        off = np.where(np.isnan(self.published), 0.0, self.published - masses)
+        curved = off / np.where(self.variance > 0, self.variance, np.inf)
+        return np.asarray(np.where(off < 0, self.above, np.where(off > 0, -self.below, 0.0)) - curved)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Likelihood:
     """Draws of classes in places: ``sum draws ln(mass / size)`` is to be large beside the entropy, nats.
 
     Place i is ``place[i]`` of tree ``tree[i]``, with ``draws[i, x]`` of class x and ``size[i]`` individuals that they
-    are from; shapes (n,) and (n, n_classes).
+    are from; shapes (n,) and (n, n_classes). ``noise``, of the same shape, is lost where published numbers have some.
     """
 
     tree: IntArray
     place: IntArray
     draws: FloatArray
     size: FloatArray
+    noise: NoiseLoss | None = None
 
     def __len__(self) -> int:
         return len(self.place)
@@ -262,7 +296,8 @@ class Program:
             mine = likely.tree == t
             totals[mine] = self.sums.totals(t, masses)[likely.place[mine]]
         share = np.maximum(totals, TINY) / likely.size[:, None]
-        return float((likely.draws * np.log(share)).sum())
+        lost = 0.0 if likely.noise is None else float(likely.noise.at(totals).sum())
+        return float((likely.draws * np.log(share)).sum()) - lost
 
     def objective(self, masses: FloatArray) -> float:
         """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""

@@ -42,7 +42,7 @@ def bounds(call: options.Bounding) -> ProvedBounds:
     MissingExtra
         For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
     """
-    how, known = options.of(Proving, call), options.of(Knowledge, call)
+    how, known = options.of(Proving, call), options.of(Knowledge, call, noise=call.noise or "intervals")
     return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
-from maxent.constraints.compiler import check_options, compile_program
+from maxent.constraints.compiler import check_options, compile_program, has_likelihood
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
@@ -55,8 +55,8 @@ class Knowledge(options.Informed, options.Noisy, options.Confident, options.Roun
 
 
 def noise_of(release: Release) -> Noise:
-    """How a verdict reads counts unless the call says it: draws by their likelihood."""
-    return "intervals" if release.resampled is None or release.target.numbers is not None else "likelihood"
+    """How counts are read unless the call says it: draws, and those with noise, by their likelihood."""
+    return "likelihood" if has_likelihood(release) else "intervals"
 
 
 def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSystem:
@@ -126,7 +126,9 @@ def _noise(case: Case, known: Knowledge) -> Noise:
     """What draws are taken for: of rows in training order, for what is certain."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     drawn = case.rows and case.release.target.numbers is None and any(r.resampled is not None for r in releases)
-    return "likelihood" if drawn else known.noise
+    if drawn or (known.noise is None and any(map(has_likelihood, releases))):
+        return "likelihood"
+    return known.noise or "intervals"
 
 
 def _without_draws(case: Case, program: Program) -> Program:

@@ -13,7 +13,7 @@ from maxent.api import options
 from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, has_likelihood, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
@@ -355,8 +355,8 @@ def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estima
     It is of who knows the base rate, and who reads draws by their likelihood, as reviews and checks do.
     """
     more, noise = known.of_verdict(case), known.noise
-    if case.joined is None and case.records is None and noise == "intervals":
-        noise = noise_of(case.release)
+    if case.joined is None and case.records is None and noise == "intervals" and has_likelihood(case.release):
+        noise = None
     if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
         more = case
     if more is case and noise == known.noise:

@@ -156,14 +156,15 @@ class Confident:
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Noisy:
-    """What draws are taken for."""
+    """What draws and noisy counts are taken for."""
 
-    noise: Noise = parameter(
-        "intervals",
-        "Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy.",
+    noise: Noise | None = parameter(
+        None,
+        "Draws and counts with noise: intervals of true counts, or the likelihood beside the entropy (the default).",
         group="known",
-        doc="What the draws of a bootstrap are taken for: intervals of the true counts, or what is certain of them, "
-        "and their likelihood, which is maximised together with the entropy.",
+        doc="What draws of a bootstrap and counts with noise are taken for: intervals of the true counts, or what is "
+        "certain of them, and their likelihood, which is maximised together with the entropy; the likelihood by "
+        "default, intervals where bounds are proved.",
     )
 
 
@@ -877,14 +878,7 @@ class Reviewing(
         "worst case of what is not read tells people apart by them; where people with one quasi-identifier weigh "
         "alike, weighted shares are read.",
     )
-    noise: Noise | None = same(  # type: ignore[assignment]
-        Noisy,
-        "noise",
-        default=None,
-        help="Draws of a bootstrap: intervals of true counts, or their likelihood beside the entropy (the default).",
-        doc="As for `maxent.estimate`; of a bootstrap the likelihood by default, which tells more, and of forests "
-        "sooner.",
-    )
+    noise: Noise | None = same(Noisy, "noise")
     time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
     control: Source | None = same(
         ControlOption,

@@ -57,7 +57,7 @@ class AutoBackend:
     def solve_from(self, state: KeptStart, start: FloatArray, options: Options) -> Solution:
         """Solve from ``start``; see `maxent.solvers.backend.Keeps`."""
         program = state.program
-        if not self._may_use_ipopt:
+        if not self._may_use_ipopt or program.noise is not None:  # whose likelihood has kinks
             return self._first(self.newton, state, start, options)
         if for_ipopt(program):
             best = self._first(self.ipopt, state, start, options)

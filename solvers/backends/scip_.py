@@ -68,8 +68,8 @@ class ScipBackend:
 
     def refuses(self, program: LiftedProgram) -> str | None:
         """Refuses programs that are not small, and likelihoods of draws."""
-        if program.draws is not None:
-            return "the likelihood of draws (--noise likelihood): it takes entropies only"
+        if program.likely:
+            return "the likelihood of draws or noise (--noise likelihood): it takes entropies only"
         if program.n <= MOST:
             return None
         return f"a program with {program.n:,} variables; branch and bound takes at most {MOST}"

@@ -66,7 +66,7 @@ class RelaxedOptimum:
 def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> RelaxedOptimum:
     """The maximum of the entropy under a program's linear and convex rows; the parameters are `entropy_bound`'s."""
     relaxed = relax(program)
-    if program.draws is not None:
+    if program.likely:
         return _likely_optimum(program, relaxed, clock)
     linear, convex = relaxed.linear, relaxed.convex
     if linear.overlapping and not convex.n_rows:
@@ -136,7 +136,7 @@ def entropy_bound(
     """
     if multipliers is not None:
         relaxed = relax(program)
-        if program.draws is not None:
+        if program.likely:
             problem, constant = likely(program, relaxed)
             if multipliers.shape == problem.draws.shape:
                 return problem.value(multipliers) + problem.rounding(multipliers) + relaxed.constant + constant

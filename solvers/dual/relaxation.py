@@ -1,4 +1,4 @@
-"""The convex relaxation of a program, and its maximum of entropy plus log-likelihood of draws.
+"""The convex relaxation of a program, and its maximum of entropy plus log-likelihood of draws and of noise.
 
 Fixed variables are replaced by their values and aggregates by what defines them, so that only the free masses, those
 with room between their bounds, are left. Every feasible point of the program satisfies all of it.
@@ -22,6 +22,7 @@ from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.program import NoiseLoss
     from maxent.solvers.control import Clock
 
 # The linear entropy problem with the likelihood of draws, and its dual.
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
 #
 # to the dual function, in place of what a row without draws adds, the same with d = 0. The maximum is where
 # ``a = d_r / y_r - s_r``, or at an end. ``D(y)`` bounds the maximum whatever y is, by weak duality.
+#
+# Rows with noise are equations ``a_r = t_r`` that may be missed: for each individual that a lacks ``b_r`` is lost, and
+# ``c_r`` for each beyond, so that their multipliers are from ``-c_r`` to ``b_r``; or ``(a - t)^2 / (2 v)``, which adds
+# ``v y^2 / 2`` to the dual function.
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +47,8 @@ class LikelyEntropy:
 
     ``linear`` has all rows; both sides of drawn ones are 0 in it. Arrays have the shape (n_rows,), and are only looked
     at for rows with draws, where ``low + shift`` is not negative and ``high`` finite. ``shares`` are
-    the draws as shares of those of all classes of the same leaf.
+    the draws as shares of those of all classes of the same leaf. The last rows have ``noise``: equations that are
+    missed at its loss.
     """
 
     linear: LinearEntropy
@@ -51,6 +57,36 @@ class LikelyEntropy:
     low: FloatArray
     high: FloatArray
     shares: FloatArray
+    noise: NoiseLoss | None = None
+
+    @cached_property
+    def noisy(self) -> IntArray:
+        """The rows with noise."""
+        n = len(self.draws)
+        return np.arange(n - (0 if self.noise is None else len(self.noise)), n)
+
+    @cached_property
+    def variance(self) -> FloatArray:
+        """The variance of Gaussian noise in rows, 0 of others."""
+        found = np.zeros(len(self.draws))
+        if self.noise is not None:
+            found[self.noisy] = self.noise.variance
+        return found
+
+    @cached_property
+    def caps(self) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest multiplier of each row, infinite but where noise has a kink."""
+        least, most = np.full(len(self.draws), -np.inf), np.full(len(self.draws), np.inf)
+        if self.noise is not None:
+            kink = self.noise.variance <= 0
+            least[self.noisy[kink]], most[self.noisy[kink]] = -self.noise.above[kink], self.noise.below[kink]
+        return least, most
+
+    def loose(self, price: FloatArray) -> BoolArray:
+        """Rows with noise that need not be met at these multipliers, shape (n_rows,)."""
+        found, (least, most) = np.zeros(len(price), bool), self.caps
+        found[self.noisy] = ((price <= least) | (price >= most) | (self.variance > 0))[self.noisy]
+        return found
 
     @cached_property
     def drawn(self) -> BoolArray:
@@ -71,7 +107,7 @@ class LikelyEntropy:
     def allowed(self, y: FloatArray) -> FloatArray:
         """Multipliers with 0 for those that price a side that is not there, or a row that says nothing."""
         missing = np.where(y > 0, np.isinf(self.linear.lower), np.isinf(self.linear.upper))
-        return np.where((missing & ~self.drawn) | self.linear.empty, 0.0, y)
+        return np.clip(np.where((missing & ~self.drawn) | self.linear.empty, 0.0, y), *self.caps)
 
     def sums(self, y: FloatArray) -> FloatArray:
         """The sum at which each drawn row's maximum is, shape (n_rows,), individuals; 0 for other rows."""
@@ -81,14 +117,22 @@ class LikelyEntropy:
 
     def value(self, y: FloatArray) -> float:
         """``D(y)``, nats: an upper bound of the maximum for every y of shape (n_rows,), up to ``rounding(y)``."""
-        return self.linear.value(y) + float(self._phi(y).sum())
+        return self.linear.value(y) + float(self._phi(y).sum()) + 0.5 * float(self.variance @ y**2)
 
     def rounding(self, y: FloatArray) -> float:
         """How far ``value(y)`` can be off because of floating-point arithmetic, nats."""
-        return self.linear.rounding(y) + float(8 * np.finfo(float).eps * np.abs(self._phi(y)).sum())
+        extra = np.abs(self._phi(y)).sum() + self.variance @ y**2
+        return self.linear.rounding(y) + float(8 * np.finfo(float).eps * extra)
 
     def objective(self, masses: FloatArray) -> float:
         """The objective, which is maximised, nats."""
+        lost = 0.0
+        if self.noise is not None:
+            lost = float(self.noise.at(self.linear.matrix[self.noisy] @ masses).sum())
+        return self.without_noise(masses) - lost
+
+    def without_noise(self, masses: FloatArray) -> float:
+        """The entropy and the likelihood of draws, nats."""
         sums = (self.linear.matrix @ masses + self.shift)[self.drawn]
         return self.linear.entropy(masses) + float(self.draws[self.drawn] @ np.log(np.maximum(sums, TINY)))
 
@@ -192,12 +236,12 @@ def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, 
 
     A drawn sum that a linear row bounds, too, is one row.
     """
-    assert program.draws is not None
     linear, n = relaxed.linear, program.n
-    drawn = np.flatnonzero(program.draws)
+    of_each = np.zeros(n) if program.draws is None else program.draws
+    drawn = np.flatnonzero(of_each)
     pick = sparse.csr_matrix((np.ones(len(drawn)), (np.arange(len(drawn)), drawn)), shape=(len(drawn), n))
     matrix, shift = relaxed.elimination.over_free(pick)
-    draws, free = program.draws[drawn], np.diff(matrix.indptr) > 0
+    draws, free = of_each[drawn], np.diff(matrix.indptr) > 0
     constant = float(draws[~free] @ np.log(np.maximum(shift[~free], TINY)))
     matrix, draws, shift, drawn = matrix[free], draws[free], shift[free], drawn[free]
     low = np.maximum(program.lower[drawn] - shift, -shift)
@@ -214,14 +258,29 @@ def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, 
                 high[at] = min(high[at], linear.upper[r])
     high = np.where(np.isinf(high), FAR * (whole + np.abs(shift)), np.maximum(high, low))
     rest, none = np.flatnonzero(beside), np.zeros(len(draws))
+    missable, noise, lost = _noisy_rows(program, relaxed)
+    near = np.empty(0) if noise is None else noise.published
     rows = replace(
         linear,
-        matrix=sparse.csr_matrix(sparse.vstack([matrix, linear.matrix[rest]])),
-        lower=np.concatenate([none, linear.lower[rest]]),
-        upper=np.concatenate([none, linear.upper[rest]]),
+        matrix=sparse.csr_matrix(sparse.vstack([matrix, linear.matrix[rest], missable])),
+        lower=np.concatenate([none, linear.lower[rest], near]),
+        upper=np.concatenate([none, linear.upper[rest], near]),
     )
-    ends = (np.concatenate([v, np.zeros(len(rest))]) for v in (draws, shift, low, high, draws / among))
-    return LikelyEntropy(rows, *ends), constant
+    more = np.zeros(len(rest) + len(near))
+    ends = (np.concatenate([v, more]) for v in (draws, shift, low, high, draws / among))
+    return LikelyEntropy(rows, *ends, noise), constant - lost
+
+
+def _noisy_rows(program: LiftedProgram, relaxed: Relaxation) -> tuple[sparse.csr_matrix, NoiseLoss | None, float]:
+    """Rows with noise over the free masses, their loss, and what those lose that are known, nats."""
+    noise, at = program.noise, program.noisy
+    if noise is None or at is None:
+        return sparse.csr_matrix((0, relaxed.linear.matrix.shape[1])), None, 0.0
+    pick = sparse.csr_matrix((np.ones(len(at)), (np.arange(len(at)), at)), shape=(len(at), program.n))
+    matrix, shift = relaxed.elimination.over_free(pick)
+    free = np.diff(matrix.indptr) > 0
+    lost = float(noise[~free].at(shift[~free]).sum())
+    return matrix[free], replace(noise[free], published=(noise.published - shift)[free]), lost
 
 
 def _people(linear: LinearEntropy, matrix: sparse.csr_matrix) -> tuple[FloatArray, IntArray]:
@@ -363,11 +422,24 @@ class _Lagrangian:
         low, high = self.problem.ends
         below = np.maximum(self.price + self.firmness * (low - sums), 0.0)
         above = np.minimum(self.price + self.firmness * (high - sums), 0.0)
-        return np.where(low == high, self.price + self.firmness * (low - sums), below + above)
+        met = np.clip(self.price + self.firmness * (low - sums), *self.problem.caps)
+        return np.where(low == high, met, below + above)
+
+    def curvature(self, price: FloatArray) -> FloatArray:
+        """How fast multipliers change with the sums, shape (n_rows,): not at all at 0, or where noise has its slope."""
+        least, most = self.problem.caps
+        moves = (price != 0) | (self.problem.ends[0] == self.problem.ends[1])
+        return np.where(moves & (price > least) & (price < most), self.firmness, 0.0)
 
     def value(self, masses: FloatArray) -> float:
         sums, problem = self.problem.linear.matrix @ masses, self.problem
-        return problem.objective(masses) - float(((self.priced(sums) ** 2) / (2 * self.firmness)).sum())
+        price, lost = self.priced(sums), np.zeros(len(sums))
+        noisy, rest = problem.noisy, slice(0, len(sums) - len(problem.noisy))
+        lost[rest] = price[rest] ** 2 / (2 * self.firmness[rest])
+        change = price[noisy] - self.price[noisy]
+        missed = problem.linear.lower[noisy] - sums[noisy]
+        lost[noisy] = price[noisy] * missed - change**2 / (2 * self.firmness[noisy])
+        return problem.without_noise(masses) - float(lost.sum())
 
 
 def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
@@ -379,6 +451,7 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
     masses = linear.restored(problem.transposed @ problem.shares + MIXED)
     size = np.where(np.isfinite(low), low + problem.shift, np.where(np.isfinite(high), high, 1.0))
     scale = np.where(problem.drawn, problem.draws, 1.0) / np.maximum(size, 1.0) ** 2
+    scale = np.where(problem.variance > 0, 1 / np.maximum(FIRM * problem.variance, TINY), scale)
     now = _Lagrangian(problem, np.zeros(len(low)), FIRM * scale)
     people, gap = max(1.0, float(linear.total.sum())), np.inf
     enough = CLOSE[len(masses) > SMALL] * people
@@ -388,10 +461,12 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         masses, more = _maximum(now, masses, missed, clock)
         steps, sums = steps + more, linear.matrix @ masses
         price, left = now.priced(sums), np.abs(np.clip(sums, low, high) - sums)
+        left[problem.loose(price)] = 0.0
         likely = np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
         last, y, missed = y, problem.allowed(likely + price), float(left.max(initial=0.0))
         times = _further(problem, y, y - last) if outer else 0.0
         y, price = problem.allowed(y + times * (y - last)), price + times * (price - now.price)
+        price = np.clip(price, *problem.caps)
         if (here := problem.value(y) + problem.rounding(y)) < bound:
             bound, multipliers = here, y
         stopped = outer + 1 == OUTER or clock.stop() is not None
@@ -407,7 +482,9 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         if stopped or gap <= enough or (len(masses) > SMALL and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people):
             break
         slow, before = left > SLOW * before, left
-        now = _Lagrangian(problem, price, np.where(slow, FIRMER, 1.0) * now.firmness)
+        # The curvature of Gaussian noise is its own, not a penalty's.
+        price = np.where(problem.variance > 0, 0.0, price)
+        now = _Lagrangian(problem, price, np.where(slow & (problem.variance <= 0), FIRMER, 1.0) * now.firmness)
     return MostLikely(multipliers, answer, bound, steps)
 
 
@@ -420,10 +497,15 @@ def _priced(
     # need beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with
     # the masses that the other multipliers make for weights.
     linear, (low, high) = problem.linear, problem.ends
-    held = np.flatnonzero(price)
-    sums = linear.matrix @ masses
+    sums, loose = linear.matrix @ masses, problem.loose(price)
+    fixed = np.where(loose, price, 0.0)
+    if problem.noise is not None:
+        curved = problem.variance[problem.noisy] > 0
+        slope = np.where(curved, -problem.noise.slope(sums[problem.noisy]), fixed[problem.noisy])
+        fixed[problem.noisy] = slope
+    held = np.flatnonzero((price != 0) & ~loose)
     sums[held] = np.where(price > 0, low, high)[held]
-    y = np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
+    y = fixed + np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
     scores = np.log(linear.weight) + problem.transposed @ y
     few = replace(
         linear,
@@ -434,7 +516,7 @@ def _priced(
     )
     exact = np.zeros(len(y))
     exact[held] = minimise(few, np.zeros(len(held)), MET, PRICING, clock).multipliers
-    return problem.allowed(y + exact), exact
+    return problem.allowed(y + exact), exact + fixed
 
 
 def _further(problem: LikelyEntropy, y: FloatArray, change: FloatArray) -> float:
@@ -460,7 +542,7 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
         right = linear.centred(np.log(linear.weight) - logarithm + problem.transposed @ slope, masses)
         if float(masses @ right**2) <= small**2:
             return masses, step
-        curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + np.where(price != 0, now.firmness, 0.0)
+        curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + now.curvature(price)
         change = np.clip(_newton(problem, masses, curvature, right, clock), -FALL, RISE)
         promised, length = float(masses @ (right * change)), 1.0
         for _ in range(HALVINGS):
@@ -491,7 +573,9 @@ def _newton(
 
 def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:
     """The masses moved onto the rows that have a price, then onto those that are missed yet, as little as possible."""
-    linear, (low, high) = problem.linear, problem.ends
+    linear, (low, high), loose = problem.linear, problem.ends, problem.loose(price)
+    low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
+    price = np.where(loose, 0.0, price)
     held: IntArray = np.flatnonzero(price)
     for move in range(MOVES):
         sums = linear.matrix @ masses

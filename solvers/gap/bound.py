@@ -80,7 +80,7 @@ def priced_bound(
     from maxent.solvers.gap.interior_point import BOLD, CAREFUL, solve
     from maxent.solvers.gap.lagrangian import between, priced
 
-    if program.draws is not None:
+    if program.likely:
         return np.inf
     from maxent.solvers.gap.certificate import alike_as_one, equations_alone, proved
 

@@ -269,7 +269,7 @@ def answer(program: LiftedProgram, point: FloatArray) -> Answer | None:
     """A point with its multipliers, None where it has none, or is too large."""
     sized = any((terms.size_var >= 0).any() for terms in program.terms)
     open_ = program.lower[: program.n_masses] < program.upper[: program.n_masses]
-    if program.draws is not None or sized or np.count_nonzero(open_) > FEW:
+    if program.likely or sized or np.count_nonzero(open_) > FEW:
         return None
     relaxed = relaxed_once(program)
     linear, elimination = relaxed.linear, relaxed.elimination

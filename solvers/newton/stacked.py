@@ -985,7 +985,7 @@ def stackable(program: LiftedProgram) -> bool:
 
     Its comparisons are of one measure, between sets of people whose sizes are known.
     """
-    if program.convex or program.draws is not None or len(program.terms) != 1:
+    if program.convex or program.likely or len(program.terms) != 1:
         return False
     if (program.terms[0].size_var >= 0).any() or len(np.unique(program.group)) > len(np.unique(program.owner)):
         return False

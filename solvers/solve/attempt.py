@@ -661,7 +661,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
         return found  # its bound takes long and decides nothing: it waits until no further rows are activated
     said, gap = best.stop, _gap(program, best, options)
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
-    if program.convex and program.draws is None and said is Stop.CONVERGED and gap > near:
+    if program.convex and not program.likely and said is Stop.CONVERGED and gap > near:
         tight = replace(options, tolerance=TIGHTER * options.tolerance)
         finer = PartSolver(backend, task.part, program).solve(np.asarray(best.point), tight)
         iterations += finer.iterations

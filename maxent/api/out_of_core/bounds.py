@@ -107,7 +107,11 @@ def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
     """
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
-    tables, known, how = options.of(Tables, call), options.of(Knowledge, call), options.of(Proving, call)
+    tables, known, how = (
+        options.of(Tables, call),
+        options.of(Knowledge, call, noise=call.noise or "intervals"),
+        options.of(Proving, call),
+    )
     return bounds_tables(call.release, tables, known, how, work, where, target=call.target, progress=call.progress)
 
 

@@ -200,6 +200,7 @@ class Publication:
     resampled: int | None = None
     decided: bool = False
     rounded: Rounded | None = None
+    noisy: bool = False
 
     @classmethod
     def of(cls, release: Content) -> Publication:
@@ -211,6 +212,7 @@ class Publication:
             release.resampled,
             release.labels == "decided",
             release.rounded,
+            release.noise is not None,
         )
 
     @property
@@ -239,10 +241,12 @@ class Tally(NamedTuple):
 
 def check_statements(problems: list[Problem], place: str, node: Node, publication: Publication) -> None:
     """Note where the statements about one node contradict each other; not where rounded numbers do."""
-    if publication.rounded is not None:
-        for field in _UNROUNDED:
+    if publication.rounded is not None or publication.noisy:
+        key, fields = ("noise", ("n", *_UNROUNDED)) if publication.noisy else ("rounded", _UNROUNDED)
+        for field in fields:
             if (stated := getattr(node, field)) is not None:
-                expected = "no such key beside release.rounded: only labels, n and counts are stated"
+                told = "labels and counts" if publication.noisy else "labels, n and counts"
+                expected = f"no such key beside release.{key}: only {told} are stated"
                 problems.append(Problem(place, field, expected, show(stated)))
         return
     counts, total = node.counts, None if node.counts is None else total_count(node.counts)

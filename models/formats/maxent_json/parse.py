@@ -37,7 +37,9 @@ from maxent.models.hints import closest
 from maxent.models.nodes import Nodes, each, parts_of
 from maxent.models.release import (
     FORMAT,
+    MECHANISMS,
     ROUNDING_METHODS,
+    AddedNoise,
     Attribute,
     AttributeType,
     Boosting,
@@ -103,6 +105,7 @@ class Names:
     domains: Mapping[str, tuple[str, frozenset[str]]]  # the values of each, as messages call them, and as a set
     classes: tuple[str, ...]
     no_records: dict[str, int]  # 0 for each class
+    noise: AddedNoise | None = None
 
 
 class Fields:
@@ -436,18 +439,38 @@ def moment_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterat
 UNREAD = -1  # in place of a key that is there but wrong: what it changes about the numbers of nodes is not known
 
 
-def read_publication(document: Fields) -> tuple[float, int, Defense | None, int | None, Rounded | None, Draws | None]:
-    """``sampling_rate``, ``suppressed_below``, ``defense``, ``resampled``, ``rounded`` and ``draws``, or `UNREAD`.
+class PublicationKeys(TypedDict):
+    """What the key ``release`` states, as fields of `Content`."""
+
+    sampling_rate: float
+    suppressed_below: int
+    defense: Defense | None
+    resampled: int | None
+    rounded: Rounded | None
+    draws: Draws | None
+    noise: AddedNoise | None
+
+
+def read_publication(document: Fields) -> PublicationKeys:
+    """The key ``release``, with `UNREAD` for what is wrong.
 
     What is wrong is one problem. Numbers that only it could explain are not blamed as well.
     """
+    found: PublicationKeys = {
+        "sampling_rate": 1.0,
+        "suppressed_below": 0,
+        "defense": None,
+        "resampled": None,
+        "rounded": None,
+        "draws": None,
+        "noise": None,
+    }
     if "release" not in document.raw:
-        return 1.0, 0, None, None, None, None
-    known = ("sampling_rate", "suppressed_below", "defense", "resampled", "rounded", "draws")
+        return found
     place = ("document", "release")
-    fields = fields_of(document.problems, "release", document.raw["release"], known, key=place)
+    fields = fields_of(document.problems, "release", document.raw["release"], tuple(found), key=place)
     if fields is None:
-        return UNREAD, UNREAD, None, UNREAD, None, None
+        return {**found, "sampling_rate": UNREAD, "suppressed_below": UNREAD, "resampled": UNREAD}
     stated = frozenset(fields.raw)
     rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
     below = fields.whole("suppressed_below", 0, UNREAD if "suppressed_below" in stated else 0) or 0
@@ -461,12 +484,41 @@ def read_publication(document: Fields) -> tuple[float, int, Defense | None, int 
     if stated & {"resampled", "draws"}:
         for key in (key for key, there in changed.items() if there):
             fields.refuse(key, "no such key beside resampled: counts are of one kind of sample, and all of them")
+    changed["resampled"] = drawn not in (None, UNREAD)
     if "rounded" in stated:
-        for key in (key for key, there in {**changed, "resampled": drawn not in (None, UNREAD)}.items() if there):
+        for key in (key for key, there in changed.items() if there):
             fields.refuse(key, "no such key beside rounded: what is rounded are the numbers of all records")
+    if "noise" in stated:
+        for key in (key for key, there in {**changed, "rounded": "rounded" in stated}.items() if there):
+            fields.refuse(key, "no such key beside noise, which was added to the counts of all records")
     if rate is None:
         rate = UNREAD if "sampling_rate" in stated else 1.0
-    return rate, below, _defense(fields), drawn, rounded, draws
+    return {
+        "sampling_rate": rate,
+        "suppressed_below": below,
+        "defense": _defense(fields),
+        "resampled": drawn,
+        "rounded": rounded,
+        "draws": draws,
+        "noise": _noise(fields),
+    }
+
+
+def _noise(release: Fields) -> AddedNoise | None:
+    """The noise in counts; None when there is none, of scale `UNREAD` when anything is wrong with it."""
+    if "noise" not in release.raw:
+        return None
+    keys = ("mechanism", "scale")
+    fields = fields_of(release.problems, "noise", release.raw["noise"], keys, key=("release", "noise"))
+    if fields is None:
+        return AddedNoise("laplace", UNREAD)
+    above = "a number of records above 0"
+    for key in (key for key in keys if key not in fields.raw):
+        fields.refuse(key, above if key == "scale" else "one of " + ", ".join(MECHANISMS))
+    # Any: choice() has checked the string against the literals of the type.
+    mechanism: Any = fields.choice("mechanism", MECHANISMS, None)
+    scale = fields.real("scale", above, lambda scale: 0 < scale < inf) if "scale" in fields.raw else None
+    return AddedNoise("laplace", UNREAD) if mechanism is None or scale is None else AddedNoise(mechanism, scale)
 
 
 _SEEDED = ("generator", "version", "n", "drawn", "replace", "seeds", "features")
@@ -862,7 +914,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
     attributes, complete = _attributes(fields, target)
-    sampling_rate, suppressed_below, defense, resampled, rounded, draws = read_publication(fields)
+    publication = read_publication(fields)
     domains = {a.name: (f"values of {name(a.name)}", frozenset(a.values or ())) for a in attributes}
     names = Names(
         {attribute.name: attribute for attribute in attributes},
@@ -870,19 +922,9 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
         domains,
         target.classes,
         dict.fromkeys(target.classes, 0),
+        publication["noise"],
     )
-    content = Content(
-        target,
-        attributes,
-        (),
-        sampling_rate,
-        suppressed_below,
-        defense,
-        resampled,
-        **read_answers(fields, names),
-        rounded=rounded,
-        draws=draws,
-    )
+    content = Content(target, attributes, (), **publication, **read_answers(fields, names))
     return fields, content, names
 
 
@@ -1025,7 +1067,11 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
         return Node("")
     identity = fields.text("id") or ""
     n, distinct = fields.whole("n", 0), fields.whole("distinct", 0)
-    counts = _counts(fields, names) if "counts" in fields.raw else None
+    counts, noisy = None, None
+    if "counts" in fields.raw and names.noise is not None:
+        noisy = _noisy_counts(fields, names, names.noise)
+    elif "counts" in fields.raw:
+        counts = _counts(fields, names)
     rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
         for key in ("label", "error_rate", "value", "hessian", "part_of"):
@@ -1033,7 +1079,8 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
         moments = read_moments(fields)
-        return Node(identity, attribute, branches, None, None, n, counts, rates, distinct, None, None, *moments)
+        stated = n, counts, rates, distinct, None, None, *moments
+        return Node(identity, attribute, branches, None, None, *stated, noisy=noisy)
     rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1) if "error_rate" in fields.raw else None
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
@@ -1041,7 +1088,7 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0) if "hessian" in fields.raw else None
     label, moments = _label(fields, names.classes), read_moments(fields)
     part = fields.text("part_of") if "part_of" in fields.raw else None
-    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments, part)
+    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments, part, noisy)
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:
@@ -1054,17 +1101,39 @@ def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:
     return None
 
 
-def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
-    """Records per class, complete and in the order of the classes; None when anything is wrong with them."""
+def _by_classes(fields: Fields, names: Names, numbers: str) -> dict[str, object] | None:
+    """The counts of a node as they stand there; None where they are no object."""
     raw = fields.raw["counts"]
     if not isinstance(raw, dict):
-        fields.refuse("counts", "an object from classes to whole numbers")
+        fields.refuse("counts", f"an object from classes to {numbers}")
         return None
-    before = len(fields.problems)
     note_repeats(fields.problems, f"{fields.where}, counts", raw)
     if names.no_records and not raw.keys() <= names.no_records.keys():
         unknown: list[object] = [label for label in raw if label not in names.no_records]
         fields.wrong("counts", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
+    return raw
+
+
+def _noisy_counts(fields: Fields, names: Names, noise: AddedNoise) -> Mapping[str, float] | None:
+    """Numbers of the classes that are stated, in the order of the classes; None when anything is wrong with them."""
+    before, whole = len(fields.problems), noise.whole and noise.scale != UNREAD
+    raw = _by_classes(fields, names, "numbers")
+    expected = f"a {'whole ' * whole}number of at most {LARGEST_COUNT}" + f", as noise is {noise.mechanism}" * whole
+    for label, count in () if raw is None else raw.items():
+        sound = is_number(count) and abs(count) <= LARGEST_COUNT  # type: ignore[arg-type]
+        if not sound or (whole and count != round(count)):  # type: ignore[call-overload]
+            fields.wrong(f"counts of {name(str(label))}", expected, show(count))
+    if raw is None or not names.classes or len(fields.problems) > before:
+        return None
+    return {label: float(raw[label]) for label in names.classes if label in raw}  # type: ignore[arg-type]
+
+
+def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
+    """Records per class, complete and in the order of the classes; None when anything is wrong with them."""
+    before = len(fields.problems)
+    raw: Any = _by_classes(fields, names, "whole numbers")
+    if raw is None:
+        return None
     if not are_whole(raw.values(), 0):
         for label, count in raw.items():
             if not is_whole(count, 0):

@@ -27,6 +27,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
         resampled=_plain(release.resampled),
         rounded=None if release.rounded is None else asdict(release.rounded),
         draws=None if release.draws is None else _draws_entry(release.draws),
+        noise=None if release.noise is None else asdict(release.noise),
     )
     return {
         "format": FORMAT,
@@ -181,7 +182,9 @@ def _node_entry(node: Node) -> dict[str, object]:
         entry["attribute"] = node.attribute
     if node.attribute is not None or node.branches:
         entry["branches"] = [_branch_entry(branch) for branch in node.branches]
-    counts = None if node.counts is None else {label: _plain(count) for label, count in _stated(node.counts).items()}
+    counts = None if node.noisy is None else _by_class(node.noisy)
+    if node.counts is not None:
+        counts = {label: _plain(count) for label, count in _stated(node.counts).items()}
     entry.update(_without_none(label=node.label, error_rate=_plain(node.error_rate), n=_plain(node.n)))
     entry.update(_without_none(counts=counts, rates=_by_class(node.rates), distinct=_plain(node.distinct)))
     entry.update(_without_none(value=_by_class(node.value), hessian=_plain(node.hessian)))
