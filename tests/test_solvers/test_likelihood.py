@@ -129,4 +129,4 @@ def test_the_summary_says_how_likely_the_draws_are() -> None:
     assert found["log_likelihood"] < 0
     assert found["certificate"] == "global"
     assert any("likelihood" in note for note in found["notes"])
-    assert "log_likelihood" not in maxent.estimate(release, X, backend="newton").summary
+    assert "log_likelihood" not in maxent.estimate(release, X, noise="intervals", backend="newton").summary
