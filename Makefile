@@ -4,6 +4,7 @@
 # make pages   whether the pages of papers are what their programs make of the data today (15 minutes)
 # make reproduce   every experiment of five papers and every figure of docs/, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
+# make release dist/: wheel and source tried on every Python that is found, checksums, and an SBOM
 # make clean   remove everything that make made, but results/
 #
 # The newest of these that runs is used; name another with: make PYTHON=/usr/bin/python3.12 demo
@@ -22,7 +23,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test slow hunt lint copy types docs pages reproduce wheel clean
+.PHONY: demo test slow hunt lint copy types docs pages reproduce wheel release clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -80,6 +81,9 @@ pages: $(DEV)
 wheel: $(DEV)
 	rm -rf build dist
 	$(BIN)/python -m build --wheel
+
+release: $(DEV)
+	$(BIN)/python .ci/release.py
 
 clean:
 	rm -rf $(VENV) .venv-newest build dist demo site *.egg-info .pytest_cache .ruff_cache .mypy_cache .hypothesis
