@@ -26,15 +26,6 @@ from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.qi_table import QITable, read_qi
-from maxent.models.tables.truth_and_facts import (
-    ALIKE,
-    Fact,
-    Weighed,
-    read_facts,
-    read_marginal,
-    read_truth,
-    read_weights,
-)
 
 if TYPE_CHECKING:
     from maxent.constraints.records import Covering
@@ -44,6 +35,7 @@ if TYPE_CHECKING:
     from maxent.models.successive.people import People
     from maxent.models.successive.releases import Joined
     from maxent.models.tables.frame import Source
+    from maxent.models.tables.truth_and_facts import Fact, Weighed
 
 
 # Opening what was published: the readers of other formats, which are many, are loaded for what is not in ours.
@@ -348,15 +340,23 @@ class Tables:
         release, table = case.release, case.people
         marginal, facts, truth = None, None, None
         if self.marginal is not None and case.records is None:
+            from maxent.models.tables.truth_and_facts import read_marginal
+
             marginal = read_marginal(self.marginal, release, table.individuals, reader=reader)
         if self.facts is not None:
+            from maxent.models.tables.truth_and_facts import read_facts
+
             facts = read_facts(self.facts, release, table, reader=reader)
         if self.truth is not None:
+            from maxent.models.tables.truth_and_facts import read_truth
+
             truth = read_truth(self.truth, release, table, count=self.count, reader=reader)
         controls = self._controls(release, reader) if case.records is None else None
         found = replace(case, marginal=marginal, facts=facts, truth=truth, controls=controls)
         found = replace(found, unweighed=self.unweighed)
         if self.weights is not None and self.truth is not None:
+            from maxent.models.tables.truth_and_facts import ALIKE, read_weights
+
             again = reader_of(self.reading)  # what it notices was noticed before
             each = np.unique(self.weights).size > 1
             weighed = read_weights(self.truth, self.weights, release, table, reader=again) if each else ALIKE
@@ -366,9 +366,10 @@ class Tables:
 
             found = replace(found, sensitive=sensitive_codes(self.sensitive, release.target))
         if self.gain is not None:
-            from maxent.disclosure.leakage import read_gain
+            from maxent.models.tables.truth_and_facts import read_stakes
 
-            found = replace(found, gain=read_gain(self.gain, release.target, reader))
+            gain = read_stakes(self.gain, "gain", release.target, reader, decision="guess", unit="gain")
+            found = replace(found, gain=gain)
         return replace(found, noticed=reader.noticed)
 
     def _controls(self, release: Release, reader: Reader) -> Controls | None:

@@ -10,7 +10,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
-from maxent.api.by_target import inferences
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, has_likelihood, solve_in_time
@@ -18,8 +17,7 @@ from maxent.api.proving import Certainty, Drawing, check_level, most_certain, pr
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
-from maxent.disclosure.leakage import channel_of, leakage, min_capacity
-from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.measures import TOLERANCE, channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags
 from maxent.models.errors import InvalidInput
 from maxent.models.parameters import Rounding, out_of_range
@@ -36,6 +34,7 @@ from maxent.solvers.solve.symmetrised import averaged
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.constraints.symmetry import Mixture
+    from maxent.disclosure.inference import Inference
     from maxent.disclosure.limits import Limits, Mend, Verdict
     from maxent.disclosure.worst_case import WorstCase
     from maxent.models.arrays import FloatArray, IntArray
@@ -124,6 +123,17 @@ def measured(
         alone = sensitive_of(case.sensitive, program, masses, posterior, shared, truth, held, *compare_with)
         found["sensitive"] = alone
     return found
+
+
+def _by_target(
+    case: Case, program: Program, masses: FloatArray, posterior: FloatArray, top: int, error: float
+) -> Mapping[str, Inference]:
+    """What is inferred of each of several sensitive columns, by its name; empty where there is only one."""
+    if not program.release.target.of:
+        return {}
+    from maxent.api.by_target import inferences
+
+    return inferences(case, program, masses, posterior, top=top, error=error)
 
 
 Progress = Callable[[str, int, int], None]
@@ -271,7 +281,7 @@ def estimate_case(
             if mean is not None:
                 counts = point.program.table.counts
                 disclosure = disclosure.of_optimum(point.program.posterior(point.masses), counts)
-            targets = inferences(case, program, masses, posterior, top=how.top, error=error)
+            targets = _by_target(case, program, masses, posterior, how.top, error)
             if of_each is not None:
                 disclosure, posterior = disclosure.of_groups(of_each), posterior[of_each]
             worst = _worst_case(case, program, how, settings) if program.unread else None

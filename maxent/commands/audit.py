@@ -9,9 +9,8 @@ from maxent.api.options import Auditing
 from maxent.command_line import options as opt
 from maxent.command_line import options as parts
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files, stated
+from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.release_files import FilesPerhapsOfPeople, named, split_files
 from maxent.command_line.verdict import AskedVerdict, asked
 from maxent.models.files.output import GROUPS
 from maxent.results.reliability import NOT_ABOUT_THEM

@@ -9,9 +9,8 @@ from maxent.api.options import Bounding
 from maxent.command_line import options as opt
 from maxent.command_line import options as parts
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files, stated
+from maxent.command_line.options import Files, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.release_files import Files, split_files
 from maxent.models.files.output import WITNESSES
 from maxent.results.reliability import not_reliable
 

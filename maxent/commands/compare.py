@@ -12,9 +12,8 @@ import typer
 from maxent.api.options import Comparing, Differing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files, stated
+from maxent.command_line.options import TREES_AND_QI, Who, is_table, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.release_files import TREES_AND_QI, Who, is_table, split_files
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.models.files.output import COMPARISON, DIFFERENCE
 from maxent.models.parameters import parameters_of

@@ -11,9 +11,8 @@ from maxent.api.options import Estimating
 from maxent.command_line import options as opt
 from maxent.command_line import options as parts
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files, stated
+from maxent.command_line.options import Files, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.release_files import Files, named, split_files
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.results.reliability import not_reliable
 

@@ -22,7 +22,6 @@ from typer.main import get_command
 from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
 from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall
 from maxent.command_line.progress import DONE, WRONG, tell
-from maxent.command_line.release_files import swapped
 from maxent.command_line.room import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
 from maxent.models.packages import absent
@@ -141,6 +140,8 @@ def run(args: list[str]) -> int:
         with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(call.names))):
             return int(call.job())
     except MaxentError as error:
+        from maxent.command_line.options import swapped
+
         change = swapped(args, *call.arguments) if isinstance(error, InvalidInput) else None
         problems = entries(error if change is None else InvalidInput(CALL, [change]), call.names)
     except ImportError as error:

@@ -8,8 +8,8 @@ Entropies are in nats, 0 ln 0 = 0.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from math import isinf, log
+from dataclasses import asdict, dataclass
+from math import isinf, log, log2
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
@@ -19,7 +19,7 @@ from maxent.models.defenses.method import CERTAIN as CERTAIN
 
 if TYPE_CHECKING:
     from maxent.disclosure.baseline import Baseline, ControlShares
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 
 # The arrays that measures are functions of, checked: posteriors, counts, truths, priors and divergences.
@@ -382,6 +382,85 @@ def divergence_summary(divergence: npt.ArrayLike, counts: npt.ArrayLike, k: int 
 def _none_if_infinite(value: float) -> float | None:
     """JSON has no infinity."""
     return None if isinf(value) else value
+
+
+# Leakage: capacity and gain of an adversary, in bits.
+
+
+@dataclass(frozen=True, slots=True)
+class Leakage:
+    """The gain that an adversary expects without and with a release, in units of the gain matrix.
+
+    ``prior`` is the gain of the guess that is best by the shares of the classes (the base rate, for a matrix that
+    counts right guesses), ``uniform`` that of a guess among all alike. ``additive`` is posterior - prior;
+    ``multiplicative`` is posterior / prior, None for a prior of 0. ``realised`` is the mean gain of the same guesses
+    about real people, None without the truth.
+    """
+
+    prior: float
+    posterior: float
+    realised: float | None
+    uniform: float
+
+    @property
+    def additive(self) -> float:
+        """The gain that the release adds."""
+        return self.posterior - self.prior
+
+    @property
+    def multiplicative(self) -> float | None:
+        """The factor that the release makes the gain larger by."""
+        return self.posterior / self.prior if self.prior else None
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key ``leakage`` of a JSON summary."""
+        return {**asdict(self), "additive": self.additive, "multiplicative": self.multiplicative}
+
+
+def prior_vulnerability(gain: FloatArray, prior: FloatArray) -> float:
+    """V_g(pi) = max over w of sum over x of pi_x g[w, x]; shapes (n_guesses, n_secrets) and (n_secrets,)."""
+    return float((gain @ prior).max())
+
+
+def posterior_vulnerability(gain: FloatArray, prior: FloatArray, channel: FloatArray) -> float:
+    """V_g[pi, C] = sum over y of max over w of sum over x of pi_x C[x, y] g[w, x].
+
+    Shapes (n_guesses, n_secrets), (n_secrets,) and (n_secrets, n_observations).
+    """
+    return float((gain @ (prior[:, None] * channel)).max(axis=0).sum())
+
+
+def min_capacity(channel: FloatArray) -> float:
+    """log2 of the sum over y of max over x of C[x, y]: the largest min-entropy leakage over all priors, bits."""
+    return log2(float(channel.max(axis=0).sum()))
+
+
+def channel_of(posterior: FloatArray, counts: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The prior and the channel of a posterior: the classes are secrets, the quasi-identifiers observations.
+
+    The prior is pi_x = sum over q of P(q) P(x|q), and C[x, q] = P(q) P(x|q) / pi_x: P(x|q) is then what Bayes' rule
+    makes of an observation. Classes of probability 0 have no row.
+
+    ``posterior``, shape (n_qi, n_classes). ``counts``, shape (n_qi,), individuals. Result: shapes (n_classes,) and
+    (n_classes with a probability, n_qi).
+    """
+    joint = posterior * (counts / counts.sum())[:, None]
+    prior = joint.sum(axis=0)
+    there = prior > 0
+    return prior, (joint[:, there] / prior[there]).T
+
+
+def leakage(gain: FloatArray, posterior: FloatArray, counts: IntArray, truth: IntArray | None = None) -> Leakage:
+    """The leakage of a posterior, shapes (n_guesses, n_classes), (n_qi, n_classes), (n_qi,) and (n_qi, n_classes)."""
+    share = counts / counts.sum()
+    expected = posterior @ gain.T
+    realised = None
+    if truth is not None:
+        guess = gain[expected.argmax(axis=1)]
+        realised = float((truth * guess).sum() / truth.sum())
+    prior = share @ posterior
+    best = float(share @ expected.max(axis=1))
+    return Leakage(prior_vulnerability(gain, prior), best, realised, float((gain @ prior).mean()))
 
 
 # Every measure, once: a new one is a function above and an entry here.

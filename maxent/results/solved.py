@@ -23,8 +23,8 @@ from maxent.solvers.solve.attempt import PROVED
 if TYPE_CHECKING:
     from maxent.attacks.wp216 import Risks
     from maxent.disclosure.baseline import Baseline, ControlShares
-    from maxent.disclosure.leakage import Leakage
     from maxent.disclosure.limits import Limits, Mend, Reached
+    from maxent.disclosure.measures import Leakage
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase

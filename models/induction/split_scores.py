@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.release import Impurity
-from maxent.models.tables.training import Training
+
+if TYPE_CHECKING:
+    from maxent.models.tables.training import Training
 
 # Class counts of groups, shape (n_groups, n_classes), records -> which groups breach, shape (n_groups,). A group of
 # nobody never does.

@@ -18,12 +18,12 @@ from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, listed, missing_columns
-from maxent.models.tables.out_of_core import TableGroups, aggregate
 from maxent.models.tables.table_files import large_files, read_frame
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
+    from maxent.models.tables.out_of_core import TableGroups
     from maxent.models.tables.training import Training
 
 
@@ -308,7 +308,11 @@ def read_counted(
     values that are not missing ones, see `maxent.models.tables.cells.understood`.
     """
     files = large_files(source, reader) if merge else ()
-    groups = aggregate(files, str(source), needed, count, reader, declared) if files else None
+    groups: TableGroups | None = None
+    if files:
+        from maxent.models.tables.out_of_core import aggregate
+
+        groups = aggregate(files, str(source), needed, count, reader, declared)
     wanted = needed if count is None else [*needed, count]
     frame = read_frame(source, name, wanted, reader, declared) if groups is None else groups.frame
     problems += frame.problems
@@ -326,6 +330,8 @@ def _merged(groups: TableGroups, files: Sequence[FilePath], count: str, problems
     """Return the individuals of merged rows; when some were refused, the files are read again to say which."""
     counts = groups.individuals
     if (counts < 0).any() or counts.sum(dtype=np.float64) >= 2**53:
+        from maxent.models.tables.out_of_core import aggregate
+
         frame, known = groups.frame, len(problems)
         whole(aggregate(files, frame.source, [count], None, frame.reader).frame, count, 0, problems)
         if len(problems) == known:  # they are whole numbers with decimals, which only their column as a whole shows

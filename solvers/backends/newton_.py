@@ -16,7 +16,6 @@ import numpy as np
 from maxent.solvers.backend import FEW, Options
 from maxent.solvers.control import Clock
 from maxent.solvers.derivatives import Derivatives
-from maxent.solvers.dual.bound import relaxed_optimum
 from maxent.solvers.solution import Solution, Stop
 
 if TYPE_CHECKING:  # what only programs that are not convex need
@@ -156,6 +155,8 @@ def _on_faces(program: LiftedProgram, found: Solution, options: Options) -> Solu
 
 def _by_duality(program: LiftedProgram, start: FloatArray, options: Options) -> Solution:
     """A convex program: the dual of its linear rows and of tangents to the others, see `maxent.solvers.dual.bound`."""
+    from maxent.solvers.dual.bound import relaxed_optimum
+
     found = relaxed_optimum(program, start, options.clock)
     violation = Derivatives(program).violation(found.point)
     if found.contradiction:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from maxent.constraints.presolve.merge import known_totals, needed
-from maxent.constraints.symmetry import Mixture, mixture
 from maxent.solvers.control import OutOfTime
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
+    from maxent.constraints.symmetry import Mixture
     from maxent.solvers.backend import Options
     from maxent.solvers.solve.driver import Outcome
 
@@ -23,6 +23,8 @@ def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | 
     """
     if outcome.status != "optimal" or outcome.convex or program.likelihood is not None:
         return None
+    from maxent.constraints.symmetry import mixture
+
     point, linear, clock = outcome.point, outcome.stated, options.clock
     rows = point.evaluator.internal
     if linear is None:

@@ -21,8 +21,15 @@ from maxent import InvalidInput
 from maxent.__main__ import main
 from maxent.attacks.wp216 import Wp216Risk as Risk
 from maxent.attacks.wp216 import _expected
-from maxent.disclosure.leakage import channel_of, leakage, min_capacity, posterior_vulnerability, prior_vulnerability
-from maxent.disclosure.measures import MEASURES, Measure
+from maxent.disclosure.measures import (
+    MEASURES,
+    Measure,
+    channel_of,
+    leakage,
+    min_capacity,
+    posterior_vulnerability,
+    prior_vulnerability,
+)
 
 FILES = [str(D1 / "tree.json"), str(D1 / "qi.csv")]
 TRUTH = ["--truth", str(D1 / "truth.csv")]

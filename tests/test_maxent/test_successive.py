@@ -14,7 +14,7 @@ from support.successive import WHO, Successive, successive
 
 import maxent
 from maxent.__main__ import main
-from maxent.command_line.release_files import split_files
+from maxent.command_line.options import split_files
 from maxent.models.errors import InvalidInput, UnreliableResult
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 

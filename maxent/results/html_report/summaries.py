@@ -28,7 +28,7 @@ from maxent.results.html_report.view import (
 
 if TYPE_CHECKING:
     from maxent.disclosure.baseline import Baseline, Way
-    from maxent.disclosure.leakage import Leakage
+    from maxent.disclosure.measures import Leakage
 
 # The numbers of a release, each with an explanation for somebody who does not know its formula.
 

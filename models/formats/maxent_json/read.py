@@ -16,7 +16,6 @@ from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import RepeatedKeys, bytes_of, json_object, uncollected
 from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import foreign_problem
-from maxent.models.formats.maxent_json.write import check_release, release_to_document
 from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.packages import installed
 from maxent.models.reading import Reader, alike, cleaned, spelled_alike, told_apart
@@ -171,6 +170,8 @@ READER = ReleaseReader(
 def named_release(release: Release, source: str, reader: Reader) -> Release:
     """Read the names in a release as asked."""
     if reader.reading.text == "strip":
+        from maxent.models.formats.maxent_json.write import release_to_document
+
         release = parse_release(cleaned_document(release_to_document(release), source), source)
     check_names(release, source, reader)
     return release
@@ -191,6 +192,8 @@ def parse_release(document: object, source: str) -> Release:
 
 def validate_release(release: Release, source: str = "release") -> None:
     """Check a release that was built in memory against every rule of the format."""
+    from maxent.models.formats.maxent_json.write import check_release
+
     check_release(release, source)
 
 
