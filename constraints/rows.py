@@ -1,14 +1,18 @@
 """Equations about single rows. The table lists the people in training order, one row for each person.
 
 Where it is known how often each row was drawn for each tree (`maxent.models.draws`), every leaf's counts are exact:
-``sum_i draws[t, i] [i in leaf] [row i has class c] = count``. Everything else that is certain of whole groups of rows
-is joined to them. The unknowns are the classes of the rows.
+``sum_i draws[t, i] [i in leaf] [row i has class c] = count``. So are means of a numeric target, and variances, but for
+rounding: ``sum_i draws[t, i] [i in leaf] number_i = draws of the leaf * mean``. What else is certain of groups of rows
+is joined to them. The unknowns are the classes of the rows, and their numbers.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,16 +24,19 @@ from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.program.cells import CellSums, build_cells
 from maxent.constraints.program.program import Contradiction, Linear, Program, Regions, printed_moments
+from maxent.models.arrays import run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
-from maxent.models.nodes import Nodes, links_of
+from maxent.models.nodes import Nodes, each, links_of, statements_of
 from maxent.models.release import Node, Release, Tree
-from maxent.models.trees.places import interval_of, number_places
+from maxent.models.trees.places import number_places, tests_of
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.models.release import Numbers
     from maxent.models.tables.qi_table import QITable
     from maxent.models.tables.truth_and_facts import Fact
+    from maxent.models.trees.places import Places
 
 # What is said where the counts of a leaf cannot be those of the rows that were drawn.
 MISFIT = "the draws do not fit the counts"
@@ -37,6 +44,37 @@ MISFIT = "the draws do not fit the counts"
 NAMED = 10
 # People by which a stated bound may miss a whole number.
 WHOLE = 1e-6
+# Of a numeric target's range, in units, where its numbers are no multiples of a larger unit; sums of numbers stay below
+# the second, so that they are exact in double precision.
+FINE, MOST_SUM = 2**32, 2**48
+# Relative error of one operation in double precision.
+DOUBLE = 2.0**-53
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Sums:
+    """``low[r] <= sum_i matrix[r, i] X[k, i] <= high[r]``, where k is ``power[r]``, for every r.
+
+    ``X[k, i]`` is the number of row i, above some origin, to the power k + 1, in units: from ``least[k, c]`` to
+    ``most[k, c]`` if the row has class c, shapes (2, n_classes). All of these are whole numbers, or infinite. Where
+    each class is one number (``whole``), X is whole, too. ``matrix``, shape (n_sums, n_rows): draws. ``place``, shape
+    (n_sums, 3): Release, tree and place of each. ``middle``, ``far``, shape (n_sums,): of a sum of first powers whose
+    variance is stated, ``sum_i matrix[r, i] (X[0, i] - middle[r])**2 <= far[r]``; else ``far`` is infinite.
+    """
+
+    matrix: sparse.csr_matrix
+    power: IntArray
+    low: FloatArray
+    high: FloatArray
+    least: FloatArray
+    most: FloatArray
+    place: IntArray
+    whole: bool
+    middle: FloatArray
+    far: FloatArray
+
+    def __len__(self) -> int:
+        return len(self.power)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -46,7 +84,8 @@ class RowSystem:
     ``matrix``, shape (n_statements, n_rows): Coefficients, at least 0. ``low``, ``high``, shape (n_statements,
     n_classes). ``table``: the rows, each one person. ``place``, shape (n_equations, 3): Release, tree and place of each
     equation of draws; these are the first statements, and exact. ``origins``: where the other statements are from.
-    ``contradictions``: leaves whose records or draws are not those of the rows that reach them.
+    ``contradictions``: leaves whose records or draws are not those of the rows that reach them. ``sums``: of the
+    numbers of a numeric target; as statements they come after all others.
     """
 
     matrix: sparse.csr_matrix
@@ -57,11 +96,12 @@ class RowSystem:
     place: IntArray
     origins: tuple[Origin, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
+    sums: Sums | None = None
 
     @property
     def equations(self) -> int:
-        """Equations of draws, each about every class."""
-        return len(self.place)
+        """Equations of draws, each about every class, or about the mean of the classes' numbers."""
+        return len(self.place) + (0 if self.sums is None else int((self.sums.power == 0).sum()))
 
     @property
     def n_rows(self) -> int:
@@ -73,14 +113,18 @@ class RowSystem:
 
     def origin(self, statement: int) -> Origin:
         """Where a statement is from."""
-        if statement >= len(self.place):
-            return self.origins[statement - len(self.place)]
-        release, tree, place = self.place[statement].tolist()
+        after, own = statement - self.matrix.shape[0], self.place
+        if self.sums is not None and after >= 0:
+            statement, own = after, self.sums.place
+        if statement >= len(own):
+            return self.origins[statement - len(own)]
+        release, tree, place = own[statement].tolist()
         return _origin(self.releases, release, tree, place)
 
     def misfit(self, statement: int) -> Contradiction:
         """The contradiction of a statement that no classes of the rows satisfy."""
-        says = f"{MISFIT}: no classes of its rows do" if statement < len(self.place) else "no classes of its rows do"
+        of_draws = statement < len(self.place) or statement >= self.matrix.shape[0]
+        says = f"{MISFIT}: no classes of its rows do" if of_draws else "no classes of its rows do"
         return Contradiction(self.origin(statement), says, 1.0)
 
 
@@ -108,11 +152,15 @@ def row_system(
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     n_classes = len(releases[0].target.classes)
     blocks: list[_Block] = []
+    sums: list[_Sum] = []
     misfits: list[Contradiction] = []
+    drawn = max((release.draws.drawn for release in releases if release.draws is not None), default=0)
+    scale = scale_of(releases[0].target.numbers, max(drawn, len(table)))
     for r, release in enumerate(releases):
-        if release.draws is not None and "counts" in known:
-            found, wrong = _of_draws(releases, r, table, check)
+        if release.draws is not None and known & {"counts", "rate"}:
+            found, numbers, wrong = _of_draws(releases, r, table, known, scale, check)
             blocks += found
+            sums += numbers
             misfits += wrong
     place = np.concatenate([np.empty((0, 3), np.int64), *(block.place for block in blocks)])
     origins: list[Origin] = []
@@ -133,6 +181,7 @@ def row_system(
         place.astype(np.int64),
         tuple(origins),
         tuple(misfits[:NAMED]),
+        _joined(sums, scale) if scale is not None and sums else None,
     )
 
 
@@ -155,8 +204,8 @@ def _origin(releases: Sequence[Release], release: int, tree: int, place: int) ->
 
 
 def _of_draws(
-    releases: Sequence[Release], r: int, table: QITable, check: Check
-) -> tuple[list[_Block], list[Contradiction]]:
+    releases: Sequence[Release], r: int, table: QITable, known: frozenset[str], scale: Scale | None, check: Check
+) -> tuple[list[_Block], list[_Sum], list[Contradiction]]:
     """The equations of a release of which it is known who was drawn, and leaves that are not of this table."""
     release = releases[r]
     told, classes = release.draws, release.target.classes
@@ -168,14 +217,25 @@ def _of_draws(
         raise invalid("release", "draws", "trees", f"draws of {len(release.trees):,} trees", f"{told.trees:,}")
     drawn = told.matrix()
     blocks: list[_Block] = []
+    sums: list[_Sum] = []
     misfits: list[Contradiction] = []
+    numeric = scale is not None and not release.blurred and "rate" in known
+    printed = (0.0, 0.0) if scale is None or not numeric else _printed(release, scale)
     for t, tree in enumerate(release.trees):
         check(f"equations of {t} of {told.trees} trees were made")
         places = number_places(tree)
-        counts, distinct = draws_of(tree, places, classes)
-        means = _of_means(tree, release, counts)
-        stated = counts[:, 0] != UNKNOWN
         place = reached(tree, release, table)
+        counts, distinct = draws_of(tree, places, classes)
+        if "counts" not in known:
+            counts[:] = UNKNOWN
+        totals = np.where(counts[:, 0] == UNKNOWN, UNKNOWN, counts.sum(axis=1))
+        stated = totals != UNKNOWN
+        if numeric and scale is not None:
+            ended = np.bincount(place[place >= 0], drawn[t, place >= 0], len(places))
+            sizes = statements_of(tree.nodes, classes).n
+            moments = _moments(tree, places, sizes, ended, scale, printed, told.drawn)
+            totals = np.where(stated | np.isnan(moments[:, 0]), totals, moments[:, 0]).astype(np.int64)
+            stated |= ~np.isnan(moments[:, 1])
         rows = np.flatnonzero((drawn[t] > 0) & (place >= 0))
         rows = rows[stated[place[rows]]]
         if not len(rows):
@@ -183,89 +243,237 @@ def _of_draws(
         here, number = np.unique(place[rows], return_inverse=True)
         many = drawn[t, rows]
         matrix = sparse.csr_matrix((many, (number.ravel(), rows)), shape=(len(here), len(table)), dtype=np.int64)
-        low, high = release.behind(counts[here]) if means is None else (means[0][here], means[1][here])
         if not release.blurred:
-            sums, records = np.bincount(number.ravel(), many), np.bincount(number.ravel())
-            totals, others = counts[here].sum(axis=1), distinct[here]
+            many_here, records = np.bincount(number.ravel(), many), np.bincount(number.ravel())
+            said_here, others = totals[here], distinct[here]
             for says, found, said, of in (
-                ("draws", sums.astype(np.int64), totals, totals != sums),
+                ("draws", many_here.astype(np.int64), said_here, (said_here != UNKNOWN) & (said_here != many_here)),
                 ("records", records, others, (others != UNKNOWN) & (others != records)),
             ):
                 for i in np.flatnonzero(of)[:NAMED].tolist():
                     words = f"{MISFIT}: {says} of its rows {found[i]:,}, stated {said[i]:,}"
                     origin = _origin(releases, r, t, int(here[i]))
                     misfits.append(Contradiction(origin, words, float(abs(found[i] - said[i]))))
-            ended = np.unique(place)
-            left = told.drawn - int(totals.sum())
-            if left and (ended >= 0).all() and stated[ended].all() and not len(misfits):
+            ended_at = np.unique(place)
+            left = told.drawn - int(said_here.sum())
+            if left and (ended_at >= 0).all() and (totals[ended_at] != UNKNOWN).all() and not len(misfits):
                 words = f"{MISFIT}: of {told.drawn:,} draws {told.drawn - left:,} are in leaves that rows reach"
                 misfits.append(Contradiction(_origin(releases, r, t, 0), words, float(abs(left))))
         where = np.column_stack([np.full(len(here), r), np.full(len(here), t), here])
-        blocks.append(_Block(matrix, low.astype(np.int64), high.astype(np.int64), where))
-    return blocks, misfits
+        of_classes = counts[here, 0] != UNKNOWN
+        if of_classes.any():
+            low, high = release.behind(counts[here[of_classes]])
+            blocks.append(_Block(matrix[of_classes], low.astype(np.int64), high.astype(np.int64), where[of_classes]))
+        if numeric:
+            sums += _sums(matrix, moments[here], where)
+    return blocks, sums, misfits
 
 
-def _of_means(tree: Tree, release: Release, counts: IntArray) -> tuple[IntArray, IntArray] | None:
-    """Fewest and most draws of each class, shapes as ``counts``, which get some that agree with them.
-
-    Of a numeric target of two classes, by sizes and means of nodes; None of others.
-    """
-    numbers = release.target.numbers
-    if numbers is None or len(numbers) != 2:
-        return None
-    (a, b), (c, d) = numbers
-    low, high, printed = counts.copy(), counts.copy(), printed_moments(tree.nodes)[0]
-    if not np.isfinite([a, b, c, d]).all() or min(c - a, d - b) <= 0:
-        return None
-    for i, node in enumerate(tree.nodes):
-        if node.mean is not None and node.n is not None and counts[i, 0] == UNKNOWN:
-            off = COMPUTED * max(1.0, abs(a), abs(d), abs(node.mean)) + printed.off(node.mean)
-            least = max(0, int(np.ceil(node.n * (node.mean - off - b) / (d - b) - WHOLE)))
-            most = min(node.n, int(np.floor(node.n * (node.mean + off - a) / (c - a) + WHOLE)))
-            low[i], high[i], counts[i] = (node.n - most, least), (node.n - least, most), (0, node.n)
-    return low, high
-
-
-# The way of all rows through a tree at the same time.
+# Sums of numbers: the means and variances of leaves, times their draws.
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Tests:
-    """What nodes test, in arrays as `maxent.models.columns.Columns` has them."""
+class Scale:
+    """Whole numbers for a numeric target: ``(number - origin) ** (k + 1) / unit[k]``, for k of 0 and 1.
 
-    attribute: IntArray
-    le: FloatArray
-    gt: FloatArray
-    missing: IntArray
-    value_ends: IntArray
-    values: IntArray
+    ``least``, ``most``, shape (2, n_classes): the ends of each class, rounded; infinite where there is none. ``off``,
+    shape (2,): by how much rounding moved an end, at most. ``whole``: whether each class is one number. ``size``: the
+    largest finite number without its sign. ``ends``: the least and the largest number that a class stands for.
+    """
+
+    origin: float
+    unit: tuple[float, float]
+    least: FloatArray
+    most: FloatArray
+    off: tuple[float, float]
+    whole: bool
+    size: float
+    ends: tuple[float, float]
 
 
-def _tests(nodes: Sequence[Node], release: Release) -> _Tests:
-    names = [attribute.name for attribute in release.attributes]
-    if isinstance(nodes, Nodes) and [a.name for a in nodes.columns.attributes] == names:
+def scale_of(numbers: Sequence[Numbers] | None, drawn: int) -> Scale | None:
+    """Whole numbers for the classes of a target, in units in which ``drawn`` of them have a sum that is exact.
+
+    Where each class is one number they are multiples of the largest unit of which all are, if that is not too fine:
+    ages are whole, other numbers have one decimal. None for a target that is not numeric, or has no finite number.
+    """
+    if numbers is None:
+        return None
+    exact = [[Fraction(repr(float(end))) if np.isfinite(end) else None for end in pair] for pair in numbers]
+    finite = [end for pair in exact for end in pair if end is not None]
+    origin = min(finite, default=None)
+    if origin is None:
+        return None
+    low, high = np.array(numbers, np.float64).T
+    whole = bool((low == high).all())
+    span = max(finite) - origin or max(abs(origin), Fraction(1))
+    fine = max(1, min(FINE, MOST_SUM // drawn))
+    common = math.lcm(*(end.denominator for end in finite))
+    grain = Fraction(math.gcd(*(int((end - origin) * common) for end in finite)), common)
+    units, ends, off = [], [], []
+    for power in (1, 2):
+        unit = grain**power if whole and (span / grain) ** power <= fine else span**power / fine
+        pairs = [_powers(low, high, origin, power) for low, high in exact]
+        rounded = [[None if end is None else round(end / unit) for end in pair] for pair in pairs]
+        moved = [
+            abs(whole - end / unit)
+            for pair, other in zip(rounded, pairs, strict=True)
+            for whole, end in zip(pair, other, strict=True)
+            if whole is not None and end is not None
+        ]
+        units.append(float(unit))
+        ends.append([(-np.inf if a is None else a, np.inf if b is None else b) for a, b in rounded])
+        off.append(float(max(moved, default=0)))
+    least, most = np.moveaxis(np.array(ends, np.float64), 2, 0)
+    size = max(abs(float(end)) for end in finite)
+    reach = (float(low.min()), float(high.max()))
+    return Scale(float(origin), (units[0], units[1]), least, most, (off[0], off[1]), whole, size, reach)
+
+
+_End = Fraction | None
+
+
+def _powers(low: _End, high: _End, origin: Fraction, power: int) -> tuple[_End, _End]:
+    """The least and the largest power of a number between two ends, above the origin."""
+    if power == 1:
+        return (None if low is None else low - origin), (None if high is None else high - origin)
+    squares = [None if end is None else (end - origin) ** 2 for end in (low, high)]
+    around = (low is None or low <= origin) and (high is None or high >= origin)
+    most = None if None in squares else max(each for each in squares if each is not None)
+    return (Fraction(0) if around else min(each for each in squares if each is not None)), most
+
+
+def _printed(release: Release, scale: Scale) -> tuple[float, float]:
+    """Largest distance of means and of variances from their printed forms; 0 where numbers were not rounded.
+
+    A file with seeds states the tool's own numbers. They were not rounded if a number has enough digits to show that,
+    or if all means are such that sums are whole.
+    """
+    shapes = printed_moments(node for tree in release.trees for node in each(tree.nodes))
+    held = [_stated_moments(tree.nodes) for tree in release.trees]
+    if release.draws is not None and release.draws.seeds and scale.whole and not scale.off[0]:
+        sizes = np.concatenate([statements_of(tree.nodes, release.target.classes).n for tree in release.trees])
+        sums = sizes * (np.concatenate([mean for mean, _ in held]) - scale.origin) / scale.unit[0]
+        sums = sums[(sizes != NOTHING) & ~np.isnan(sums)]
+        if (np.abs(sums - np.rint(sums)) <= WHOLE * np.maximum(1.0, np.abs(sums) * WHOLE)).all():
+            return 0.0, 0.0
+    found = []
+    for shape, columns in zip(shapes, zip(*held, strict=True), strict=True):
+        numbers = np.unique(np.concatenate(columns))
+        found.append(0.0 if shape.whole else max(map(shape.off, numbers[~np.isnan(numbers)].tolist()), default=0.0))
+    return found[0], found[1]
+
+
+def _stated_moments(nodes: Sequence[Node]) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of nodes, NaN where they are not stated, shapes (n_nodes,)."""
+    if isinstance(nodes, Nodes):
+        none = np.full(len(nodes), np.nan)
         held = nodes.columns
-        return _Tests(held.attribute, held.le, held.gt, held.missing, held.value_ends, held.values)
-    index = {name: j for j, name in enumerate(names)}
-    code = [{value: i for i, value in enumerate(a.values or ())} for a in release.attributes]
-    attribute = np.array([NOTHING if node.attribute is None else index[node.attribute] for node in nodes], np.int64)
-    le, gt, missing, values, ends = [], [], [], [], [0]
-    for node, j in zip(nodes, attribute.tolist(), strict=True):
-        for branch in node.branches:
-            low, high = interval_of(branch)
-            gt.append(low)
-            le.append(high)
-            missing.append(int(bool(branch.missing)))
-            values += [code[j][value] for value in branch.values or ()]
-            ends.append(len(values))
-    return _Tests(
-        attribute,
-        np.array(le, np.float64),
-        np.array(gt, np.float64),
-        np.array(missing, np.int64),
-        np.array(ends, np.int64),
-        np.array(values, np.int64),
+        return none if held.mean is None else held.mean, none if held.variance is None else held.variance
+    pairs = [(np.nan if n.mean is None else n.mean, np.nan if n.variance is None else n.variance) for n in nodes]
+    mean, variance = np.array(pairs, np.float64).reshape(-1, 2).T
+    return mean, variance
+
+
+def _moments(
+    tree: Tree,
+    places: Places,
+    sizes: IntArray,
+    ended: FloatArray,
+    scale: Scale,
+    printed: tuple[float, float],
+    drawn: int,
+) -> FloatArray:
+    """Draws of each place, sums of the numbers of its draws and of their squares, each with its width, in units.
+
+    After these its mean, and what squares of distances from it add up to at most; shape (n_places, 7), NaN where they
+    are not stated. ``sizes``, shape (n_nodes,): stated draws. ``ended``, shape (n_places,): draws of the rows that end
+    at each place, which stand in for those that are not stated. ``printed``: see `_printed`. ``drawn``: draws of the
+    tree. What a node does not state follows from all that are below it.
+
+    A mean was computed as a sum of ``w`` numbers in double precision: off by ``w 2**-53`` of the largest at most
+    (Higham 2002, section 4.2), and 1e-10 of it is taken to be possible in any case (`COMPUTED`). The variance of a
+    child is that of sums from which others were taken away, in as many steps as the tree has draws at most: each sum is
+    off by ``2 (drawn + 4) drawn 2**-53`` of the largest number at most, one of squares by as much of its square.
+    """
+    n = len(tree.nodes)
+    found = np.full((len(places), 7), np.nan)
+    mean, variance = _stated_moments(tree.nodes)
+    w = np.where(sizes == NOTHING, ended[:n], sizes).astype(np.float64)
+    told = ~np.isnan(mean) & ((sizes != NOTHING) | (w > 0))
+    found[:n, 0] = np.where(told, w, np.nan)
+    size = np.maximum(scale.size, np.abs(mean))
+    if np.isinf(scale.ends).any():  # numbers beyond the ends, as far as what is stated lets them be
+        spread = np.where(np.isnan(variance), np.inf, np.abs(mean) + np.sqrt(w * (variance + printed[1])))
+        for end in scale.ends:
+            spread = np.minimum(spread, abs(end) + w * np.abs(mean - end) if np.isfinite(end) else np.inf)
+        size = np.maximum(size, 1.001 * spread)
+    first = COMPUTED * np.maximum(size, 1.0) + (w + 4) * DOUBLE * size + printed[0]
+    second = COMPUTED * np.maximum(size, 1.0) ** 2 + 10 * (drawn + 4.0) ** 2 / np.maximum(w, 1) * DOUBLE * size**2
+    second += printed[1]
+    above, unit = mean - scale.origin, scale.unit[0]
+    astray = np.sqrt(w) * (first / unit + scale.off[0] + 64 * DOUBLE * (size + abs(scale.origin)) / unit)
+    found[:n, 5] = above / unit
+    found[:n, 6] = (np.sqrt(w * (variance + second)) / unit + astray) ** 2 * (1 + 1e-12)
+    second += (2 * np.abs(above) + first) * first
+    for k, (value, wide) in enumerate(((above, first), (variance + above**2, second))):
+        unit = scale.unit[k]
+        total = w * value / unit
+        # What is computed here is off by some operations, too.
+        lost = (64 + len(places)) * DOUBLE * w * (size + abs(scale.origin)) ** (k + 1) / unit
+        width = w * (wide / unit + scale.off[k]) + lost
+        found[:n, 1 + 2 * k] = np.where(told & (np.abs(total) + width < 4.0 * MOST_SUM), total, np.nan)
+        found[:n, 2 + 2 * k] = width
+    for level, below in reversed(list(pairwise(places.levels))):
+        inner = level[places.n_branches[level] > 0]
+        begin = run_ends(places.n_branches[inner])[:-1]
+        follow = np.isnan(found[inner, 1]) & ~np.logical_or.reduceat(np.isnan(found[below, 1]), begin)
+        found[inner[follow], :5] = np.add.reduceat(found[below, :5], begin)[follow]
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sum:
+    """Sums of one power, as `Sums` has them; ``total`` and ``width`` before they are rounded."""
+
+    matrix: sparse.csr_matrix
+    power: int
+    total: FloatArray
+    width: FloatArray
+    place: IntArray
+    middle: FloatArray
+    far: FloatArray
+
+
+def _sums(matrix: sparse.csr_matrix, moments: FloatArray, place: IntArray) -> Iterator[_Sum]:
+    for power in (0, 1):
+        total, width = moments[:, 1 + 2 * power], moments[:, 2 + 2 * power]
+        of = ~np.isnan(total)
+        if of.any():
+            far = np.where(np.isnan(moments[of, 6]) | (power > 0), np.inf, moments[of, 6])
+            yield _Sum(matrix[of], power, total[of], width[of], place[of], np.nan_to_num(moments[of, 5]), far)
+
+
+def _joined(sums: Sequence[_Sum], scale: Scale) -> Sums:
+    """All sums together, with their ends rounded: inward where X is whole, else outward."""
+    names = ("total", "width", "middle", "far")
+    total, width, middle, far = (np.concatenate([getattr(each, name) for each in sums]) for name in names)
+    inward, outward = (np.ceil, np.floor) if scale.whole else (np.floor, np.ceil)
+    return Sums(
+        sparse.csr_matrix(sparse.vstack([each.matrix for each in sums], format="csr")).astype(np.int64),
+        np.repeat([each.power for each in sums], [len(each.total) for each in sums]),
+        inward(total - width),
+        outward(total + width),
+        scale.least,
+        scale.most,
+        np.concatenate([each.place for each in sums]),
+        scale.whole,
+        middle,
+        far,
     )
+
+
+# The way of all rows through a tree at the same time.
 
 
 def reached(tree: Tree, release: Release, table: QITable) -> IntArray:
@@ -273,7 +481,7 @@ def reached(tree: Tree, release: Release, table: QITable) -> IntArray:
 
     Shape (n_rows,), places as `maxent.models.trees.places.Places` numbers them.
     """
-    tests = _tests(tree.nodes, release)
+    tests = tests_of(tree.nodes, release.attributes)
     n_branches, child = links_of(tree.nodes)
     own = {attribute.name: j for j, attribute in enumerate(table.attributes)}
     of = np.array([*(own.get(attribute.name, NOTHING) for attribute in release.attributes), NOTHING], np.int64)
@@ -315,14 +523,14 @@ def reached(tree: Tree, release: Release, table: QITable) -> IntArray:
         active, node = active[on], node[on]
         if not len(active):
             break
-        tests_of, went = column[node], np.full(len(active), NOTHING)
-        codes = table.codes[active, tests_of]
-        numbers = numeric[tests_of]
+        here, went = column[node], np.full(len(active), NOTHING)
+        codes = table.codes[active, here]
+        numbers = numeric[here]
         for branch in range(int(n_branches[node].max())):
             open_rows = np.flatnonzero((went == NOTHING) & (branch < n_branches[node]))
             at, value = start[node[open_rows]] + branch, codes[open_rows]
             taken = (low[at] <= value) & (value < high[at])
-            taken |= (value == none[tests_of[open_rows]]) & (tests.missing[at] == 1)
+            taken |= (value == none[here[open_rows]]) & (tests.missing[at] == 1)
             sets = np.flatnonzero(~numbers[open_rows])
             taken[sets] = inside[base[at[sets]] + value[sets]]
             went[open_rows[taken]] = at[taken]
@@ -419,11 +627,18 @@ def _stated(program: Program, said: Linear, n_classes: int) -> _Block | None:
 # Programs of rows: the same statements for everything that works on programs.
 
 
-def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program | None = None) -> Program:
+def row_program(
+    system: RowSystem,
+    low: IntArray,
+    high: IntArray,
+    base: Program | None = None,
+    numbers: tuple[FloatArray, FloatArray] | None = None,
+) -> Program:
     """A program of rows, each a quasi-identifier, with what is known of each, shapes (n_rows, n_classes), 0 or 1.
 
     With a ``base``, the program of everything else over the same rows, the statements are added to it; without, it has
-    one tree, of a single leaf.
+    one tree, of a single leaf. ``numbers``: the least and the greatest X of each row, as far as they are known, see
+    `Sums`; shapes (2, n_rows).
     """
     table, n_classes = system.table, system.n_classes
     if base is None:
@@ -448,6 +663,7 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
         cells, which = cells_of(rows)
         weights = None if (coef == 1).all() else np.repeat(coef[which, None], n_classes, axis=1).astype(np.float64)
         told = np.asarray(least > 0) | (most < coef.sum())
+        told = least > 0 if (told & (least >= coef.sum())).any() else told  # all have this class, and no other
         if told.any():
             region = len(base.regions) + len(parts)
             parts.append(cells)
@@ -475,6 +691,12 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
             least = np.maximum(system.low[r] - fixed[r], 0)
             most = np.minimum(system.high[r] - fixed[r], coef[free].sum())
             state(system.origin(r), "draws of rows", rows[free], coef[free], least, most)
+    for origin, rows, coef, of_class, side in _number_statements(system, high, sure, numbers):
+        cells, which = cells_of(rows)
+        weights = None if (coef == 1).all() else np.repeat(coef[which, None], n_classes, axis=1).astype(np.float64)
+        region = len(base.regions) + len(parts)
+        parts.append(cells)
+        linear.append(Linear("drawn", origin, region, of_class[None, :], *side, "draws of rows", weights))
     lengths = [len(part) for part in parts]
     regions = Regions(
         np.concatenate([base.regions.indptr, base.regions.indptr[-1] + np.cumsum(lengths, dtype=np.int64)]),
@@ -482,3 +704,53 @@ def row_program(system: RowSystem, low: IntArray, high: IntArray, base: Program 
         (*base.regions.places, *([None] * len(parts))),
     )
     return replace(base, regions=regions, linear=(*base.linear, *linear))
+
+
+_Side = tuple["FloatArray", "FloatArray"]
+
+
+def _number_statements(
+    system: RowSystem, high: IntArray, sure: BoolArray, numbers: tuple[FloatArray, FloatArray] | None
+) -> Iterator[tuple[Origin, IntArray, IntArray, FloatArray, _Side]]:
+    """What sums of numbers state of the classes of rows that are not ``sure``: one sum, or, of ranges, two.
+
+    For each the origin, the rows, their draws, the number of each class, and between what the sum is.
+    """
+    sums = system.sums
+    if sums is None:
+        return
+    least, most = numbers_of(sums, high > 0)
+    if numbers is not None:
+        least, most = np.maximum(least, numbers[0]), np.minimum(most, numbers[1])
+    matrix, never = sums.matrix, np.array([np.inf])
+    finite = [np.where(np.isfinite(ends), np.abs(ends), 0.0).max(axis=1) for ends in (sums.least, sums.most)]
+    size = np.maximum(*finite)  # of each power: sums are stated in it, as solvers take numbers of people
+    for r, power in enumerate(sums.power.tolist()):
+        at = slice(matrix.indptr[r], matrix.indptr[r + 1])
+        rows, coef = matrix.indices[at].astype(np.int64), matrix.data[at]
+        free = ~sure[rows]
+        if not free.any():
+            continue
+        known, weight = rows[~free], coef[~free]
+        below = (sums.high[r] - weight @ least[power, known]) / size[power]
+        above = (sums.low[r] - weight @ most[power, known]) / size[power]
+        about = system.origin(system.matrix.shape[0] + r), rows[free], coef[free]
+        if sums.whole:
+            yield (*about, sums.least[power] / size[power], (np.array([above]), np.array([below])))
+            continue
+        # What no row is free to have may be infinite, and counts for nothing.
+        there = (high[rows[free]] > 0).any(axis=0)
+        for ends, side in (
+            (sums.least[power], (-never, np.array([below]))),
+            (sums.most[power], (np.array([above]), never)),
+        ):
+            ends = np.where(there, ends, 0.0) / size[power]
+            if np.isfinite(ends).all() and np.isfinite(np.concatenate(side)).any():
+                yield (*about, ends, side)
+
+
+def numbers_of(sums: Sums, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """The least and the greatest X of rows that may have some classes, shapes (2, n_rows)."""
+    least = np.where(allowed, sums.least[:, None, :], np.inf).min(axis=2)
+    most = np.where(allowed, sums.most[:, None, :], -np.inf).max(axis=2)
+    return least, most

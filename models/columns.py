@@ -176,6 +176,21 @@ class Statements:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Tests:
+    """What nodes test, and what their branches take, as `Columns` has them.
+
+    ``attribute``: of each node; all others of each branch, one after the other.
+    """
+
+    attribute: IntArray
+    le: FloatArray
+    gt: FloatArray
+    missing: IntArray
+    value_ends: IntArray
+    values: IntArray
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Columns:
     """Nodes as arrays.
 
@@ -231,6 +246,11 @@ class Columns:
 
     def __len__(self) -> int:
         return len(self.ids)
+
+    @property
+    def tests(self) -> Tests:
+        """What the nodes test."""
+        return Tests(self.attribute, self.le, self.gt, self.missing, self.value_ends, self.values)
 
     @property
     def inner(self) -> IntArray:

@@ -68,5 +68,6 @@ def kinds_of(program: Program) -> dict[str, int]:
         found[constraint.kind] += len(constraint.lower)
     found[split_choice.KIND.name] = sum(len(comparison.codes) for comparison in program.internal)
     if program.row_equations is not None:
-        found["resampled"] = program.row_equations["equations"] or 0
+        kind = "resampled" if program.release.target.numbers is None else "drawn"
+        found[kind] = program.row_equations["equations"] or 0
     return {name: found[name] for name in KINDS}

@@ -79,7 +79,7 @@ def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[
     system = system_of(case, known)
     beside = None if None not in told else replace(compile_beside(case, known), ties=how.ties)
     found = prove_rows(system, how.last, clock, beside)
-    program = row_program(system, found.low, found.high, beside)
+    program = row_program(system, found.low, found.high, beside, found.numbers)
     wrong = program.contradictions if found.consistent else found.contradictions
     notes = (*program.notes, found.in_words())
     program = replace(program, contradictions=wrong, notes=notes, row_equations=found.as_dict(), ties=how.ties)

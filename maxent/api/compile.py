@@ -87,7 +87,7 @@ def compile_case(
 
     system = system_of(case, known, check)
     proof = prove(system, "linear", Clock(ROWS), program)
-    found = row_program(system, proof.low, proof.high, program)
+    found = row_program(system, proof.low, proof.high, program, proof.numbers)
     wrong = found.contradictions if proof.consistent else proof.contradictions
     notes = (*found.notes, proof.in_words())
     return replace(found, contradictions=wrong, notes=notes, row_equations=proof.as_dict())
@@ -135,8 +135,6 @@ def _without_draws(case: Case, program: Program) -> Program:
     """A program without the trees whose draws are known. Equations about rows say exactly what these trees say."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     told = [release.draws is not None for release in releases for _ in release.trees]
-    if case.release.target.numbers is not None:
-        return program  # means of draws are no equations yet
     return replace(
         program,
         linear=tuple(said for said in program.linear if said.origin.node is None or not told[said.origin.tree or 0]),

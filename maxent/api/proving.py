@@ -238,6 +238,7 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
 
 # Seconds that proofs without the order of rows may take where the verdict does not rest on them.
 NAMING = 2.0
+NO_NUMBERS = "no node states counts of classes, or means of numbers that have ends"
 NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
 
 
@@ -311,7 +312,7 @@ class Drawing:
         if not found.consistent:
             return Reached(why="not tried, as the order of the table does not fit the counts")
         if not found.equations:
-            return Reached(why="not tried: no node states counts of classes")
+            return Reached(why=f"not tried: {NO_NUMBERS}")
         determined = found.determined if found.rank is not None else None
         return Reached(len(table), determined, int(found.proved.sum()))
 

@@ -13,8 +13,8 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
-from maxent.models.columns import NOTHING
-from maxent.models.nodes import links_of, parts_of
+from maxent.models.columns import NOTHING, Tests
+from maxent.models.nodes import Nodes, links_of, parts_of
 
 if TYPE_CHECKING:
     from maxent.models.release import Attribute, Branch, Node, Tree
@@ -161,6 +161,27 @@ def interval_of(branch: Branch) -> Interval:
     if branch.missing and branch.gt is None and branch.le is None:
         return NOWHERE
     return (-np.inf if branch.gt is None else branch.gt, np.inf if branch.le is None else branch.le)
+
+
+def tests_of(nodes: Sequence[Node], attributes: Sequence[Attribute]) -> Tests:
+    """What nodes test: numbers of these attributes, and of their values."""
+    names = [attribute.name for attribute in attributes]
+    if isinstance(nodes, Nodes) and [a.name for a in nodes.columns.attributes] == names:
+        return nodes.columns.tests
+    index = {name: j for j, name in enumerate(names)}
+    code = [{value: i for i, value in enumerate(a.values or ())} for a in attributes]
+    tested = [NOTHING if node.attribute is None else index[node.attribute] for node in nodes]
+    branches = [(j, branch) for node, j in zip(nodes, tested, strict=True) for branch in node.branches]
+    values = [[code[j][value] for value in branch.values or ()] for j, branch in branches]
+    gt, le = np.array([interval_of(branch) for _, branch in branches], np.float64).reshape(-1, 2).T
+    return Tests(
+        np.array(tested, np.int64),
+        le,
+        gt,
+        np.array([bool(branch.missing) for _, branch in branches], np.int64),
+        run_ends(np.array([len(each) for each in values], np.int64)),
+        np.array([value for each in values for value in each], np.int64),
+    )
 
 
 def branch_of_code(

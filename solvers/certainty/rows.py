@@ -6,6 +6,9 @@ is multiplied out in whole numbers is the only one. Else a row is proved by a co
 floating point, rounded to whole multiples of a power of two, and multiplied out: what is left of the other rows, whose
 unknowns are 0 or 1, cannot make up for the difference. What is then open is a program of rows for linear programs and
 CP-SAT, as of any release.
+
+Sums of numbers (`maxent.constraints.rows.Sums`) are equations of the same kind. Their unknowns are the numbers of rows,
+in whole units, from the least to the greatest that a row's classes leave; what they tell of these excludes classes.
 """
 
 from __future__ import annotations
@@ -16,7 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
-from maxent.constraints.rows import row_program
+from maxent.constraints.rows import numbers_of, row_program
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import Status
 from maxent.solvers.certainty.levels import prove as prove_program
@@ -24,14 +27,24 @@ from maxent.solvers.control import Clock
 from maxent.solvers.solution import Stop
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from maxent.constraints.program.program import Contradiction, Program
-    from maxent.constraints.rows import RowSystem
+    from maxent.constraints.rows import RowSystem, Sums
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
+
+    Rounding = Callable[[FloatArray], FloatArray]
 
 # Numbers of a matrix that is taken apart as a whole, and of its shorter side.
 LARGEST, LONGEST = 60_000_000, 6_000
+# Rounds of propagation of numbers that exclude no class, one after the other, before it ends.
+IDLE = 8
+# What is lost to rounding where squares of distances are added, relative.
+LOST = 1e-12
 # Rows that one combination each is looked for, and the longest side of their matrix.
 COMBINED = 2_000
+# Sums times rows of which combinations are looked for.
+WEIGHED = 20_000_000
 # What a combination of equations is a whole multiple of.
 UNIT = 1 << 30
 # Seconds that linear programs and CP-SAT may take where the call states no limit.
@@ -50,7 +63,8 @@ class RowProof:
     to be taken apart, or was not asked. ``determined``: rows whose class follows from these equations alone, without
     classes being whole. ``bounds``: fewest and most people of each class in each row, 0 or 1, with the level that
     proved it. ``status``: as of any bounds; inconsistent where the draws do not fit the counts. ``contradictions``:
-    what cannot be where no classes of the rows satisfy everything.
+    what cannot be where no classes of the rows satisfy everything. ``numbers``: see
+    `maxent.constraints.rows.row_program`.
     """
 
     equations: int
@@ -59,6 +73,7 @@ class RowProof:
     bounds: Bounds
     status: Status
     contradictions: tuple[Contradiction, ...] = ()
+    numbers: tuple[FloatArray, FloatArray] | None = None
 
     @property
     def consistent(self) -> bool:
@@ -161,7 +176,7 @@ def prove(
             before = -1
             # What is whole tells more about others, until nothing changes; whole people are asked once.
             while bounds.open.any() and before != (before := int(state.allowed.sum())):
-                program = row_program(system, state.sure, state.allowed.astype(np.int64), base)
+                program = row_program(system, state.sure, state.allowed.astype(np.int64), base, state.numbers)
                 proved = prove_program(program, last, limited, start=bounds)
                 status = proved.status
                 if status == "inconsistent":
@@ -175,7 +190,7 @@ def prove(
                     break
     except _Misfit as found:
         return RowProof(system.equations, rank, determined, nothing, "inconsistent", found.of(system))
-    return RowProof(system.equations, rank, determined, bounds, status)
+    return RowProof(system.equations, rank, determined, bounds, status, numbers=state.numbers)
 
 
 @dataclass(eq=False)
@@ -184,6 +199,7 @@ class _State:
 
     system: RowSystem
     allowed: BoolArray = field(init=False)
+    numbers: tuple[FloatArray, FloatArray] | None = field(init=False)
     low: IntArray = field(init=False)
     high: IntArray = field(init=False)
 
@@ -197,6 +213,7 @@ class _State:
             self.low = np.maximum(self.low, total - (most - self.high))
             self.high = np.minimum(self.high, total - (least - self.low))
         self._entries = np.repeat(np.arange(system.matrix.shape[0]), np.diff(system.matrix.indptr))
+        self.numbers = None if system.sums is None else numbers_of(system.sums, self.allowed)
 
     @property
     def open(self) -> BoolArray:
@@ -234,6 +251,14 @@ class _State:
 
     def propagate(self) -> None:
         """Leave to rows the classes that single statements leave to them, until nothing changes."""
+        before = -1
+        while before != (before := int(self.allowed.sum())):
+            if self.system.matrix.nnz:
+                self._propagate_classes()
+            if self.system.sums is not None:
+                self._propagate_numbers(self.system.sums)
+
+    def _propagate_classes(self) -> None:
         matrix = self.system.matrix
         at, row, coef = np.arange(matrix.nnz), matrix.indices, matrix.data
         while True:
@@ -263,18 +288,99 @@ class _State:
 
     def _about(self, row: int) -> int | None:
         """A statement about a row."""
+        sums = self.system.sums
         found = np.flatnonzero(self.system.matrix.indices == row)
+        if not len(found) and sums is not None and len(at := np.flatnonzero(sums.matrix.indices == row)):
+            return self.system.matrix.shape[0] + int(np.searchsorted(sums.matrix.indptr, at[0], side="right")) - 1
         return int(self._entries[found[0]]) if len(found) else None
+
+    def _propagate_numbers(self, sums: Sums) -> None:
+        """Leave to rows the numbers that single sums leave to them, as long as that excludes classes."""
+        matrix, first = sums.matrix, self.system.matrix.shape[0]
+        entry = np.repeat(np.arange(len(sums)), np.diff(matrix.indptr))
+        at = (sums.power[entry], matrix.indices)  # of each entry
+        coef, begin = matrix.data.astype(np.float64), matrix.indptr[:-1]
+        before, idle = self.allowed.sum(), 0
+        while len(entry) and idle < IDLE:
+            least, most = self._narrow(sums)
+            low, high = coef * least[at], coef * most[at]
+            (low_sum, open_low), (high_sum, open_high) = (_sums_of(ends, begin) for ends in (low, high))
+            wrong = ((low_sum > sums.high) & (open_low == 0)) | ((high_sum < sums.low) & (open_high == 0))
+            if wrong.any():
+                raise _Misfit(first + int(np.argmax(wrong)))
+            # What the others leave, unless one of them is unbounded.
+            upper = _left(sums.high, low, low_sum, open_low, entry) / coef
+            lower = -_left(-sums.low, -high, -high_sum, open_high, entry) / coef
+            inward, outward = (np.ceil, np.floor) if sums.whole else (np.floor, np.ceil)
+            np.minimum.at(most, at, outward(upper))
+            np.maximum.at(least, at, inward(lower))
+            self._spread(sums, entry, (inward, outward))
+            self._exclude(sums)
+            after = self.allowed.sum()
+            before, idle = after, 0 if after < before else idle + 1
+
+    def _spread(self, sums: Sums, entry: IntArray, rounding: tuple[Rounding, Rounding]) -> None:
+        """Leave to rows the numbers that are as near to the mean of a leaf as its variance leaves them."""
+        assert self.numbers is not None
+        matrix, (least, most) = sums.matrix, (ends[0] for ends in self.numbers)
+        told = np.flatnonzero(np.isfinite(sums.far[entry]))
+        of, row, coef = entry[told], matrix.indices[told], matrix.data[told]
+        middle = sums.middle[of]
+        nearest = coef * np.maximum(np.maximum(least[row] - middle, middle - most[row]), 0.0) ** 2
+        all_near = np.bincount(of, nearest, len(sums))
+        slack = LOST * (np.where(np.isfinite(sums.far), sums.far, 0.0) + all_near)
+        wrong = all_near > sums.far + slack
+        if wrong.any():
+            raise _Misfit(self.system.matrix.shape[0] + int(np.argmax(wrong)))
+        room = np.sqrt(np.maximum(sums.far[of] - all_near[of] + nearest + slack[of], 0.0) / coef) * (1 + LOST)
+        room += LOST * np.abs(middle)
+        inward, outward = rounding
+        np.minimum.at(most, row, outward(middle + room))
+        np.maximum.at(least, row, inward(middle - room))
+
+    def _narrow(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
+        """The least and the greatest number of each row, with what its classes tell; shapes (2, n_rows)."""
+        assert self.numbers is not None
+        least, most = self.numbers
+        by_class = numbers_of(sums, self.allowed)
+        np.maximum(least, by_class[0], out=least)
+        np.minimum(most, by_class[1], out=most)
+        return least, most
+
+    def _exclude(self, sums: Sums) -> None:
+        """Take from rows the classes that their numbers exclude."""
+        assert self.numbers is not None
+        least, most = self.numbers
+        for power in (0, 1):
+            self.allowed &= sums.most[power] >= least[power, :, None]
+            self.allowed &= sums.least[power] <= most[power, :, None]
+        empty = ~self.allowed.any(axis=1)
+        if empty.any():
+            raise _Misfit(self._about(int(np.argmax(empty))))
 
     def equations(self, clock: Clock) -> tuple[int | None, int]:
         """The rank of the equations of draws, and how many rows follow from them alone; what follows is settled."""
-        n_equations = self.system.equations
+        sums = self.system.sums
+        found = [self._class_equations(clock)] if len(self.system.place) or sums is None else []
+        for power in () if sums is None else (0, 1):
+            follows = self._combine_numbers(sums, power, clock, alone=True)
+            found += [follows] if not power else []
+        told = np.logical_or.reduce([follows for _, follows in found])
+        ranks = [rank for rank, _ in found]
+        if not self.allowed.any(axis=1).all():
+            raise _Misfit(self._about(int(np.argmin(self.allowed.any(axis=1)))))
+        self.propagate()
+        return (None if None in ranks else max(ranks)), int((told & ~self.open).sum())
+
+    def _class_equations(self, clock: Clock) -> tuple[int | None, BoolArray]:
+        """The same of the equations about classes, with the rows that follow."""
+        n_equations = len(self.system.place)
         matrix = self.system.matrix[:n_equations]
         exact = (self.system.low[:n_equations] == self.system.high[:n_equations]).all(axis=1)
         matrix = sparse.csr_matrix(matrix[exact])
         rows, peeled = _peeled(matrix)
         core = sparse.csr_matrix(matrix[rows][:, ~peeled])
-        rank, determined = int(peeled.sum()), int(peeled.sum())
+        rank, told = int(peeled.sum()), peeled.copy()
         columns = np.flatnonzero(~peeled)
         known = True
         counts = self.system.low[:n_equations][exact][rows]
@@ -296,14 +402,55 @@ class _State:
             elif follows.any():
                 solution, each = _combined(piece, rest[:, 1:], follows)
                 follows = np.asarray(each.all(axis=1))
-            determined += int(follows.sum())
+            told[members[follows]] = True
             for x, values in enumerate(solution.T, 1):
                 self.settle(members[follows & (values == 1)], x, has=True)
                 self.settle(members[follows & (values == 0)], x, has=False)
-        if not self.allowed.any(axis=1).all():
-            raise _Misfit(self._about(int(np.argmin(self.allowed.any(axis=1)))))
-        self.propagate()
-        return (rank if known else None), determined
+        return (rank if known else None), told
+
+    def _combine_numbers(
+        self, sums: Sums, power: int, clock: Clock, *, alone: bool = False
+    ) -> tuple[int | None, BoolArray]:
+        """Narrow numbers by combinations of sums of one power.
+
+        The rank of these, None where it is not known, and the rows whose numbers follow, shape (n_rows,); both only if
+        sums are looked at ``alone``, before what else is known of numbers.
+        """
+        of = np.flatnonzero(sums.power == power)
+        matrix = sums.matrix[of]
+        told = np.zeros(self.system.n_rows, bool)
+        rank: int | None = None
+        if alone:
+            rows, told = _peeled(matrix)
+            columns, rank = np.flatnonzero(~told), int(told.sum())
+            core = sparse.csr_matrix(matrix[rows][:, columns])
+            for equations, mine in _components(core):
+                if not _affordable(len(equations), len(mine)) or clock.stop() is not None:
+                    rank = None
+                    break
+                piece = sparse.csr_matrix(core[equations][:, mine])
+                found = _eliminated(piece, np.zeros((len(equations), 1), np.int64))
+                rank += found.rank
+                told[columns[mine[found.follows]]] = True
+        least, most = self._narrow(sums)
+        unknown = np.flatnonzero(least[power] < most[power])
+        fixed = np.where(least[power] < most[power], 0.0, least[power])
+        low, high = (side[of] - matrix @ fixed for side in (sums.low, sums.high))
+        core = sparse.csr_matrix(matrix[:, unknown])
+        for equations, mine in _components(core):
+            members = unknown[mine]
+            if not self.open[members].any() or clock.stop() is not None:
+                continue
+            if len(mine) > COMBINED or len(equations) * len(mine) > WEIGHED:
+                continue
+            piece = sparse.csr_matrix(core[equations][:, mine])
+            sides = low[equations], high[equations], least[power, members], most[power, members]
+            asked = self.open[members]
+            ends = _narrowed(piece, *sides, asked, whole=sums.whole)
+            least[power, members[asked]] = np.maximum(least[power, members[asked]], ends[0])
+            most[power, members[asked]] = np.minimum(most[power, members[asked]], ends[1])
+        self._exclude(sums)
+        return rank, told
 
     def _known(self, of: BoolArray) -> IntArray:
         """The classes of some rows that are settled, shape (n_rows, n_classes), 0 of others."""
@@ -313,8 +460,10 @@ class _State:
         """Settle what follows from combinations of statements that are exact, about what is still open."""
         while clock.stop() is None:
             before = int(self.allowed.sum())
-            for x in self.asked:
+            for x in self.asked if self.system.matrix.nnz else ():
                 self._combine(x, clock)
+            for power in () if self.system.sums is None else (0, 1):
+                self._combine_numbers(self.system.sums, power, clock)
             self.propagate()
             if int(self.allowed.sum()) == before:
                 return
@@ -343,6 +492,64 @@ class _State:
             self.settle(members[follows & (values == 0)], x, has=False)
             if not self.allowed.any(axis=1).all():
                 raise _Misfit
+
+
+def _sums_of(ends: FloatArray, begin: IntArray) -> tuple[FloatArray, IntArray]:
+    """Sums of the finite ones of each statement's ends, and how many are infinite; shapes (n_statements,)."""
+    finite = np.isfinite(ends)
+    return np.add.reduceat(np.where(finite, ends, 0.0), begin), np.add.reduceat((~finite).astype(np.int64), begin)
+
+
+def _left(side: FloatArray, ends: FloatArray, sums: FloatArray, unbounded: IntArray, entry: IntArray) -> FloatArray:
+    """What a side leaves to each entry after the ends of all others, infinite where one of these is; (n_entries,)."""
+    finite = np.isfinite(ends)
+    others = sums[entry] - np.where(finite, ends, 0.0)
+    return np.where(unbounded[entry] - ~finite > 0, np.inf, side[entry] - others)
+
+
+def _narrowed(
+    matrix: sparse.csr_matrix,
+    low: FloatArray,
+    high: FloatArray,
+    least: FloatArray,
+    most: FloatArray,
+    asked: BoolArray,
+    *,
+    whole: bool,
+) -> tuple[FloatArray, FloatArray]:
+    """Ends of each x that is asked for, where ``low <= matrix @ x <= high`` and ``least <= x <= most``; (n_asked,).
+
+    For whole numbers y, ``UNIT x_i = y matrix x + (UNIT e_i - y matrix) x``. What is far from all that can be proved is
+    left out by a solution x0 near x: only ``x - x0`` is weighed. Ends are rounded inward where x is ``whole``.
+    """
+    dense, aims = matrix.toarray().astype(np.float64), np.eye(len(least), dtype=np.int64)[:, asked]
+    inverse = np.linalg.pinv(dense.T @ dense, rcond=1e-11, hermitian=True)
+    start = np.rint(np.clip(inverse @ (dense.T @ ((low + high) / 2)), least, most))
+    factors = dense @ inverse[:, asked]  # a combination for each, shape (n_sums, n_asked)
+    factors += dense @ (inverse @ (aims - dense.T @ factors))
+    if not np.isfinite(factors).all() or np.abs(factors).max(initial=0.0) > 2.0**20:
+        return least[asked], most[asked]
+    chosen = np.rint(factors * UNIT).astype(np.int64)
+    left = UNIT * aims - np.asarray(matrix.T.astype(np.int64) @ chosen)
+    at, ends = matrix @ start, []
+    for sign in (1, -1):  # of the greatest -x is the least
+        total, bounded = np.zeros(int(asked.sum()), np.int64), np.ones(int(asked.sum()), bool)
+        for factor, low_z, high_z in ((chosen, low - at, high - at), (left, least - start, most - start)):
+            part, told = _least(factor, low_z, high_z) if sign > 0 else _least(factor, -high_z, -low_z)
+            total, bounded = total + part, bounded & told
+        rounded = (-(-total // UNIT) if whole else total // UNIT).astype(np.float64)
+        ends.append(sign * np.where(bounded, sign * start[asked] + rounded, -np.inf))
+    return ends[0], ends[1]
+
+
+def _least(factors: IntArray, low: FloatArray, high: FloatArray) -> tuple[IntArray, BoolArray]:
+    """The least ``factors.T @ z`` for whole z between two ends, exact, and whether there is one; shapes (n_rows,)."""
+    plus, minus = np.maximum(factors, 0), np.maximum(-factors, 0)
+    bounded = (plus.T @ ~np.isfinite(low)) + (minus.T @ ~np.isfinite(high)) == 0
+    low, high = (np.where(np.isfinite(end), end, 0.0).astype(np.int64) for end in (low, high))
+    largest = max(int(np.abs(low).max(initial=0)), int(np.abs(high).max(initial=0)), 1)
+    kind = np.int64 if float(np.abs(factors).sum(axis=0).max(initial=0)) * largest < 2.0**60 else object
+    return plus.T.astype(kind) @ low.astype(kind) - minus.T.astype(kind) @ high.astype(kind), bounded
 
 
 def _verify(piece: sparse.csr_matrix, rest: IntArray, values: IntArray) -> None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from maxent.models.arguments import shorten
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
-from maxent.models.columns import NOTHING, Columns, Statements
+from maxent.models.columns import NOTHING, Columns, Statements, Tests
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.formats.scikit_learn.ensemble import Ensemble, Member, Splits
@@ -160,24 +160,8 @@ def positions(bits: int) -> list[int]:
 # Tests of a fitted tree in the attributes and values of people.
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Tests:
-    """The tests of the inner nodes of a tree, two branches each, as `maxent.models.columns.Columns` has them.
-
-    ``attribute`` of shape (n_inner,). ``le``, ``gt`` of shape (n_inner, 2). ``missing`` of shape (n_inner, 2).
-    ``value_ends`` of shape (2 n_inner + 1,). ``values`` of shape (n_values,).
-    """
-
-    attribute: IntArray
-    le: FloatArray
-    gt: FloatArray
-    missing: IntArray
-    value_ends: IntArray
-    values: IntArray
-
-
 def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Feature], names: Sequence[str]) -> Tests:
-    """The tests of a tree.
+    """The tests of the inner nodes of a tree, two branches each.
 
     ``source``: what problems call the model. ``splits``: of which thresholds are in the codes of ``coding``. ``order``:
     of the same tree. ``coding``: what each column of the input means. ``names``: the attributes.
@@ -210,7 +194,7 @@ def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Fe
             _take(rows, splits, order, coding, names[j], end, taken, problems)
     if problems:
         raise InvalidInput(source, [problem for _, problem in sorted(problems.values(), key=lambda each: each[0])])
-    return Tests(attribute, le, gt, missing, *taken.arrays())
+    return Tests(attribute, le.ravel(), gt.ravel(), missing.ravel(), *taken.arrays())
 
 
 def _take(
@@ -297,9 +281,9 @@ def bare(
         attribute,
         run_ends(n_branches),
         np.column_stack([order.inner + 1, order.right]).ravel(),
-        tests.le.ravel(),
-        tests.gt.ravel(),
-        tests.missing.ravel(),
+        tests.le,
+        tests.gt,
+        tests.missing,
         tests.value_ends,
         tests.values,
         np.full(n, np.nan),
