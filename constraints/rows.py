@@ -52,7 +52,7 @@ DOUBLE = 2.0**-53
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class RowSums:
     """``low[r] <= sum_i matrix[r, i] X[k, i] <= high[r]``, where k is ``power[r]``, for every r.
 
     ``X[k, i]`` is the number of row i, above some origin, to the power k + 1, in units: from ``least[k, c]`` to
@@ -96,7 +96,7 @@ class RowSystem:
     place: IntArray
     origins: tuple[Origin, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
-    sums: Sums | None = None
+    sums: RowSums | None = None
 
     @property
     def equations(self) -> int:
@@ -231,7 +231,7 @@ def _of_draws(
         totals = np.where(counts[:, 0] == UNKNOWN, UNKNOWN, counts.sum(axis=1))
         stated = totals != UNKNOWN
         if numeric and scale is not None:
-            ended = np.bincount(place[place >= 0], drawn[t, place >= 0], len(places))
+            ended = np.bincount(place[place >= 0], drawn[t, place >= 0], len(places)).astype(np.float64)
             sizes = statements_of(tree.nodes, classes).n
             moments = _moments(tree, places, sizes, ended, scale, printed, told.drawn)
             totals = np.where(stated | np.isnan(moments[:, 0]), totals, moments[:, 0]).astype(np.int64)
@@ -434,7 +434,7 @@ def _moments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Sum:
-    """Sums of one power, as `Sums` has them; ``total`` and ``width`` before they are rounded."""
+    """Sums of one power, as `RowSums` has them; ``total`` and ``width`` before they are rounded."""
 
     matrix: sparse.csr_matrix
     power: int
@@ -454,12 +454,12 @@ def _sums(matrix: sparse.csr_matrix, moments: FloatArray, place: IntArray) -> It
             yield _Sum(matrix[of], power, total[of], width[of], place[of], np.nan_to_num(moments[of, 5]), far)
 
 
-def _joined(sums: Sequence[_Sum], scale: Scale) -> Sums:
+def _joined(sums: Sequence[_Sum], scale: Scale) -> RowSums:
     """All sums together, with their ends rounded: inward where X is whole, else outward."""
     names = ("total", "width", "middle", "far")
     total, width, middle, far = (np.concatenate([getattr(each, name) for each in sums]) for name in names)
     inward, outward = (np.ceil, np.floor) if scale.whole else (np.floor, np.ceil)
-    return Sums(
+    return RowSums(
         sparse.csr_matrix(sparse.vstack([each.matrix for each in sums], format="csr")).astype(np.int64),
         np.repeat([each.power for each in sums], [len(each.total) for each in sums]),
         inward(total - width),
@@ -638,7 +638,7 @@ def row_program(
 
     With a ``base``, the program of everything else over the same rows, the statements are added to it; without, it has
     one tree, of a single leaf. ``numbers``: the least and the greatest X of each row, as far as they are known, see
-    `Sums`; shapes (2, n_rows).
+    `RowSums`; shapes (2, n_rows).
     """
     table, n_classes = system.table, system.n_classes
     if base is None:
@@ -692,10 +692,10 @@ def row_program(
             most = np.minimum(system.high[r] - fixed[r], coef[free].sum())
             state(system.origin(r), "draws of rows", rows[free], coef[free], least, most)
     for origin, rows, coef, of_class, side in _number_statements(system, high, sure, numbers):
-        cells, which = cells_of(rows)
+        of_rows, which = cells_of(rows)
         weights = None if (coef == 1).all() else np.repeat(coef[which, None], n_classes, axis=1).astype(np.float64)
         region = len(base.regions) + len(parts)
-        parts.append(cells)
+        parts.append(of_rows)
         linear.append(Linear("drawn", origin, region, of_class[None, :], *side, "draws of rows", weights))
     lengths = [len(part) for part in parts]
     regions = Regions(
@@ -749,7 +749,7 @@ def _number_statements(
                 yield (*about, ends, side)
 
 
-def numbers_of(sums: Sums, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
+def numbers_of(sums: RowSums, allowed: BoolArray) -> tuple[FloatArray, FloatArray]:
     """The least and the greatest X of rows that may have some classes, shapes (2, n_rows)."""
     least = np.where(allowed, sums.least[:, None, :], np.inf).min(axis=2)
     most = np.where(allowed, sums.most[:, None, :], -np.inf).max(axis=2)

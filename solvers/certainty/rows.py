@@ -7,7 +7,7 @@ floating point, rounded to whole multiples of a power of two, and multiplied out
 unknowns are 0 or 1, cannot make up for the difference. What is then open is a program of rows for linear programs and
 CP-SAT, as of any release.
 
-Sums of numbers (`maxent.constraints.rows.Sums`) are equations of the same kind. Their unknowns are the numbers of rows,
+Sums of numbers (`maxent.constraints.rows.RowSums`) are equations of the same kind. Their unknowns are numbers of rows,
 in whole units, from the least to the greatest that a row's classes leave; what they tell of these excludes classes.
 """
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from maxent.constraints.program.program import Contradiction, Program
-    from maxent.constraints.rows import RowSystem, Sums
+    from maxent.constraints.rows import RowSums, RowSystem
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
     Rounding = Callable[[FloatArray], FloatArray]
@@ -291,10 +291,11 @@ class _State:
         sums = self.system.sums
         found = np.flatnonzero(self.system.matrix.indices == row)
         if not len(found) and sums is not None and len(at := np.flatnonzero(sums.matrix.indices == row)):
-            return self.system.matrix.shape[0] + int(np.searchsorted(sums.matrix.indptr, at[0], side="right")) - 1
+            first = int(self.system.matrix.shape[0])
+            return first + int(np.searchsorted(sums.matrix.indptr, at[0], side="right")) - 1
         return int(self._entries[found[0]]) if len(found) else None
 
-    def _propagate_numbers(self, sums: Sums) -> None:
+    def _propagate_numbers(self, sums: RowSums) -> None:
         """Leave to rows the numbers that single sums leave to them, as long as that excludes classes."""
         matrix, first = sums.matrix, self.system.matrix.shape[0]
         entry = np.repeat(np.arange(len(sums)), np.diff(matrix.indptr))
@@ -319,7 +320,7 @@ class _State:
             after = self.allowed.sum()
             before, idle = after, 0 if after < before else idle + 1
 
-    def _spread(self, sums: Sums, entry: IntArray, rounding: tuple[Rounding, Rounding]) -> None:
+    def _spread(self, sums: RowSums, entry: IntArray, rounding: tuple[Rounding, Rounding]) -> None:
         """Leave to rows the numbers that are as near to the mean of a leaf as its variance leaves them."""
         assert self.numbers is not None
         matrix, (least, most) = sums.matrix, (ends[0] for ends in self.numbers)
@@ -338,7 +339,7 @@ class _State:
         np.minimum.at(most, row, outward(middle + room))
         np.maximum.at(least, row, inward(middle - room))
 
-    def _narrow(self, sums: Sums) -> tuple[FloatArray, FloatArray]:
+    def _narrow(self, sums: RowSums) -> tuple[FloatArray, FloatArray]:
         """The least and the greatest number of each row, with what its classes tell; shapes (2, n_rows)."""
         assert self.numbers is not None
         least, most = self.numbers
@@ -347,7 +348,7 @@ class _State:
         np.minimum(most, by_class[1], out=most)
         return least, most
 
-    def _exclude(self, sums: Sums) -> None:
+    def _exclude(self, sums: RowSums) -> None:
         """Take from rows the classes that their numbers exclude."""
         assert self.numbers is not None
         least, most = self.numbers
@@ -362,15 +363,15 @@ class _State:
         """The rank of the equations of draws, and how many rows follow from them alone; what follows is settled."""
         sums = self.system.sums
         found = [self._class_equations(clock)] if len(self.system.place) or sums is None else []
-        for power in () if sums is None else (0, 1):
-            follows = self._combine_numbers(sums, power, clock, alone=True)
-            found += [follows] if not power else []
+        if sums is not None:
+            found.append(self._combine_numbers(sums, 0, clock, alone=True))
+            self._combine_numbers(sums, 1, clock)
         told = np.logical_or.reduce([follows for _, follows in found])
-        ranks = [rank for rank, _ in found]
+        ranks = [rank for rank, _ in found if rank is not None]
         if not self.allowed.any(axis=1).all():
             raise _Misfit(self._about(int(np.argmin(self.allowed.any(axis=1)))))
         self.propagate()
-        return (None if None in ranks else max(ranks)), int((told & ~self.open).sum())
+        return (max(ranks) if len(ranks) == len(found) else None), int((told & ~self.open).sum())
 
     def _class_equations(self, clock: Clock) -> tuple[int | None, BoolArray]:
         """The same of the equations about classes, with the rows that follow."""
@@ -409,7 +410,7 @@ class _State:
         return (rank if known else None), told
 
     def _combine_numbers(
-        self, sums: Sums, power: int, clock: Clock, *, alone: bool = False
+        self, sums: RowSums, power: int, clock: Clock, *, alone: bool = False
     ) -> tuple[int | None, BoolArray]:
         """Narrow numbers by combinations of sums of one power.
 
@@ -462,8 +463,9 @@ class _State:
             before = int(self.allowed.sum())
             for x in self.asked if self.system.matrix.nnz else ():
                 self._combine(x, clock)
-            for power in () if self.system.sums is None else (0, 1):
-                self._combine_numbers(self.system.sums, power, clock)
+            if self.system.sums is not None:
+                self._combine_numbers(self.system.sums, 0, clock)
+                self._combine_numbers(self.system.sums, 1, clock)
             self.propagate()
             if int(self.allowed.sum()) == before:
                 return
@@ -546,10 +548,10 @@ def _least(factors: IntArray, low: FloatArray, high: FloatArray) -> tuple[IntArr
     """The least ``factors.T @ z`` for whole z between two ends, exact, and whether there is one; shapes (n_rows,)."""
     plus, minus = np.maximum(factors, 0), np.maximum(-factors, 0)
     bounded = (plus.T @ ~np.isfinite(low)) + (minus.T @ ~np.isfinite(high)) == 0
-    low, high = (np.where(np.isfinite(end), end, 0.0).astype(np.int64) for end in (low, high))
-    largest = max(int(np.abs(low).max(initial=0)), int(np.abs(high).max(initial=0)), 1)
+    least, most = (np.where(np.isfinite(end), end, 0.0).astype(np.int64) for end in (low, high))
+    largest = max(int(np.abs(least).max(initial=0)), int(np.abs(most).max(initial=0)), 1)
     kind = np.int64 if float(np.abs(factors).sum(axis=0).max(initial=0)) * largest < 2.0**60 else object
-    return plus.T.astype(kind) @ low.astype(kind) - minus.T.astype(kind) @ high.astype(kind), bounded
+    return plus.T.astype(kind) @ least.astype(kind) - minus.T.astype(kind) @ most.astype(kind), bounded
 
 
 def _verify(piece: sparse.csr_matrix, rest: IntArray, values: IntArray) -> None:
