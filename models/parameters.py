@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
+from math import inf
 from types import NoneType
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
@@ -59,6 +60,32 @@ def number(above: float, below: float | None = None, most: float | None = None, 
     return Range(f"a number above {above:g}{end}{unit and f' ({unit})'}", holds)
 
 
+def at_least(low: int, words: str = "") -> Range:
+    """Whole numbers from ``low`` on, of options of functions."""
+    return Range(words or f"a whole number of at least {low}", whole(low).holds)
+
+
+def real(words: str, fits: Callable[[Any], bool]) -> Range:
+    """Numbers that fit."""
+
+    def holds(value: Any) -> bool:
+        from maxent.models.arguments import is_number
+
+        return is_number(value) and fits(value)
+
+    return Range(words, holds)
+
+
+def _is_job_count(value: Any) -> bool:
+    from maxent.models.arguments import LARGEST_COUNT, is_whole
+
+    return is_whole(value, -LARGEST_COUNT) and value != 0
+
+
+SECONDS = real("a positive number of seconds", lambda value: 0 < value < inf)
+JOB_COUNT = Range("a whole number other than 0", _is_job_count)
+
+
 @dataclass(frozen=True, slots=True)
 class About:
     """Help, range and display of a parameter: everything but its name, type and default.
@@ -103,6 +130,12 @@ class About:
 def parameter(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
     """A field of a dataclass with what is told of it, see `About`."""
     return field(default=default, metadata={"about": About(help, range, **more)})
+
+
+def positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
+    """What is told of an argument that may be given by its place; only those with a help are options of commands."""
+    about = {"group": "measured", "metavar": "FILE", "doc": doc} if help else {"group": "call"}
+    return {"about": About(help or doc, **{**about, **more})}
 
 
 def same(kind: type, name: str, **changed: Any) -> Any:

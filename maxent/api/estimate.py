@@ -28,7 +28,7 @@ from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.attempt import PRESOLVE
-from maxent.solvers.solve.driver import Outcome, Point, solve_program
+from maxent.solvers.solve.driver import Outcome, Point, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
 if TYPE_CHECKING:
@@ -252,8 +252,7 @@ def estimate_case(
                 if not (means or how.single_optimum):
                     means.append(in_time(clock, lambda: averaged(program, found, settings)))
 
-            told = progress or (lambda text, done, total: None)
-            outcome = solve_in_time(program, how.solver, settings, told, average)
+            outcome = solve_in_time(program, how.solver, settings, progress or silent, average)
             average(outcome)
             mean = means[0] if means else None
             solved = time.perf_counter()

@@ -8,10 +8,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from math import inf
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from maxent.models.parameters import About, Impurity, Noise, Range, Rounding, Ties, parameter, same
+from maxent.models.parameters import (
+    JOB_COUNT,
+    SECONDS,
+    Impurity,
+    Noise,
+    Rounding,
+    Ties,
+    at_least,
+    parameter,
+    positional,
+    real,
+    same,
+)
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -27,42 +38,6 @@ if TYPE_CHECKING:
     from maxent.solvers.solve.driver import Progress
 
 _T = TypeVar("_T")
-
-
-def _given(doc: str) -> dict[str, Any]:
-    """What is told of an argument, which no command has as an option."""
-    return {"about": About(doc, group="call")}
-
-
-def _at_least(low: int, words: str = "") -> Range:
-    """Whole numbers from ``low`` on."""
-
-    def holds(value: Any) -> bool:
-        from maxent.models.arguments import is_whole
-
-        return is_whole(value, low)
-
-    return Range(words or f"a whole number of at least {low}", holds)
-
-
-def _number(words: str, fits: Callable[[Any], bool]) -> Range:
-    """Numbers that fit."""
-
-    def holds(value: Any) -> bool:
-        from maxent.models.arguments import is_number
-
-        return is_number(value) and fits(value)
-
-    return Range(words, holds)
-
-
-def _is_job_count(value: Any) -> bool:
-    from maxent.models.arguments import LARGEST_COUNT, is_whole
-
-    return is_whole(value, -LARGEST_COUNT) and value != 0
-
-
-SECONDS = _number("a positive number of seconds", lambda value: 0 < value < inf)
 
 
 def of(kind: type[_T], call: object, **others: Any) -> _T:
@@ -317,7 +292,7 @@ class WorkerOptions:
         None,
         f"{JOBS[:-1]}; default: one, or one for each of up to 8 cores where solving takes long. The result is the "
         "same.",
-        Range("a whole number other than 0", _is_job_count),
+        JOB_COUNT,
         group="run",
         doc="Processes that solve independent parts, -1 for one on each core; the result is the same bit for bit. By "
         "default one, and where parts are many unknowns and the process can be copied (Linux), one on each of up to 8 "
@@ -340,7 +315,7 @@ class Tolerance:
     tolerance: float = parameter(
         1e-8,
         "Largest violation of a constraint in a solution, as a probability.",
-        _number("a number between 0 and 1", lambda value: 0 < value < 1),
+        real("a number between 0 and 1", lambda value: 0 < value < 1),
         group="solved",
         doc="Largest violation of any constraint, in probability units, that counts as solved.",
     )
@@ -360,7 +335,7 @@ class Presolve:
     starts: int | None = parameter(
         None,
         "Starting points for parts that are not convex; the best result is kept.",
-        _at_least(1),
+        at_least(1),
         group="solved",
         doc="Starting points of a part that is not convex; the best answer is kept.",
     )
@@ -373,7 +348,7 @@ class Seeded:
     seed: int = parameter(
         0,
         "Seed of random choices: starting points.",
-        _at_least(0),
+        at_least(0),
         group="solved",
         doc="Makes the starting points repeatable.",
     )
@@ -386,7 +361,7 @@ class Floor:
     floor: float = parameter(
         1e-6,
         "Lower bound on probabilities that entropies would push to 0 (newton only).",
-        _number("a probability from 0 to 0.01", lambda value: 0 <= value <= 0.01),
+        real("a probability from 0 to 0.01", lambda value: 0 <= value <= 0.01),
         metavar="P",
         group="solved",
         doc="Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split "
@@ -419,7 +394,7 @@ class Top:
     top: int = parameter(
         10,
         "Number of quasi-identifiers in the list of the most disclosed.",
-        _at_least(1),
+        at_least(1),
         group="measured",
         doc="How many of the most disclosed quasi-identifiers the summary names.",
     )
@@ -476,14 +451,14 @@ class Attacks:
     min_size: int = parameter(
         1,
         "Fewest records of a homogeneous leaf.",
-        _at_least(1),
+        at_least(1),
         group="measured",
         doc="Records of the smallest leaf that counts as homogeneous.",
     )
     background: int = parameter(
         1,
         "Number of members of a leaf whose classes the adversary knows.",
-        _at_least(0),
+        at_least(0),
         metavar="B",
         group="known",
         doc="How many members of a leaf the adversary knows the classes of.",
@@ -539,18 +514,12 @@ IN_FILES = (
 )
 
 
-def _positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
-    """What is told of an argument that may be given by its place; only those with a help are options of commands."""
-    about = {"group": "measured", "metavar": "FILE", "doc": doc} if help else {"group": "call"}
-    return {"about": About(help or doc, **{**about, **more})}
-
-
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Released:
     """What was published, and the adversary's table."""
 
-    release: Published = field(kw_only=False, metadata=_positional(RELEASE))
-    qi: Source | Sequence[Source] = field(kw_only=False, metadata=_positional(QI))
+    release: Published = field(kw_only=False, metadata=positional(RELEASE))
+    qi: Source | Sequence[Source] = field(kw_only=False, metadata=positional(QI))
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
@@ -560,7 +529,7 @@ class Truth:
     truth: Source | None = field(
         default=None,
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "The same individuals with their classes, to compare with: a DataFrame or path.",
             "The confidential data: adds divergences of the estimate from it, and training accuracies.",
         ),
@@ -644,9 +613,9 @@ class Auditing(
 ):
     """A call of `maxent.audit`."""
 
-    release: Published = field(kw_only=False, metadata=_positional(RELEASE))
+    release: Published = field(kw_only=False, metadata=positional(RELEASE))
     qi: Source | Sequence[Source] | None = field(
-        default=None, kw_only=False, metadata=_positional("The adversary's table, as for `maxent.estimate`.")
+        default=None, kw_only=False, metadata=positional("The adversary's table, as for `maxent.estimate`.")
     )
     control: Source | None = same(
         ControlOption,
@@ -663,7 +632,7 @@ class ControlTestOption:
     test: Source | None = field(
         default=None,
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "Other people, with all attributes that the trees test and the target: they give the test accuracy.",
             "Other records with their classes: adds the test accuracy.",
         ),
@@ -676,13 +645,13 @@ class Releases:
 
     releases: Iterable[Release | Records] | Mapping[str, Release | Records] = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "What `maxent.estimate` takes. The first is what the others are compared with. A mapping gives them names; "
             "otherwise files go by their names, and releases by what was done to them."
         ),
     )
     qi: Source = field(
-        kw_only=False, metadata=_positional("The adversary's table, with the public attributes of every release.")
+        kw_only=False, metadata=positional("The adversary's table, with the public attributes of every release.")
     )
 
 
@@ -716,11 +685,11 @@ class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOpt
 
     releases: Sequence[Release | Source] = field(
         kw_only=False,
-        metadata=_positional("The first release and its successor, two; trees, as for `maxent.estimate`."),
+        metadata=positional("The first release and its successor, two; trees, as for `maxent.estimate`."),
     )
     qi: Source | Sequence[Source] = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "The people of each release, two tables. One table stands for both: then nobody joined or left."
         ),
     )
@@ -743,7 +712,7 @@ class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
     repeat: int | None = parameter(
         None,
         "Repetitions, the fastest counts; default: 3 for problems of less than 5 seconds.",
-        _at_least(1),
+        at_least(1),
         group="run",
         doc="How often each solves the problem; the least seconds count. The first time includes loading the solver, "
         "so the default is three times when it took under five seconds, else once.",
@@ -820,7 +789,7 @@ class Reviewing(
 
     model: Any = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "A fitted model, or path: a model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that "
             "ends in one, whose steps are undone (docs/models.md); a model of XGBoost, LightGBM or CatBoost, read as "
             "its tool saves it; or a file or folder that a tool wrote, as `maxent.convert` takes it."
@@ -828,7 +797,7 @@ class Reviewing(
     )
     X: Any = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "The training table, as ``fit`` was given it, a DataFrame, array or path: strings, categories, numbers, "
             "missing values. More columns may be there. Columns of an array are called ``x0``, ``x1``..."
         ),
@@ -836,12 +805,12 @@ class Reviewing(
     y: Any = field(
         default=None,
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "The class of each record; by default the column ``target`` of ``X``. Of several targets a column for each."
         ),
     )
     qi: Sequence[str] = field(
-        metadata=_positional(
+        metadata=positional(
             "The quasi-identifiers: columns of ``X`` that an adversary knows of the people. All other attributes are "
             "private."
         )
@@ -906,15 +875,15 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
 
     release: Any = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release."
         ),
     )
-    qi: Source = field(kw_only=False, metadata=_positional("The adversary's table: a DataFrame, path or pattern."))
+    qi: Source = field(kw_only=False, metadata=positional("The adversary's table: a DataFrame, path or pattern."))
     policy: str | PathLike[str] | Mapping[str, Any] | None = field(
         default=None,
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``), or what "
             "such a file says: docs/policies.md."
         ),
@@ -957,10 +926,10 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
 class InFiles:
     """What was published, and the adversary's table in files."""
 
-    release: Published = field(kw_only=False, metadata=_positional("As for `maxent.estimate`."))
+    release: Published = field(kw_only=False, metadata=positional("As for `maxent.estimate`."))
     qi: Source | Sequence[Source] = field(
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "As for `maxent.estimate`, but files, a path or pattern: they are read more than once, by all workers. "
             "These and the other tables may be addresses in a store, such as ``'s3://bucket/people-*.parquet'``, which "
             "fsspec opens."
@@ -969,7 +938,7 @@ class InFiles:
     folder: str | PathLike[str] | None = field(
         default=None,
         kw_only=False,
-        metadata=_positional(
+        metadata=positional(
             "A folder for what is found of people, which is new or empty: Parquet files, a row per distinct "
             "quasi-identifier (and of bounds class), in the order of leaves. By default it is not kept."
         ),
@@ -1032,16 +1001,16 @@ class BoundingInParts(ProgressOption, RowsOption, Linked, Knowing, ProofOptions,
 class Advising(Interruptible, Read):
     """A call of `maxent.advise`."""
 
-    data: Source = field(kw_only=False, metadata=_positional("As for `maxent.defend`."))
+    data: Source = field(kw_only=False, metadata=positional("As for `maxent.defend`."))
     y: Any = field(
         default=None,
         kw_only=False,
-        metadata=_positional("The class of each record; by default the column ``target`` of ``data``."),
+        metadata=positional("The class of each record; by default the column ``target`` of ``data``."),
     )
     target: str | Sequence[str] | None = parameter(
         None, "As for `maxent.defend`; with ``y`` its name by default, else ``class``.", group="call"
     )
-    qi: Sequence[str] = field(metadata=_positional("As for `maxent.defend`."))
+    qi: Sequence[str] = field(metadata=positional("As for `maxent.defend`."))
     private: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
     categorical: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
     missing: Missing = parameter("refuse", "As for `maxent.defend`.", group="call")
@@ -1051,7 +1020,7 @@ class Advising(Interruptible, Read):
     folds: int = parameter(
         5,
         "Folds of cross-validation, which accuracy is measured by.",
-        _at_least(2),
+        at_least(2),
         group="measured",
         doc="Of cross-validation, at least 2: stratified by the class.",
     )
@@ -1086,7 +1055,7 @@ class Advising(Interruptible, Read):
     seed: int = parameter(
         0,
         "Seed of random choices: folds and random trees.",
-        _at_least(0),
+        at_least(0),
         group="run",
         doc="Makes folds and random methods repeatable.",
     )
@@ -1101,7 +1070,7 @@ class Advising(Interruptible, Read):
     time_limit: float | None = parameter(
         300.0,
         "Time after which no trial begins; one that runs is ended, and the best so far counts.",
-        _number("a number of seconds above 0", lambda value: value > 0),
+        real("a number of seconds above 0", lambda value: value > 0),
         metavar="SECONDS",
         group="run",
         doc="Seconds that reading and trials may take, 300 by default; None for no limit. The trial that runs then is "

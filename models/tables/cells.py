@@ -139,7 +139,8 @@ def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str
     blanks = {"": int(rows[-1])}
     if column.values.dtype.kind in "iuf" and not reading.absent_numbers:
         return replace(column, numeric=numeric, blanks=blanks)
-    stored, (texts, lacking) = column.texts(), meaning(column, reading, declared)
+    stored = column.texts()
+    texts, lacking = meaning(stored, reading, declared)
     for text in sorted(declared.intersection(texts) - {""}):
         number = int(rows[:-1][np.array(texts, object) == text].sum()) if reading.absent(text) else 0
         if number:
@@ -156,10 +157,12 @@ def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str
     return Column(codes, values[~lacking], column.dated, numeric, blanks)
 
 
-def meaning(column: Column, reading: Reading, declared: frozenset[str] = frozenset()) -> tuple[list[str], BoolArray]:
-    """Return each value of a column as text, as it is read, and whether it stands for a missing one."""
+def meaning(
+    stored: Sequence[str], reading: Reading, declared: frozenset[str] = frozenset()
+) -> tuple[list[str], BoolArray]:
+    """Return each of the texts of a column as it is read, and whether it stands for a missing value."""
     form, absent, similar = reading.form, reading.absent, frozenset(map(cleaned, declared))
-    texts = [text if text in declared else form(text) for text in column.texts()]
+    texts = [text if text in declared else form(text) for text in stored]
     return texts, np.array([absent(text) and cleaned(text) not in similar for text in texts], dtype=bool)
 
 
@@ -248,7 +251,7 @@ def categorical(
     if other >= 0:
         problems += unknown_spellings(frame, name, domain)
         note_other(frame, name, domain)
-    lookup = np.array([*codes_in(column, index, other), absent], dtype=np.int64)
+    lookup = np.array([*codes_in(column, index, other, texts), absent], dtype=np.int64)
     if (lookup[column.codes] < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
@@ -259,13 +262,15 @@ def categorical(
     return lookup[column.codes]
 
 
-def codes_in(column: Column, index: Mapping[str, int], other: int = -1) -> list[int]:
-    """The code of each of the values of a column, ``other`` where it has none.
+def codes_in(
+    column: Column, index: Mapping[str, int], other: int = -1, texts: Sequence[str] | None = None
+) -> list[int]:
+    """The code of each of the values of a column, whose ``texts`` may be at hand; ``other`` where it has none.
 
     A whole number is found by either of its spellings, 1 and 1.0, where the type of the column is one of numbers: a
     column of whole numbers gets another type in many tools as soon as it lacks a value.
     """
-    found = [index.get(text, -1) for text in column.texts()]
+    found = [index.get(text, -1) for text in (column.texts() if texts is None else texts)]
     if column.values.dtype.kind in "iuf":
         for i in [i for i, code in enumerate(found) if code < 0]:
             number = float(column.values[i])
@@ -431,7 +436,7 @@ def _has_decimal_commas(frame: Frame, name: str, reading: Reading, declared: fro
         return True
     if any(NUMBER.fullmatch(with_point) for with_point in with_points(declared) if with_point not in declared):
         return False
-    texts, lacking = meaning(column, reading, declared)
+    texts, lacking = meaning(column.texts(), reading, declared)
     used = np.bincount(column.codes + 1, minlength=len(texts) + 1)[1:] > 0
     held = [text.strip() for text, keep in zip(texts, used & ~lacking, strict=True) if keep]
     marked = [text for text in held if "," in text]

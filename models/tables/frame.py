@@ -450,19 +450,15 @@ _GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
 class TableInput:
     """A file that is to be read as a table.
 
-    ``source``: what messages call it. ``open_stored``: opens its bytes, from the first. ``size``: how many there are.
-    ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
+    ``source``: what messages call it. ``open``: opens its bytes, unpacked, from the first. ``size``: how many there
+    are, as they are stored. ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
     """
 
     source: str
-    open_stored: Callable[[], BinaryIO]
+    open: Callable[[], BinaryIO]
     size: int
     format: Format
     packed: bool
-
-    def open(self) -> BinaryIO:
-        """Open the bytes, unpacked, from the first."""
-        return cast("BinaryIO", _Unpacked(self.open_stored())) if self.packed else self.open_stored()
 
     @property
     def is_large(self) -> bool:
@@ -476,7 +472,7 @@ class TableInput:
         data = self._first(LARGE_BYTES + 1)
         if len(data) > LARGE_BYTES:
             return self
-        return replace(self, open_stored=partial(io.BytesIO, data), size=len(data), packed=False)
+        return replace(self, open=partial(io.BytesIO, data), size=len(data), packed=False)
 
     def _first(self, size: int) -> bytes:
         """Return the first bytes, unpacked."""
@@ -501,7 +497,13 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
         size = file.seek(0, io.SEEK_END)
     kind = _FIRST.get(start) or FORMATS.get(path.suffix.lower(), "csv")
     packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
+    opener = partial(_unpacked, opener) if packed else opener
     return TableInput(shown_path(path), opener, size, kind, packed)
+
+
+def _unpacked(opener: Callable[[], BinaryIO]) -> BinaryIO:
+    """The bytes of a gzip archive."""
+    return cast("BinaryIO", _Unpacked(opener()))
 
 
 def matching_files(pattern: str | Address) -> tuple[FilePath, ...]:

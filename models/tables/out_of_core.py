@@ -226,7 +226,7 @@ def people_in(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray
     import pyarrow as pa
 
     column = from_arrow(pa.chunked_array([array]))
-    texts, lacking = meaning(column, reading)
+    texts, lacking = meaning(column.texts(), reading)
     if decimal == "comma":
         texts = with_points(texts)
     found = numbers(Column(column.codes, np.array(texts, dtype=object)), low=0, high=2.0**53, whole=True)

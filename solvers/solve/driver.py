@@ -358,6 +358,12 @@ def _apart(program: Program, regions: IntArray) -> list[IntArray]:
 
 
 Progress = Callable[[str, int, int], None]
+
+
+def silent(text: str, done: int, total: int) -> None:
+    """Tell nobody of progress."""
+
+
 # Internal rows violated by more than this share of the tolerance are activated.
 ACTIVATE = 0.1
 MAX_ROUNDS = 50
@@ -429,7 +435,7 @@ def solve_program(
     program: Program,
     backend: Backend,
     options: Options,
-    progress: Progress = lambda text, done, total: None,
+    progress: Progress = silent,
     meanwhile: Callable[[Outcome], object] = lambda outcome: None,
 ) -> Outcome:
     """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
