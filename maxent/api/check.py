@@ -197,7 +197,9 @@ def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: R
     given = {name: said[name] for name in ("target", "classes", "features", "parameters")}
     if isinstance(release, (str, os.PathLike)):
         train = said["qi"] if said["truth"] is None else said["truth"]
-        wanted = wanted_of(given["target"], given["classes"], given["features"], None, train, given["parameters"])
+        wanted = wanted_of(
+            **{name: given[name] for name in ("target", "classes", "features", "parameters")}, train=train
+        )
         try:
             found = converted(release, wanted, reading)
         except InvalidInput as error:

@@ -149,31 +149,18 @@ def convert(
     return with_kept(model, **named, parameters=parameters, bins=bins, values=values, reading=reading)[0]
 
 
-def with_kept(
-    model: Any,
-    *,
-    target: str | None = None,
-    classes: Sequence[str] | None = None,
-    features: Sequence[str] | None = None,
-    qi: Sequence[str] | None = None,
-    train: Source | None = None,
-    parameters: Mapping[str, Any] | None = None,
-    bins: Sequence[float] | None = None,
-    values: Sequence[float] | None = None,
-    reading: Reading | None = None,
-) -> tuple[Release, str]:
-    """What `convert` makes of a model, and what the model itself keeps beside it, in words."""
-    numeric: dict[str, Any] = {"bins": bins, "values": values}
+def with_kept(model: Any, *, reading: Reading | None = None, **said: Any) -> tuple[Release, str]:
+    """What `convert` makes of a model, and what the model itself keeps beside it, in words; ``said`` is as there."""
+    numeric: dict[str, Any] = {name: said.pop(name, None) for name in ("bins", "values")}
+    of_file = {**said, "parameters": with_numbers(said.get("parameters"), numeric)}
     kept, model = aside_in(model) if not isinstance(model, (str, PathLike)) else "", searched(model)
     if isinstance(model, (str, PathLike)):
-        wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
-        found = converted(model, wanted, reading)
+        found = converted(model, wanted_of(**of_file), reading)
         return found.release, found.aside
     if is_boosted_elsewhere(model):
-        wanted = wanted_of(target, classes, features, qi, train, with_numbers(parameters, numeric))
-        found = converted_live(model, wanted, reading)
+        found = converted_live(model, wanted_of(**of_file), reading)
         return found.release, joined(kept, found.aside)
-    wanted = wanted_of(target, classes, features, qi, train, parameters)
+    wanted = wanted_of(**said)
     if wanted.parameters:
         expected = "None: a model that is there has what it needs"
         raise InvalidInput("options", [Problem(ARGUMENT, "parameters", expected, "a value")])
@@ -199,7 +186,7 @@ def piped(model: Any, table: Any, **said: Any) -> tuple[Release, Converted | Non
 
     def read(last: Any, *, target: str, features: Sequence[str], rows: Any, **told: Any) -> Release:
         numeric = {name: told.pop(name) for name in ("bins", "values")}
-        wanted = wanted_of(target, told["classes"], features, None, None, with_numbers(None, numeric))
+        wanted = wanted_of(target, told["classes"], features, parameters=with_numbers(None, numeric))
         found.append(converted_live(last, wanted))
         if UNPROVEN in found[0].aside:
             found[0] = replace(found[0], aside=_aside_beside(last, wanted, rows, found[0].aside))
@@ -300,12 +287,12 @@ def undrawn(found: Converted) -> Converted:
 
 
 def wanted_of(
-    target: str | None,
-    classes: Sequence[str] | None,
-    features: Sequence[str] | None,
-    qi: Sequence[str] | None,
-    train: Source | None,
-    parameters: Mapping[str, Any] | None,
+    target: str | None = None,
+    classes: Sequence[str] | None = None,
+    features: Sequence[str] | None = None,
+    qi: Sequence[str] | None = None,
+    train: Source | None = None,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Wanted:
     """Statements of a caller about a model, checked."""
     problems: list[Problem] = []

@@ -65,7 +65,7 @@ def starting_tree(
     if isinstance(model, Release):
         found = model
     elif isinstance(model, (str, PathLike)):
-        found = converted(model, wanted_of(target, None, None, None, data, None), reading).release
+        found = converted(model, wanted_of(target, train=data), reading).release
     elif is_pipeline(model):
         found = _undone(model, data, target)
     else:
