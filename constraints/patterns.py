@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from maxent.constraints.kinds.bootstrap import UNKNOWN, certain, draws_of, finest
 from maxent.models.columns import positive_counts, total_count
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.trees.places import Interval, Places, interval_of, number_places
@@ -19,7 +20,8 @@ from maxent.models.trees.printed_rates import RateReader, release_rates
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.release import Attribute, Branch, Node, Release
+    from maxent.models.parameters import Noise
+    from maxent.models.release import Attribute, Branch, Node, Release, Tree
 
 # Atoms: for each attribute, the sets of values that all branches of the release treat alike.
 #
@@ -178,6 +180,12 @@ class TreeCounts:
         return int(self.least[self.places.leaves].sum())
 
     @property
+    def sized(self) -> BoolArray:
+        """Places of which more is stated in total than class by class, shape (n_places,)."""
+        open_ = (self.low < self.high).any(axis=1)
+        return np.asarray(open_ & ((self.most < MANY) | (self.least > self.low.sum(axis=1))))
+
+    @property
     def unlimited(self) -> TreeCounts:
         """The same tree, with any number of people everywhere."""
         return replace(
@@ -189,13 +197,18 @@ class TreeCounts:
         )
 
 
-def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
-    """Statements of all trees of a release."""
-    if release.sampled:
-        what = "a bootstrap, of which each tree has draws of its own" if release.resampled else "a sample"
+def stated_counts(release: Release, noise: Noise | None = None, confidence: float = 0.99) -> tuple[TreeCounts, ...]:
+    """Statements of all trees of a release, which hold with this confidence where ``noise`` has intervals."""
+    if release.sampling_rate < 1:
         raise invalid(
-            "release", "release", "counts", "counts of all people: a table cannot be rebuilt from a sample", what
+            "release", "release", "counts", "counts of all people: a table cannot be rebuilt from a sample", "a sample"
         )
+    if release.sampled:
+        found = tuple(_uncertain(release, tree, noise, confidence) for tree in release.trees)
+        counted = any(node.noisy or node.counts for tree in release.trees for node in tree.nodes)
+        if not counted:
+            raise invalid("release", "trees", "counts", "counts of nodes", "none")
+        return found
     reader = release_rates(release, None, "auto")
     found = tuple(_stated(release, number_places(tree), reader) for tree in release.trees)
     if not any((tree.most < MANY).any() for tree in found):
@@ -204,10 +217,91 @@ def stated_counts(release: Release) -> tuple[TreeCounts, ...]:
     return found
 
 
+def _uncertain(release: Release, tree: Tree, noise: Noise | None, confidence: float) -> TreeCounts:
+    """What is certain of draws, or, where intervals are asked for, as good as certain of counts with noise."""
+    places, classes = number_places(tree), release.target.classes
+    none = np.zeros((len(places), len(classes)), np.int64)
+    found = TreeCounts(
+        places, none, none + MANY, none[:, 0], none[:, 0] + MANY, np.full(len(places), -1, np.int64)
+    )
+    if release.noise is not None:
+        if noise != "intervals":
+            return found
+        many = sum(len(node.noisy or ()) for each in release.trees for node in each.nodes)
+        far = release.noise.within((1 - confidence) / max(many, 1))
+        published = noisy_numbers(tree, len(places), classes)
+        told = ~np.isnan(published)
+        low, high = none.copy(), none + MANY
+        low[told] = np.maximum(np.ceil(published[told] - far), 0)
+        high[told] = np.maximum(np.floor(published[told] + far), 0)
+        return replace(found, low=low, high=high, least=low.sum(axis=1), most=np.minimum(high.sum(axis=1), MANY))
+    drawn, distinct = draws_of(tree, places, classes)
+    known = np.fromiter(finest(places, drawn[:, 0] != UNKNOWN), np.int64)
+    low, least = none.copy(), none[:, 0].copy()
+    low[known] = certain(drawn[known], distinct[known])[0]
+    least[known] = np.maximum(low[known].sum(axis=1), distinct[known])
+    return replace(found, low=low, least=least)
+
+
+def noisy_numbers(tree: Tree, n_places: int, classes: tuple[str, ...]) -> FloatArray:
+    """Counts with noise of the places of a tree, NaN where there is none; shape (n_places, n_classes)."""
+    found = np.full((n_places, len(classes)), np.nan)
+    for place, node in enumerate(tree.nodes):
+        for x, name in enumerate(classes) if node.noisy else ():
+            found[place, x] = (node.noisy or {}).get(name, np.nan)
+    return found
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Uncertain:
+    """Numbers that are no equations: a row of ``matrix``, shape (n_rows, n_patterns), has the people that each is of.
+
+    ``published``: with noise; NaN of draws. ``drawn``, ``distinct``: draws, and different people among them, 0 where
+    these are not counted by class. Shapes (n_rows,).
+    """
+
+    matrix: sparse.csr_matrix
+    published: FloatArray
+    drawn: FloatArray
+    distinct: FloatArray
+
+
+def uncertain_numbers(release: Release, patterns: Patterns, trees: tuple[TreeCounts, ...]) -> Uncertain:
+    """Counts with noise, or the finest draws, of all trees."""
+    row, column, numbers, begin = [], [], [], 0
+    n_classes = len(release.target.classes)
+    for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):
+        places, n_places = counts.places, len(counts.places)
+        drawn = distinct = np.zeros((n_places, n_classes))
+        published = noisy_numbers(tree, n_places, release.target.classes)
+        told = ~np.isnan(published)
+        if release.noise is None:
+            of_place, different = draws_of(tree, places, release.target.classes)
+            told[np.fromiter(finest(places, of_place[:, 0] != UNKNOWN), np.int64)] = True
+            drawn = np.where(told, of_place, 0).astype(np.float64)
+            alone = (drawn > 0).sum(axis=1) == 1
+            distinct = (drawn > 0) * np.where(alone & (different != UNKNOWN), different, 0)[:, None]
+        number = np.full((n_places, n_classes), -1)
+        number[told] = begin + np.arange(int(told.sum()))
+        numbers.append((published[told], drawn[told], distinct[told]))
+        begin += int(told.sum())
+        at = patterns.leaf[:, t].astype(np.int64)
+        while (at >= 0).any():
+            of = np.where(at >= 0, number[at, patterns.klass], -1)
+            row.append(of[of >= 0])
+            column.append(np.flatnonzero(of >= 0))
+            at = np.where(at >= 0, places.parent[at], -1)
+    rows, columns = np.concatenate(row), np.concatenate(column)
+    matrix = sparse.csr_matrix((np.ones(len(rows)), (rows, columns)), shape=(begin, len(patterns)))
+    return Uncertain(matrix, *(np.concatenate(each).astype(np.float64) for each in zip(*numbers, strict=True)))
+
+
 def unused(release: Release) -> tuple[str, ...]:
     """Sentences about statements of a release that rebuilt tables do not use."""
     nodes = [node for tree in release.trees for node in tree.nodes]
     found = []
+    if release.sampled and any(node.label is not None for node in nodes):
+        found.append("labels and rates of draws, or beside noise, say nothing certain and are not used")
     if any(tree.induction.impurity is not None and tree.induction.candidates != "none" for tree in release.trees):
         found.append("choices of splits are not used")
     if any((node.error_rate is not None or node.rates is not None) and _size(node) is None for node in nodes):
@@ -521,7 +615,7 @@ def _of_tree(book: _PatternRows, patterns: Patterns, t: int, counts: TreeCounts)
             if x != label:
                 own = (klass == x) | (klass == label)
                 book.add(held[own], 0, MANY, np.where(klass[own] == label, 1, -1))
-    sized = ~implied.all(axis=1) & (counts.most < MANY) & (counts.low < counts.high).any(axis=1)
+    sized = ~implied.all(axis=1) & counts.sized
     for place in np.flatnonzero(sized).tolist():
         held = np.sort(by_rank[first[place] : last[place]])
         book.add(held, int(counts.least[place]), int(counts.most[place]))

@@ -5,20 +5,23 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.api.case import open_published
+from maxent.constraints.compiler import check_options
 from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, stated_counts, unused
 from maxent.models.arguments import is_number, is_whole, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.parameters import Noise
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.control import Clock
+from maxent.solvers.worlds.plausible import rebuild_uncertain
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 
 if TYPE_CHECKING:
@@ -35,6 +38,7 @@ def reconstruct(
     time_limit: float | None = None,
     seed: int = 0,
     most_patterns: int = MOST,
+    noise: Noise | None = None,
     reading: Reading | None = None,
 ) -> Reconstruction:
     """The likeliest whole table of people that agrees with a release, and which of its cells are proved.
@@ -53,6 +57,8 @@ def reconstruct(
         Of random choices: where a near table is looked for.
     most_patterns : int
         Kinds of people of a class that are looked at; beyond that a sample of the likelier ones is.
+    noise : {"intervals", "likelihood"}, optional
+        What counts with noise are taken for; default: their likelihood. Intervals hold with a probability of 0.99.
     reading : Reading, optional
         How files are read.
 
@@ -84,7 +90,8 @@ def reconstruct(
         raise invalid("release", "release", "release", "trees with counts", "generalised records")
     known = None if qi is None else read_known(qi, opened, reader)
     read = time.perf_counter() - begin
-    how = Rebuilding(people, time_limit, seed, most_patterns)
+    check_options(frozenset(), None, "auto", CONFIDENCE, noise)
+    how = Rebuilding(people, time_limit, seed, most_patterns, noise)
     result = replace(reconstruct_release(opened, known, how, read=read), noticed=reader.noticed)
     if not result.reliable:
         missed, stated = len(result.missed), result.statements
@@ -100,6 +107,11 @@ class Rebuilding:
     time_limit: float | None = None
     seed: int = 0
     most_patterns: int = MOST
+    noise: Noise | None = None
+
+
+# The probability with which all intervals of noise hold together.
+CONFIDENCE = 0.99
 
 
 def reconstruct_release(
@@ -110,13 +122,18 @@ def reconstruct_release(
     ``read`` are the seconds that reading took, ``run`` is how parts are solved.
     """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    trees, atoms = stated_counts(release), atoms_of(release)
+    trees, atoms = stated_counts(release, how.noise, CONFIDENCE), atoms_of(release)
     if known is not None and how.people not in (None, len(known)):
         raise invalid("options", ARGUMENT, "people", f"the rows of qi: {len(known):,}", f"{how.people:,}")
     total = individuals(trees, how.people) if known is None else len(known)
     start, owner = _owners(atoms, known, total)
     weight = np.bincount(owner, minlength=len(start))
-    rebuilt = rebuild(atoms, trees, start, weight, seed=how.seed, clock=clock, most=how.most_patterns, run=run)
+    given: Any = {"seed": how.seed, "clock": clock, "most": how.most_patterns, "run": run}
+    intervals = release.noise is not None and how.noise == "intervals"
+    if release.sampled and not intervals:
+        rebuilt, _ = rebuild_uncertain(release, atoms, trees, start, weight, **given)
+    else:
+        rebuilt = rebuild(atoms, trees, start, weight, **given)
     pattern = _rows(rebuilt, owner, known is not None)
     value, klass, shared = rebuilt.value[pattern], rebuilt.patterns.klass[pattern], rebuilt.proved[pattern]
     if known is not None:
@@ -137,7 +154,7 @@ def reconstruct_release(
         not rebuilt.patterns.complete,
         {"read": read, "rebuild": time.perf_counter() - begin},
         known,
-        unused(release),
+        unused(release) + ((f"intervals of counts hold with a probability of {CONFIDENCE:g}",) if intervals else ()),
     )
 
 

@@ -12,6 +12,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
 from maxent.models.files.output import PROVED, TABLE
+from maxent.models.parameters import Noise
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -29,6 +30,10 @@ People = Annotated[
     int | None, panels.known(metavar="N", help="Number of individuals; default: what the release states.")
 ]
 Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: where a near table is looked for.")]
+Noises = Annotated[
+    Noise | None,
+    panels.known(help="Counts with noise: intervals of true counts, or their likelihood (the default)."),
+]
 Proved = Annotated[
     str | None,
     panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
@@ -42,6 +47,7 @@ def command(
     people: People = None,
     time_limit: opt.TimeLimit = None,
     seed: Seed = 0,
+    noise: Noises = None,
     reading: Any = None,
     proved: Proved = None,
     as_json: opt.Json = False,
@@ -49,7 +55,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""
-    options = {"people": people, "time_limit": time_limit, "seed": seed, "reading": reading}
+    options = {"people": people, "time_limit": time_limit, "seed": seed, "noise": noise, "reading": reading}
     return partial(_run, tree, qi, options, proved, as_json, output, csv_literal)
 
 

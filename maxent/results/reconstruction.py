@@ -60,7 +60,7 @@ def recount(
         found = _people(counts, assign(tree, release.attributes, columns), klass)
         total, labels = found.sum(axis=1), np.flatnonzero(counts.label >= 0)
         told = (counts.low == counts.high) | (counts.low > 0) | (counts.high < counts.most[:, None])
-        sized = (counts.most < MANY) & (counts.low < counts.high).any(axis=1)  # else the classes say it
+        sized = counts.sized  # else the classes say it
         stated += int(told.sum() + sized.sum()) + len(labels)
         wrong = told & ((found < counts.low) | (found > counts.high))
         for place, x in np.argwhere(wrong).tolist():

@@ -184,6 +184,17 @@ def dependence(shares: Shares, people: FloatArray) -> Dependence:
     return Dependence(tuple(given), np.log(_smoothed(people @ shares[root])))
 
 
+def log_chances(held: Sequence[BoolArray | FloatArray], depends: Dependence) -> FloatArray:
+    """The logarithm of the probability of each pattern: of all values that it may have together, nats."""
+    best = [np.where(np.asarray(has) > 0, 0.0, -np.inf) for has in held]
+    best[-1] = best[-1] + depends.of_class
+    for each in reversed(depends.given):
+        own, given = np.exp(best[each.attribute]), np.exp(each.log)
+        best[each.parent] = best[each.parent] + np.log(np.maximum(own @ given, TINY))
+    top = best[-1].max(axis=1)
+    return np.asarray(top + np.log(np.exp(best[-1] - top[:, None]).sum(axis=1)), np.float64)
+
+
 def _smoothed(people: FloatArray) -> FloatArray:
     """Probabilities from counts, with one more person spread evenly (smoothing)."""
     return np.asarray((people + 1 / people.size) / (people.sum() + 1), np.float64)
@@ -326,9 +337,12 @@ class TablePart:
     hint: IntArray
     base: IntArray
     codes: IntArray
+    given: bool = False
 
 
-def parts_of(system: System, cost: FloatArray, hint: IntArray, base: IntArray, codes: IntArray) -> Iterator[TablePart]:
+def parts_of(
+    system: System, cost: FloatArray, hint: IntArray, base: IntArray, codes: IntArray, *, given: bool = False
+) -> Iterator[TablePart]:
     """The parts of a system, the smallest first."""
     n_rows = len(system.low)
     graph = sparse.bmat([[None, system.matrix], [system.matrix.T, None]], format="csr")
@@ -338,7 +352,7 @@ def parts_of(system: System, cost: FloatArray, hint: IntArray, base: IntArray, c
     for number in numbers[np.argsort(sizes, kind="stable")].tolist():
         rows, mine = np.flatnonzero(rows_of == number), np.flatnonzero(patterns_of == number)
         inside = System(system.matrix[rows][:, mine].tocsr(), system.low[rows], system.high[rows])
-        yield TablePart(mine, inside, cost[mine], hint[mine], base[mine], codes[:, mine])
+        yield TablePart(mine, inside, cost[mine], hint[mine], base[mine], codes[:, mine], given)
 
 
 # Groups of people that have the same size in every consistent table.
@@ -421,8 +435,10 @@ def rebuild_here(parts: list[TablePart], seed: int, end: float, clock: Clock, te
 
     ``tell`` hears of every improvement, with the number of the part. This process must not have loaded highspy.
     """
-    found = [Found(None, part.base) for part in parts]
+    found = [Found(part.hint if part.given else None, part.base) for part in parts]
     for number, part in enumerate(parts):
+        if part.given:
+            continue
         ask = _Ask(part, seed, clock, end)
 
         def better(people: IntArray, number: int = number) -> None:
@@ -607,8 +623,8 @@ def rebuild(
     people = rounded(likely.people, patterns.owner, weight, rng)
     enough = _after(clock, min(end, time.monotonic() + FOR_NEAR * seconds))
     people = nearer(system, patterns.owner, people, rng, enough)
-    codes = _codes(atoms, patterns)
-    parts = list(parts_of(system, likely.cost, people, _base(patterns, trees, weight), codes))
+    codes = codes_of(atoms, patterns)
+    parts = list(parts_of(system, likely.cost, people, base_of(patterns, trees, weight), codes))
     found = [Found(part.hint if not part.system.missed(part.hint).any() else None, part.base) for part in parts]
 
     def hear(message: tuple[int, Found]) -> None:
@@ -650,7 +666,7 @@ def _status(patterns: Patterns, system: System, people: IntArray, found: list[Fo
     return "likeliest" if patterns.complete and all(each.likeliest for each in found) else "consistent"
 
 
-def _base(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> IntArray:
+def base_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> IntArray:
     """Groups of patterns with numbers of people that are stated: owners, or the leaves of the finest tree by class."""
     finest = _finest(trees)
     if len(weight) > 1 or finest is None:
@@ -664,7 +680,7 @@ def _finest(trees: tuple[TreeCounts, ...]) -> int | None:
     return max(exact, key=lambda t: int((trees[t].low[trees[t].places.leaves] > 0).sum())) if exact else None
 
 
-def _codes(atoms: Atoms, patterns: Patterns) -> IntArray:
+def codes_of(atoms: Atoms, patterns: Patterns) -> IntArray:
     """Columns that divide groups: the atom of each attribute, then the class, then the leaf in the first tree."""
     found = np.full((len(atoms.of) + 2, len(patterns)), -1)
     for j, of in enumerate(atoms.of):

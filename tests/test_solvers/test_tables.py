@@ -28,7 +28,7 @@ from maxent.constraints.lifting import LiftedTerms as Terms
 from maxent.constraints.presolve import parts
 from maxent.models.errors import Origin
 from maxent.models.formats.maxent_json.read import parse_release
-from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree
+from maxent.models.release import AddedNoise, Attribute, Branch, Node, Release, Rounded, Target, Tree
 from maxent.models.tables.truth_and_facts import read_known
 from maxent.results.reconstruction import Reconstruction
 from maxent.solvers.backend import Options
@@ -49,7 +49,8 @@ from maxent.solvers.worlds.tables import (
 CLASSES = ("no", "yes")
 ATTRIBUTES = (Attribute("A", values=("a", "b")), Attribute("B", values=("p", "q", "r")), Attribute("C", "numeric"))
 VALUES = {"A": ("a", "b"), "B": ("p", "q", "r"), "C": (1.0, 2.0, 3.0)}
-STATES = ("counts", "rates", "labels", "suppressed", "sizes", "rounded")
+STATES = ("counts", "rates", "labels", "suppressed", "sizes", "rounded", "draws", "distinct", "noise")
+DRAWN = ("draws", "distinct")  # of a bootstrap, with different people among them or without
 
 Row = tuple[Any, ...]  # values, then the class
 
@@ -69,16 +70,21 @@ class Case:
 
 
 def made_up(seed: int) -> Case:
-    """Two attributes, three or four people, up to three random trees that say what is true of them."""
+    """One or two attributes, up to four or seven people, up to three random trees that say what is true of them."""
     rng = np.random.default_rng(seed)
-    attributes = tuple(ATTRIBUTES[j] for j in sorted(rng.choice(3, 2, replace=False)))
+    many = bool(rng.random() < 0.2)
+    attributes = tuple(ATTRIBUTES[j] for j in sorted(rng.choice(3, 1 if many else 2, replace=False)))
     people = [
         (*(VALUES[a.name][rng.integers(len(VALUES[a.name]))] for a in attributes), CLASSES[rng.integers(2)])
-        for _ in range(rng.integers(3, 5))
+        for _ in range(rng.integers(5, 8) if many else rng.integers(3, 5))
     ]
     states = STATES[rng.integers(len(STATES))]
-    trees = tuple(_tree(rng, attributes, people, states) for _ in range(rng.integers(1, 4)))
+    grown = [people] * int(rng.integers(1, 4))
+    if states in DRAWN:
+        grown = [[people[i] for i in rng.integers(0, len(people), len(people))] for _ in grown]
+    trees = tuple(_tree(rng, attributes, rows, states) for rows in grown)
     blurred: dict[str, Any] = {"suppressed": {"suppressed_below": 2}, "rounded": {"rounded": Rounded(3)}}
+    blurred |= dict.fromkeys(DRAWN, {"resampled": len(people)}) | {"noise": {"noise": AddedNoise("laplace", 0.5)}}
     release = Release(Target("X", CLASSES), attributes, trees, **blurred.get(states, {}))
     return Case(release, people, tuple(a.name for a in attributes if rng.random() < 0.3), states)
 
@@ -113,6 +119,11 @@ def _tree(rng: np.random.Generator, attributes: tuple[Attribute, ...], people: l
 def _leaf(name: str, rows: list[Row], states: str) -> Node:
     counts = Counter(row[-1] for row in rows)
     label = max(CLASSES, key=lambda c: counts[c])
+    if states in DRAWN:
+        different = len({id(row) for row in rows}) if states == "distinct" else None
+        return Node(name, counts={c: counts[c] for c in CLASSES}, distinct=different)
+    if states == "noise":
+        return Node(name, noisy={c: counts[c] - 0.75 for c in CLASSES})
     if states == "counts":
         return Node(name, counts={c: counts[c] for c in CLASSES})
     if states == "suppressed":
@@ -160,6 +171,15 @@ def agrees(case: Case, table: list[Row]) -> bool:
             if node.branches:
                 continue
             rows = [row for row, at in zip(table, leaf, strict=True) if at is node]
+            if case.states == "noise":
+                continue  # it can be any
+            if case.states in DRAWN:
+                there, drawn = Counter(row[-1] for row in rows), node.counts or {}
+                if any(drawn[c] and not there[c] for c in CLASSES):
+                    return False
+                if sum(min(there[c], drawn[c]) for c in CLASSES) < (node.distinct or 0):
+                    return False
+                continue
             now = _leaf(node.id, rows, case.states)
             if case.states in ("labels", "rates"):
                 counts = Counter(row[-1] for row in rows)
@@ -184,7 +204,8 @@ def there(case: Case) -> Reconstruction:
     """The table that is rebuilt, in the same process."""
     table = case.known_table()
     known = None if table is None else read_known(table, case.release)
-    how = Rebuilding(None if case.states not in ("suppressed", "rounded") or known is not None else len(case.people))
+    unsaid = case.states in ("suppressed", "rounded", "noise", *DRAWN)
+    how = Rebuilding(None if not unsaid or known is not None else len(case.people))
     return reconstruct_release(case.release, known, how, run=rebuild_here)
 
 
@@ -204,7 +225,7 @@ def cells(found: Reconstruction) -> list[list[set[Any]]]:
 def check(found: Reconstruction, case: Case) -> None:
     """The table is one of those that there are, and each of these can be matched with it on all proved cells."""
     tables = all_tables(case)
-    assert found.status == "likeliest"
+    assert found.status == ("consistent" if case.states in ("noise", *DRAWN) else "likeliest")
     assert found.settled
     assert found.missed == ()
     rows = cells(found)
