@@ -197,14 +197,19 @@ class TreeCounts:
         )
 
 
-def stated_counts(release: Release, noise: Noise | None = None, confidence: float = 0.99) -> tuple[TreeCounts, ...]:
-    """Statements of all trees of a release, which hold with this confidence where ``noise`` has intervals."""
+def stated_counts(
+    release: Release, noise: Noise | None = None, confidence: float = 0.99, *, seeded: bool = False
+) -> tuple[TreeCounts, ...]:
+    """Statements of all trees of a release, which hold with this confidence where ``noise`` has intervals.
+
+    ``seeded``: of draws, as it is known who was drawn; else of the people behind them.
+    """
     if release.sampling_rate < 1:
         raise invalid(
             "release", "release", "counts", "counts of all people: a table cannot be rebuilt from a sample", "a sample"
         )
     if release.sampled:
-        found = tuple(_uncertain(release, tree, noise, confidence) for tree in release.trees)
+        found = tuple(_uncertain(release, tree, noise, confidence, seeded) for tree in release.trees)
         counted = any(node.noisy or node.counts for tree in release.trees for node in tree.nodes)
         if not counted:
             raise invalid("release", "trees", "counts", "counts of nodes", "none")
@@ -217,13 +222,11 @@ def stated_counts(release: Release, noise: Noise | None = None, confidence: floa
     return found
 
 
-def _uncertain(release: Release, tree: Tree, noise: Noise | None, confidence: float) -> TreeCounts:
-    """What is certain of draws, or, where intervals are asked for, as good as certain of counts with noise."""
+def _uncertain(release: Release, tree: Tree, noise: Noise | None, confidence: float, seeded: bool) -> TreeCounts:
+    """What is certain of people, or draws, or, where intervals are asked for, as good as certain beside noise."""
     places, classes = number_places(tree), release.target.classes
     none = np.zeros((len(places), len(classes)), np.int64)
-    found = TreeCounts(
-        places, none, none + MANY, none[:, 0], none[:, 0] + MANY, np.full(len(places), -1, np.int64)
-    )
+    found = TreeCounts(places, none, none + MANY, none[:, 0], none[:, 0] + MANY, np.full(len(places), -1, np.int64))
     if release.noise is not None:
         if noise != "intervals":
             return found
@@ -238,6 +241,10 @@ def _uncertain(release: Release, tree: Tree, noise: Noise | None, confidence: fl
     drawn, distinct = draws_of(tree, places, classes)
     known = np.fromiter(finest(places, drawn[:, 0] != UNKNOWN), np.int64)
     low, least = none.copy(), none[:, 0].copy()
+    if seeded:
+        high = none + MANY
+        low[known] = high[known] = drawn[known]
+        return replace(found, low=low, high=high)
     low[known] = certain(drawn[known], distinct[known])[0]
     least[known] = np.maximum(low[known].sum(axis=1), distinct[known])
     return replace(found, low=low, least=least)

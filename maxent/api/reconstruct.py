@@ -22,6 +22,7 @@ from maxent.results.reconstruction import Reconstruction, recount
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.plausible import rebuild_uncertain
+from maxent.solvers.worlds.seeded import SeededTable, rebuild_seeded
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ def reconstruct(
     seed: int = 0,
     most_patterns: int = MOST,
     noise: Noise | None = None,
+    rows: bool = False,
     reading: Reading | None = None,
 ) -> Reconstruction:
     """The likeliest whole table of people that agrees with a release, and which of its cells are proved.
@@ -59,6 +61,9 @@ def reconstruct(
         Kinds of people of a class that are looked at; beyond that a sample of the likelier ones is.
     noise : {"intervals", "likelihood"}, optional
         What counts with noise are taken for; default: their likelihood. Intervals hold with a probability of 0.99.
+    rows : bool
+        Whether ``qi`` lists people in the order of training: where the release tells who was drawn for each tree, it is
+        then known of each row. Without ``qi`` rows are rebuilt in that order.
     reading : Reading, optional
         How files are read.
 
@@ -91,7 +96,7 @@ def reconstruct(
     known = None if qi is None else read_known(qi, opened, reader)
     read = time.perf_counter() - begin
     check_options(frozenset(), None, "auto", CONFIDENCE, noise)
-    how = Rebuilding(people, time_limit, seed, most_patterns, noise)
+    how = Rebuilding(people, time_limit, seed, most_patterns, noise, rows)
     result = replace(reconstruct_release(opened, known, how, read=read), noticed=reader.noticed)
     if not result.reliable:
         missed, stated = len(result.missed), result.statements
@@ -108,6 +113,7 @@ class Rebuilding:
     seed: int = 0
     most_patterns: int = MOST
     noise: Noise | None = None
+    rows: bool = False
 
 
 # The probability with which all intervals of noise hold together.
@@ -122,24 +128,40 @@ def reconstruct_release(
     ``read`` are the seconds that reading took, ``run`` is how parts are solved.
     """
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    trees, atoms = stated_counts(release, how.noise, CONFIDENCE), atoms_of(release)
+    seeded = release.draws is not None and (known is None or how.rows)
+    trees, atoms = stated_counts(release, how.noise, CONFIDENCE, seeded=seeded), atoms_of(release)
     if known is not None and how.people not in (None, len(known)):
         raise invalid("options", ARGUMENT, "people", f"the rows of qi: {len(known):,}", f"{how.people:,}")
-    total = individuals(trees, how.people) if known is None else len(known)
+    total = _drawn_from(release, known, how) if seeded else None
+    if total is None:
+        total = individuals(trees, how.people) if known is None else len(known)
     start, owner = _owners(atoms, known, total)
-    weight = np.bincount(owner, minlength=len(start))
     given: Any = {"seed": how.seed, "clock": clock, "most": how.most_patterns, "run": run}
     intervals = release.noise is not None and how.noise == "intervals"
-    if release.sampled and not intervals:
-        rebuilt, _ = rebuild_uncertain(release, atoms, trees, start, weight, **given)
+    notes, times = list(unused(release)), None
+    if seeded and release.draws is not None:
+        times = release.draws.matrix()
+        found = rebuild_seeded(atoms, trees, times, start, owner, **given)
+        value, klass, shared = found.value, found.patterns.klass[found.pattern], found.proved
+        notes.append("it is known who was drawn for each tree: rows are in the order of training")
+        rebuilt: Rebuilt | SeededTable = found
     else:
-        rebuilt = rebuild(atoms, trees, start, weight, **given)
-    pattern = _rows(rebuilt, owner, known is not None)
-    value, klass, shared = rebuilt.value[pattern], rebuilt.patterns.klass[pattern], rebuilt.proved[pattern]
+        weight = np.bincount(owner, minlength=len(start))
+        if release.sampled and not intervals:
+            of_people, _ = rebuild_uncertain(release, atoms, trees, start, weight, **given)
+        else:
+            of_people = rebuild(atoms, trees, start, weight, **given)
+        pattern = _rows(of_people, owner, known is not None)
+        value, klass = of_people.value[pattern], of_people.patterns.klass[pattern]
+        shared = of_people.proved[pattern]
+        if known is not None:
+            shared &= ~_told_apart(known, owner)[:, None] | _of_everybody(of_people)[owner]
+        rebuilt = of_people
     if known is not None:
-        shared &= ~_told_apart(known, owner)[:, None] | _of_everybody(rebuilt)[owner]
         shared[:, list(known.attributes)] = True
-    statements, missed = recount(release, atoms, trees, value, klass)
+    if intervals:
+        notes.append(f"intervals of counts hold together with a probability of {CONFIDENCE:g}")
+    statements, missed = recount(release, atoms, trees, value, klass, times)
     return Reconstruction(
         release,
         atoms,
@@ -154,8 +176,19 @@ def reconstruct_release(
         not rebuilt.patterns.complete,
         {"read": read, "rebuild": time.perf_counter() - begin},
         known,
-        unused(release) + ((f"intervals of counts hold with a probability of {CONFIDENCE:g}",) if intervals else ()),
+        tuple(notes),
     )
+
+
+def _drawn_from(release: Release, known: KnownColumns | None, how: Rebuilding) -> int:
+    """The rows that draws are from, as the release tells."""
+    assert release.draws is not None
+    n = release.draws.n
+    told = how.people if known is None else len(known)
+    if told not in (None, n):
+        what = "people" if known is None else "rows of qi"
+        raise invalid("options", ARGUMENT, what, f"the rows that draws are from: {n:,}", f"{told:,}")
+    return n
 
 
 def _check(people: object, time_limit: object, seed: object, most_patterns: object) -> None:

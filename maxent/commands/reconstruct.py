@@ -34,6 +34,7 @@ Noises = Annotated[
     Noise | None,
     panels.known(help="Counts with noise: intervals of true counts, or their likelihood (the default)."),
 ]
+Rows = Annotated[bool, panels.known(help="QI lists people in the order of training: who was drawn is known of each.")]
 Proved = Annotated[
     str | None,
     panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
@@ -48,6 +49,7 @@ def command(
     time_limit: opt.TimeLimit = None,
     seed: Seed = 0,
     noise: Noises = None,
+    rows: Rows = False,
     reading: Any = None,
     proved: Proved = None,
     as_json: opt.Json = False,
@@ -55,7 +57,14 @@ def command(
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""
-    options = {"people": people, "time_limit": time_limit, "seed": seed, "noise": noise, "reading": reading}
+    options = {
+        "people": people,
+        "time_limit": time_limit,
+        "seed": seed,
+        "noise": noise,
+        "rows": rows,
+        "reading": reading,
+    }
     return partial(_run, tree, qi, options, proved, as_json, output, csv_literal)
 
 

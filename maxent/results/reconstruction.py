@@ -48,16 +48,23 @@ class Missed:
 
 
 def recount(
-    release: Release, atoms: Atoms, trees: tuple[TreeCounts, ...], value: IntArray, klass: IntArray
+    release: Release,
+    atoms: Atoms,
+    trees: tuple[TreeCounts, ...],
+    value: IntArray,
+    klass: IntArray,
+    times: IntArray | None = None,
 ) -> tuple[int, tuple[Missed, ...]]:
     """How many numbers of people a release states, and those that a table does not have.
 
-    ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes.
+    ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes. ``times``,
+    shape (n_trees, n_people): how often each counts for each tree.
     """
     columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
     stated, missed = 0, []
     for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):
-        found = _people(counts, assign(tree, release.attributes, columns), klass)
+        often = np.ones(len(klass), np.int64) if times is None else times[t]
+        found = _people(counts, assign(tree, release.attributes, columns), klass, often)
         total, labels = found.sum(axis=1), np.flatnonzero(counts.label >= 0)
         told = (counts.low == counts.high) | (counts.low > 0) | (counts.high < counts.most[:, None])
         sized = counts.sized  # else the classes say it
@@ -78,11 +85,11 @@ def recount(
     return stated, tuple(missed)
 
 
-def _people(counts: TreeCounts, leaf: IntArray, klass: IntArray) -> IntArray:
+def _people(counts: TreeCounts, leaf: IntArray, klass: IntArray, often: IntArray) -> IntArray:
     """People of each class in each place, shape (n_places, n_classes)."""
     places, n_classes = counts.places, counts.low.shape[1]
     by_rank = np.zeros((int(places.last[0]) + 1, n_classes), np.int64)
-    np.add.at(by_rank, (places.first[leaf] + 1, klass), 1)
+    np.add.at(by_rank, (places.first[leaf] + 1, klass), often)
     up_to = by_rank.cumsum(axis=0)
     return np.asarray(up_to[places.last] - up_to[places.first], np.int64)
 

@@ -302,9 +302,7 @@ def rebuild_uncertain(
 
     patterns = patterns_of(atoms, trees, start, rng, most=most, late=lambda: late(FOR_PATTERNS))
     by = np.argsort(patterns.owner, kind="stable")
-    patterns = Patterns(
-        patterns.owner[by], patterns.klass[by], patterns.leaf[by], patterns.box[by], patterns.complete
-    )
+    patterns = Patterns(patterns.owner[by], patterns.klass[by], patterns.leaf[by], patterns.box[by], patterns.complete)
     numbers = uncertain_numbers(release, patterns, trees)
     learn = learner(atoms, patterns, len(release.target.classes))
     drawn = draw_tables(numbers.matrix, gains_of(release, numbers), patterns.owner, weight, learn, rng, late)

@@ -26,6 +26,7 @@ from maxent.api.reconstruct import Rebuilding, reconstruct_release
 from maxent.constraints.lifting import LiftedProgram, single_point
 from maxent.constraints.lifting import LiftedTerms as Terms
 from maxent.constraints.presolve import parts
+from maxent.models.draws import Draws
 from maxent.models.errors import Origin
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import AddedNoise, Attribute, Branch, Node, Release, Rounded, Target, Tree
@@ -84,7 +85,8 @@ def made_up(seed: int) -> Case:
         grown = [[people[i] for i in rng.integers(0, len(people), len(people))] for _ in grown]
     trees = tuple(_tree(rng, attributes, rows, states) for rows in grown)
     blurred: dict[str, Any] = {"suppressed": {"suppressed_below": 2}, "rounded": {"rounded": Rounded(3)}}
-    blurred |= dict.fromkeys(DRAWN, {"resampled": len(people)}) | {"noise": {"noise": AddedNoise("laplace", 0.5)}}
+    blurred |= {drawn: {"resampled": len(people)} for drawn in DRAWN}
+    blurred["noise"] = {"noise": AddedNoise("laplace", 0.5)}
     release = Release(Target("X", CLASSES), attributes, trees, **blurred.get(states, {}))
     return Case(release, people, tuple(a.name for a in attributes if rng.random() < 0.3), states)
 
@@ -255,6 +257,73 @@ def check(found: Reconstruction, case: Case) -> None:
 def test_tables_are_those_that_there_are_and_what_all_share_is_proved(other: Executor, seed: int) -> None:
     case = made_up(seed)
     check(other.submit(there, case).result(), case)
+
+
+def seeded(seed: int) -> Case:
+    """One attribute, up to five people, up to three trees of which it is known who was drawn, perhaps a known column."""
+    rng = np.random.default_rng(seed)
+    attributes = (ATTRIBUTES[int(rng.integers(3))],)
+    people = [
+        (VALUES[attributes[0].name][rng.integers(len(VALUES[attributes[0].name]))], CLASSES[rng.integers(2)])
+        for _ in range(rng.integers(3, 6))
+    ]
+    n = len(people)
+    times = [np.bincount(rng.integers(0, n, n), minlength=n) for _ in range(rng.integers(1, 4))]
+    trees = tuple(
+        _tree(rng, attributes, [row for row, m in zip(people, often, strict=True) for _ in range(m)], "draws")
+        for often in times
+    )
+    draws = Draws(n, n, counts=tuple(tuple(often.tolist()) for often in times))
+    release = Release(Target("X", CLASSES), attributes, trees, resampled=n, draws=draws)
+    return Case(release, people, tuple(a.name for a in attributes if rng.random() < 0.2), "seeded")
+
+
+def counted_so(case: Case, table: list[Row]) -> bool:
+    """Whether the rows of a table, drawn as they were, have the counts of every leaf."""
+    for tree, often in zip(case.release.trees, case.release.draws.counts, strict=True):  # type: ignore[union-attr]
+        found: Counter[tuple[str, str]] = Counter()
+        for row, m in zip(table, often, strict=True):
+            found[leaf_of(case.release, tree, row).id, row[-1]] += m
+        for node in tree.nodes:
+            if not node.branches and any(found[node.id, c] != (node.counts or {})[c] for c in CLASSES):
+                return False
+    return True
+
+
+def seeded_there(case: Case) -> Reconstruction:
+    """The table of rows that is rebuilt, in the same process."""
+    table = case.known_table()
+    known = None if table is None else read_known(table, case.release)
+    return reconstruct_release(case.release, known, Rebuilding(rows=True, time_limit=20), run=rebuild_here)
+
+
+def check_seeded(found: Reconstruction, case: Case) -> None:
+    """Proved is of each row what all tables share, no less and no more."""
+    kinds = list(product(*(VALUES[a.name] for a in case.release.attributes), CLASSES))
+    tables = [
+        list(table)
+        for table in product(kinds, repeat=len(case.people))
+        if (not case.known or [r[0] for r in table] == [r[0] for r in case.people]) and counted_so(case, list(table))
+    ]
+    assert found.status == "consistent"
+    assert found.settled
+    assert found.missed == ()
+    rows = cells(found)
+    for i, row in enumerate(rows):
+        assert {t[i][-1] for t in tables} >= row[-1]
+        for j, cell in enumerate(row):
+            everywhere = all(t[i][j] in cell for t in tables)
+            if found.shared[i, j]:
+                assert everywhere
+            elif j == len(row) - 1 or (found.atoms.tested[j] and not case.known):
+                assert not everywhere
+
+
+@thorough(2)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_rows_that_were_drawn_so_are_those_that_there_are(other: Executor, seed: int) -> None:
+    case = seeded(seed)
+    check_seeded(other.submit(seeded_there, case).result(), case)
 
 
 @pytest.mark.slow
