@@ -159,7 +159,7 @@ def test_wrong_arguments_are_refused(options: dict[str, object], says: str) -> N
     ("changed", "says"),
     [
         ({"sampling_rate": 0.5}, "a table cannot be rebuilt from a sample, found a sample"),
-        ({"resampled": 6}, "found a bootstrap, of which each tree has draws of its own"),
+        ({"resampled": 6}, "people: expected the number of individuals"),
         ({"trees": (Tree((Node("L", label="a"),)),)}, "counts, or sizes n, of nodes"),
         ({"trees": (Tree((Node("L", counts={"a": 0, "b": 0}),)),)}, "1 to 5,000,000 people"),
         ({"suppressed_below": 3}, "people: expected the number of individuals"),

@@ -260,7 +260,7 @@ def test_tables_are_those_that_there_are_and_what_all_share_is_proved(other: Exe
 
 
 def seeded(seed: int) -> Case:
-    """One attribute, up to five people, up to three trees of which it is known who was drawn, perhaps a known column."""
+    """One attribute, known or not, up to five people, and up to three trees of which it is known who was drawn."""
     rng = np.random.default_rng(seed)
     attributes = (ATTRIBUTES[int(rng.integers(3))],)
     people = [
