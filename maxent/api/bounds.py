@@ -42,7 +42,10 @@ def bounds(call: options.Bounding) -> ProvedBounds:
     MissingExtra
         For the level ``integer``, worlds and witnesses where OR-Tools is not installed.
     """
-    how, known = options.of(Proving, call), options.of(Knowledge, call, noise=call.noise or "intervals")
+    how, known = (
+        options.of(Proving, call),
+        options.of(Knowledge, call, noise="intervals" if call.noise is None else call.noise),
+    )
     return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
 
 

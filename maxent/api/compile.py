@@ -128,7 +128,7 @@ def _noise(case: Case, known: Knowledge) -> Noise:
     drawn = case.rows and case.release.target.numbers is None and any(r.resampled is not None for r in releases)
     if drawn or (known.noise is None and any(map(has_likelihood, releases))):
         return "likelihood"
-    return known.noise or "intervals"
+    return "intervals" if known.noise is None else known.noise
 
 
 def _without_draws(case: Case, program: Program) -> Program:

@@ -448,7 +448,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects
     )
     subject = subjects[0]
-    known = options.of(Knowledge, call, noise=call.noise or noise_of(subject.converted.release))
+    known = options.of(Knowledge, call, noise=noise_of(subject.converted.release) if call.noise is None else call.noise)
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}
     told |= {"time_limit": call.time_limit, "top": call.top}
     named_only = ("no_marginal", "rows", "published_as", "rows_unknown")

@@ -109,7 +109,7 @@ def bounds_in_parts(call: options.BoundingInParts) -> ProvedBounds:
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
     tables, known, how = (
         options.of(Tables, call),
-        options.of(Knowledge, call, noise=call.noise or "intervals"),
+        options.of(Knowledge, call, noise="intervals" if call.noise is None else call.noise),
         options.of(Proving, call),
     )
     return bounds_tables(call.release, tables, known, how, work, where, target=call.target, progress=call.progress)
