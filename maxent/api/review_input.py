@@ -26,14 +26,14 @@ from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
 from maxent.models.formats.release_reader import DECIDED, UNNAMED, UNPROVEN, Converted
 from maxent.models.formats.scikit_learn.ensemble import grown_from, weighed_alike
-from maxent.models.formats.scikit_learn.models import searched
-from maxent.models.formats.scikit_learn.outputs import (
+from maxent.models.formats.scikit_learn.models import (
     SHARED,
     check_classes,
     class_names,
     is_shared,
     n_outputs,
     outputs_of,
+    searched,
 )
 from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, joined
 from maxent.models.hints import close_to

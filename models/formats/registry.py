@@ -167,36 +167,37 @@ def refusal_of(head: Head) -> Refusal | None:
 
 GROUP = "maxent.readers"
 
-# Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one
+# Those of this package by name, and their modules, with the name there where it is not READER: of formats that look
+# alike the narrower is before the wider one
 OWN: Mapping[str, str] = {
     "maxent/1": "maxent.models.formats.maxent_json.read",
     "maxent-statements/1": "maxent.models.statements.read",
-    "xgboost-json": "maxent.models.formats.boosting.xgboost_json",
-    "xgboost-ubj": "maxent.models.formats.boosting.xgboost_ubj",
-    "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump_text",
-    "xgboost-dump-json": "maxent.models.formats.boosting.xgboost_dump_json",
-    "xgboost-table": "maxent.models.formats.boosting.xgboost_dump_table",
-    "lightgbm-text": "maxent.models.formats.boosting.lightgbm_text",
-    "lightgbm-json": "maxent.models.formats.boosting.lightgbm_json",
-    "lightgbm-table": "maxent.models.formats.boosting.lightgbm_table",
+    "xgboost-json": "maxent.models.formats.boosting.xgboost_files",
+    "xgboost-ubj": "maxent.models.formats.boosting.xgboost_files:UBJ",
+    "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump:TEXT",
+    "xgboost-dump-json": "maxent.models.formats.boosting.xgboost_dump:JSON",
+    "xgboost-table": "maxent.models.formats.boosting.xgboost_dump:TABLE",
+    "lightgbm-text": "maxent.models.formats.boosting.lightgbm_files:TEXT",
+    "lightgbm-json": "maxent.models.formats.boosting.lightgbm_files:JSON",
+    "lightgbm-table": "maxent.models.formats.boosting.lightgbm_files:TABLE",
     "catboost-json": "maxent.models.formats.boosting.catboost_json",
     "treelite-json": "maxent.models.formats.boosting.treelite_json",
     "pmml": "maxent.models.formats.pmml.reader",
     "ydf": "maxent.models.formats.ydf",
     "spark": "maxent.models.formats.spark",
-    "spark-text": "maxent.models.formats.spark_debug_string",
-    "export-text": "maxent.models.formats.scikit_learn.export_text",
-    "graphviz": "maxent.models.formats.scikit_learn.graphviz",
+    "spark-text": "maxent.models.formats.spark:TEXT",
+    "export-text": "maxent.models.formats.scikit_learn.texts:EXPORT_TEXT",
+    "graphviz": "maxent.models.formats.scikit_learn.texts:GRAPHVIZ",
     "skops": "maxent.models.formats.skops",
     "onnx": "maxent.models.formats.onnx",
     "weka": "maxent.models.formats.weka",
-    "c50-tree": "maxent.models.formats.c50_tree_file",
-    "c50-text": "maxent.models.formats.c50_text",
-    "rpart-frame": "maxent.models.formats.r.rpart_frame",
-    "rpart-summary": "maxent.models.formats.r.rpart_summary",
-    "rpart-print": "maxent.models.formats.r.rpart_print",
+    "c50-tree": "maxent.models.formats.c50:TREE",
+    "c50-text": "maxent.models.formats.c50:TEXT",
+    "rpart-frame": "maxent.models.formats.r.rpart:FRAME",
+    "rpart-summary": "maxent.models.formats.r.rpart:SUMMARY",
+    "rpart-print": "maxent.models.formats.r.rpart:PRINT",
     "partykit-print": "maxent.models.formats.r.partykit_print",
-    "r-forest": "maxent.models.formats.r.forest_folders",
+    "r-forest": "maxent.models.formats.r.forests",
     "records": "maxent.models.formats.published_records",
 }
 
@@ -204,7 +205,8 @@ OWN: Mapping[str, str] = {
 @cache
 def own_reader(name: str) -> ReleaseReader:
     """A reader of this package, loaded when it is asked for."""
-    found: ReleaseReader = import_module(OWN[name]).READER
+    module, _, there = OWN[name].partition(":")
+    found: ReleaseReader = getattr(import_module(module), there or "READER")
     return found
 
 

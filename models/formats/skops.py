@@ -33,7 +33,7 @@ from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.ensemble import unweighed
-from maxent.models.formats.scikit_learn.outputs import n_outputs, outputs_of
+from maxent.models.formats.scikit_learn.models import n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines import aside_in, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to

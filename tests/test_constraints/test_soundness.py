@@ -39,7 +39,7 @@ from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.maxent_json.write import release_to_document
-from maxent.models.formats.scikit_learn.outputs import is_shared, n_outputs, outputs_of
+from maxent.models.formats.scikit_learn.models import is_shared, n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.induction.inducers import Growth, induce
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree

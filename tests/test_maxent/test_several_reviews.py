@@ -16,7 +16,7 @@ from test_models.test_skops import saved
 import maxent
 from maxent.__main__ import main
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.scikit_learn.outputs import SHARED, outputs_of
+from maxent.models.formats.scikit_learn.models import SHARED, outputs_of
 from maxent.models.trees.predict import predict
 
 DICE = np.random.default_rng(0)

@@ -17,7 +17,7 @@ from support.models import read_model
 
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts
 from maxent.constraints.program.cells import build_cells
-from maxent.models.formats.boosting.xgboost_json import Weights, training_of
+from maxent.models.formats.boosting.xgboost_files import Weights, training_of
 from maxent.models.formats.release_reader import Converted
 from maxent.models.release import Boosting, Release
 from maxent.models.tables.qi_table import read_qi

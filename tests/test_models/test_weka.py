@@ -9,7 +9,7 @@ import pytest
 from support.models import read_model, reads
 
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.c50_tree_file import read_names
+from maxent.models.formats.c50 import read_names
 from maxent.models.formats.registry import convert_model
 from maxent.models.formats.release_reader import Converted, Wanted
 from maxent.models.reading import Reader

@@ -13,7 +13,7 @@ import pytest
 from support.calls import refused
 from support.models import hessian, reads
 
-from maxent.models.formats.boosting.xgboost_ubj import read_ubjson_object
+from maxent.models.formats.boosting.xgboost_files import read_ubjson_object
 from maxent.models.formats.registry import convert_model, reader_for
 from maxent.models.formats.release_reader import Wanted
 from maxent.models.reading import Reader

@@ -10,12 +10,15 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite, log
+from os import PathLike
 
 import numpy as np
 
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.formats.boosting.hessians import agrees, follows_gradients
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import json_object, read_text, uncollected
+from maxent.models.formats.boosting.hessians import agrees, follows_gradients, numbers, read_rows
 from maxent.models.formats.boosting.xgboost import (
     PARAMETERS,
     GrownXgboost,
@@ -27,8 +30,9 @@ from maxent.models.formats.boosting.xgboost import (
     link_of,
     numeric,
 )
+from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns, read_training
-from maxent.models.formats.release_reader import Converted, Wanted
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Branch, Link, Node
 from maxent.models.tables.cells import MISSING, OTHER
@@ -217,3 +221,205 @@ def _candidates(model: XgboostModel, wanted: Wanted, training: TrainingColumns |
         for scores in found:
             each = dict(zip(classes, scores.tolist(), strict=True))
             yield replace(_ordered(model, "softmax", classes), base=each, lost=(_PROVEN,))
+
+
+# Text that XGBoost dumps of its trees: dump_model, or the texts of get_dump one after the other.
+
+
+_NUMBER = r"[-+]?[0-9.]{1,40}(?:[eE][-+]?[0-9]{1,4})?"
+_STATS = rf"(?:,gain={_NUMBER})?(?:,cover=({_NUMBER}))?"
+_LEAF = re.compile(rf"\t*([0-9]{{1,9}}):leaf=({_NUMBER}){_STATS}")
+_SPLIT = re.compile(
+    rf"\t*([0-9]{{1,9}}):\[(.+)(?:<({_NUMBER})|:\{{([0-9,]*)\}})\] "
+    rf"yes=([0-9]{{1,9}}),no=([0-9]{{1,9}}),missing=([0-9]{{1,9}}){_STATS}"
+)
+_INDICATOR = re.compile(r"\t*[0-9]{1,9}:\[[^<]+\] yes=")
+_BOOSTER = re.compile(r"booster\[[0-9]+\]:?")
+_CODES = re.compile(r"(?:[0-9]{1,8}(?:,[0-9]{1,8})*)?")
+
+
+@uncollected()
+def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a dump, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    trees: list[dict[int, Row]] = []
+    begun = False
+    for number, line in enumerate(read_text(path).split("\n"), 1):
+        if _BOOSTER.fullmatch(line):
+            trees.append({})
+            begun = True
+        elif line.strip():
+            if line.startswith("0:") and not begun:
+                trees.append({})
+            begun = False
+            at, row = _row(source, f"line {number}", line)
+            if not trees or at in trees[-1]:
+                raise invalid(source, f"line {number}", "node", "a tree that begins with 0, each once", f"{at}")
+            trees[-1][at] = row
+    found: list[Rows] = [tree for tree in trees if tree]
+    if len(found) < len(trees):
+        raise invalid(source, "document", "booster", "nodes of every tree", "a tree without some")
+    return read_dump(source, found, wanted, reader)
+
+
+def _row(source: str, where: str, line: str) -> tuple[int, Row]:
+    """The number of a node, and the node."""
+    leaf = _LEAF.fullmatch(line)
+    try:
+        if leaf is not None:
+            cover = None if leaf[3] is None else float(leaf[3])
+            return int(leaf[1]), Row(value=float(leaf[2]), cover=cover)
+        split = _SPLIT.fullmatch(line)
+        if split is not None and (split[4] is None or _CODES.fullmatch(split[4])):
+            codes = None if split[4] is None else tuple(int(code) for code in split[4].split(",") if code)
+            threshold = None if split[3] is None else float(split[3])
+            yes, no, missing = int(split[5]), int(split[6]), int(split[7])
+            cover = None if split[8] is None else float(split[8])
+            return int(split[1]), Row(split[2], threshold, codes, yes, no, missing, cover=cover)
+    except ValueError:  # two points in a number
+        pass
+    if _INDICATOR.match(line):
+        expected = "tests of numbers or of categories: dump it without a feature map, or with q in place of i"
+        raise invalid(source, where, "split", expected, "a test of an indicator")
+    raise invalid(source, where, "content", "a node of a dump of XGBoost", "another line")
+
+
+TEXT = model_reader(
+    "xgboost-dump",
+    "text that XGBoost dumped of trees",
+    (),
+    convert,
+    lambda head: (
+        re.match(r"(booster\[0\]:?\r?\n)?0:(\[.+\] yes=[0-9]+,no=[0-9]+|leaf=[-+0-9.e]+(,cover=|\r?\n))", head.text)
+        is not None
+    ),
+    parameters=DUMP_PARAMETERS,
+)
+
+
+# JSON that XGBoost dumps of its trees: a list of nodes within nodes, or of the texts of them (get_dump).
+
+
+@uncollected()
+def convert_json(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a dump, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    document = Values(source, "document", json_object(f'{{"trees": {read_text(path)}}}'.encode(), source))
+    if len(document.raw) > 1:
+        raise invalid(source, "document", "content", "one list of trees", "something after it")
+    trees = []
+    for number, item in enumerate(document.items("trees")):
+        where = f"tree {number}"
+        found = json_object(item.encode(), source) if isinstance(item, str) else item
+        if not isinstance(found, dict):
+            raise invalid(source, where, "content", "an object", "something else")
+        trees.append(_rows(Values(source, where, found)))
+    return read_dump(source, trees, wanted, reader)
+
+
+def _rows(tree: Values) -> Rows:
+    """The nodes of a tree by their numbers."""
+    rows: dict[int, Row] = {}
+    stack = [tree]
+    while stack:
+        at = stack.pop()
+        number = at.whole("nodeid")
+        at = Values(tree.source, f"{tree.where}, node {number}", at.raw)
+        if number in rows:
+            at.refuse("nodeid", "a number for each node")
+        cover = at.number("cover") if "cover" in at.raw else None
+        if "leaf" in at.raw:
+            if isinstance(at.raw["leaf"], list):
+                at.refuse("leaf", "leaves with one score: train with multi_strategy='one_output_per_tree'")
+            rows[number] = Row(value=at.number("leaf"), cover=cover)
+            continue
+        if "split_condition" not in at.raw:
+            expected = "tests of numbers or of categories: dump it without a feature map, or with q in place of i"
+            at.refuse("split_condition", expected)
+        yes, no, missing = at.whole("yes"), at.whole("no"), at.whole("missing")
+        threshold, codes = None, None
+        if isinstance(at.raw["split_condition"], list):
+            codes = tuple(at.wholes("split_condition").tolist())
+            if min(codes, default=0) < 0:
+                at.refuse("split_condition", "codes of categories")
+        else:
+            threshold = at.number("split_condition")
+        rows[number] = Row(at.text("split") or at.text("nodeid"), threshold, codes, yes, no, missing, cover=cover)
+        stack += reversed(list(at.children("children")))
+    return rows
+
+
+JSON = model_reader(
+    "xgboost-dump-json",
+    "JSON that XGBoost dumped of trees",
+    (),
+    convert_json,
+    lambda head: re.match(r'\[\s*"?\s*\{\s*\\?"nodeid\\?"\s*:\s*0\s*,', head.text) is not None,
+    parameters=DUMP_PARAMETERS,
+)
+
+
+# The table that XGBoost makes of its trees, trees_to_dataframe, as CSV: a row for each node.
+
+
+_HEADER = ("Tree", "Node", "ID", "Feature", "Split", "Yes", "No", "Missing", "Gain", "Cover", "Category")
+_TABLE_CODES = re.compile(r"\[(?:'[0-9]{1,8}'(?:,? '[0-9]{1,8}')*)?\]")
+
+
+@uncollected()
+def convert_table(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a table, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    source = shown_path(path)
+    cells = read_rows(path, _HEADER, "Category")
+    splits, gains = numbers(source, "Split", cells["Split"]), numbers(source, "Gain", cells["Gain"])
+    covers = numbers(source, "Cover", cells["Cover"])
+    trees: dict[int, dict[int, Row]] = {}
+    for i, (feature, category) in enumerate(zip(cells["Feature"], cells["Category"], strict=True)):
+        where = f"row {i + 2}"
+        tree, number = _whole(source, where, "Tree", cells["Tree"][i]), _whole(source, where, "Node", cells["Node"][i])
+        rows = trees.setdefault(tree, {})
+        if number in rows or cells["ID"][i] != f"{tree}-{number}" or covers[i] != covers[i]:
+            raise invalid(source, where, "ID", f"{tree}-{number}, once, with its cover", cells["ID"][i][:40])
+        if feature == "Leaf" and not category and splits[i] != splits[i]:
+            if gains[i] != gains[i]:
+                raise invalid(source, where, "Gain", "the score of the leaf", "nothing")
+            rows[number] = Row(value=float(gains[i]), cover=float(covers[i]))
+            continue
+        if (
+            not feature
+            or (splits[i] == splits[i]) == bool(category)
+            or (category and not _TABLE_CODES.fullmatch(category))
+        ):
+            raise invalid(source, where, "Split", "a number, or codes as Category", f"{category[:40]!r}")
+        codes = tuple(map(int, re.findall("[0-9]+", category))) if category else None
+        yes, no, missing = (_child(source, where, key, cells[key][i], tree) for key in ("Yes", "No", "Missing"))
+        rows[number] = Row(
+            feature, None if category else float(splits[i]), codes, yes, no, missing, cover=float(covers[i])
+        )
+    if sorted(trees) != list(range(len(trees))):
+        raise invalid(source, "document", "Tree", "numbers from 0", "others")
+    return read_dump(source, [trees[number] for number in sorted(trees)], wanted, reader)
+
+
+def _whole(source: str, where: str, name: str, cell: str) -> int:
+    if re.fullmatch(r"[0-9]{1,9}", cell) is None:
+        raise invalid(source, where, name, "a whole number", repr(cell[:40]))
+    return int(cell)
+
+
+def _child(source: str, where: str, name: str, cell: str, tree: int) -> int:
+    """The number of a node of the same tree."""
+    before, _, after = cell.partition("-")
+    if before != str(tree):
+        raise invalid(source, where, name, f"a node of tree {tree}", repr(cell[:40]))
+    return _whole(source, where, name, after)
+
+
+TABLE = model_reader(
+    "xgboost-table",
+    "the table that XGBoost makes of trees, as CSV",
+    (),
+    convert_table,
+    lambda head: re.match(r'"?,?"?Tree"?,"?Node"?,"?ID"?,"?Feature"?,"?Split"?,"?Yes"?,"?No"?,', head.text) is not None,
+    parameters=DUMP_PARAMETERS,
+)

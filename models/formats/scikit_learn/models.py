@@ -1,11 +1,23 @@
-"""The scikit-learn models that can be published as they are, and advice for all others."""
+"""The scikit-learn models that can be published as they are, outputs of several, and advice for all others."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import copy
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
+from maxent.models.arguments import shorten
+from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, invalid
+from maxent.models.nodes import Nodes, links_of
+from maxent.models.release import Boosting, Release, Tree
+from maxent.models.trees.predict import places_of, read_columns
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
 
 _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _REGRESSIONS = "of regressions a tree, or a forest without bootstrap, with bins of the target"
@@ -139,3 +151,181 @@ def _is_fitted(model: object) -> bool:
 def _kind(model: object) -> str:
     """Kind of a value in messages."""
     return f"the class {model.__name__}" if isinstance(model, type) else type(model).__name__
+
+
+# Classes of scikit-learn models, and models of several sensitive columns as one model for each.
+#
+# A tree of several outputs is one tree whose nodes state the classes of each column by itself. How often classes of two
+# columns come together no node says.
+
+
+# What is lost of each column of a tree that several columns share
+SHARED = "that splits were better than others: they were compared for all sensitive columns together"
+
+# Stands for the criterion of one output: none by which its own classes tell which split was best
+_TOGETHER = "the mean over all outputs"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class OneOutput:
+    """A live ``tree_`` of several outputs with the values of one: ``value`` has shape (n_nodes, 1, n_classes)."""
+
+    tree: Any
+    value: FloatArray
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.tree, name)
+
+
+def n_outputs(model: Any) -> int:
+    """How many columns a fitted model, or the last step of a pipeline, predicts."""
+    steps = getattr(model, "steps", None)
+    if steps:
+        return n_outputs(steps[-1][1])
+    if _has_model_each(model):
+        return len(model.estimators_)
+    return int(getattr(model, "n_outputs_", 1))
+
+
+def is_shared(model: Any) -> bool:
+    """Whether the columns share the trees: not so where each has a model of its own (``MultiOutputClassifier``)."""
+    steps = getattr(model, "steps", None)
+    return is_shared(steps[-1][1]) if steps else n_outputs(model) > 1 and not _has_model_each(model)
+
+
+def outputs_of(model: Any) -> Iterator[Any]:
+    """A model for each column of a fitted one: what `maxent.from_sklearn` takes, or a pipeline that ends in it.
+
+    ``model``: of several outputs.
+    """
+    steps = getattr(model, "steps", None)
+    if steps:
+        for last in outputs_of(steps[-1][1]):
+            found = copy.copy(model)
+            found.steps = [*steps[:-1], (steps[-1][0], last)]
+            yield found
+    elif _has_model_each(model):
+        yield from model.estimators_
+    else:
+        for output in range(n_outputs(model)):
+            yield _one_output(model, output)
+
+
+def _has_model_each(model: Any) -> bool:
+    return type(model).__name__ == "MultiOutputClassifier" and hasattr(model, "estimators_")
+
+
+def _one_output(model: Any, output: int) -> Any:
+    """A tree or a forest about one of its outputs."""
+    found = copy.copy(model)
+    found.n_outputs_ = 1
+    found.classes_ = np.asarray(model.classes_[output])
+    found.n_classes_ = len(found.classes_)
+    if model.class_weight is not None:  # the weights of several columns multiply: those of one tell no counts
+        found.class_weight = [model.class_weight]
+    if hasattr(model, "estimators_"):
+        found.estimators_ = [_one_output(tree, output) for tree in model.estimators_]
+    else:
+        found.criterion = _TOGETHER
+        value = np.asarray(model.tree_.value[:, [output], : found.n_classes_])
+        tree: Any = model.tree_
+        found.tree_ = OneOutput(tree, value) if hasattr(tree, "apply") else replace(tree, value=value)
+    return found
+
+
+# Classes of the rows that a model was fitted on: their names, and whether they are those that the model counts.
+
+_ALL = "(X and y as fit was given them, row by row, and sample_weight= where it was given)"
+_ENOUGH = 3  # trees that are looked at: classes in another order are others in nearly every leaf
+
+
+def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.typing.NDArray[np.object_]:
+    """The class of each record by its name in the release, shape (n_rows,)."""
+    known = [each.item() if hasattr(each, "item") else each for each in model.classes_]
+    names = dict(zip(known, map(str, model.classes_) if classes is None else map(str, classes), strict=True))
+    found = []
+    for row, label in enumerate(np.asarray(y, object).ravel().tolist(), 1):
+        if label not in names:
+            expected = f"one of the model's classes ({shorten(', '.join(map(str, known)))})"
+            raise invalid("y", f"row {row}", "class", expected, shorten(label))
+        found.append(names[label])
+    return np.array(found, object)
+
+
+def check_classes(release: Release, table: DataFrame, labels: Sequence[str]) -> None:
+    """Refuse classes that are not those of the rows, as leaves tell that count all records alike, or score them.
+
+    ``release``: of a model that is there. ``table``: what its ``fit`` was given. ``labels`` of shape (n_rows,): the
+    class of each record, by its name.
+    """
+    boosting = release.boosting
+    if release.resampled is not None or release.target.numbers is not None:
+        return
+    counting = [tree for tree in release.trees if isinstance(tree.nodes, Nodes) and _counts(tree.nodes)][:_ENOUGH]
+    scoring: list[Tree] = []
+    if boosting is not None and boosting.l1 == 0 and not boosting.penalties:
+        scoring = list(release.trees[: 1 if isinstance(boosting.base, float) else len(release.target.classes)])
+    looked = replace(release, trees=(*counting, *scoring))
+    if not looked.trees:
+        return
+    try:
+        attributes, columns, n = read_columns(looked, table)
+    except InvalidInput:  # what the table has is for others to judge
+        return
+    codes = {name: code for code, name in enumerate(release.target.classes)}
+    y = np.array([codes[label] for label in labels], np.int64)
+    for number, (tree, place) in enumerate(zip(looked.trees, places_of(looked, attributes, columns, n), strict=True)):
+        assert isinstance(tree.nodes, Nodes)
+        found = np.zeros((int(place.max(initial=0)) + len(tree.nodes) + 1, len(codes)), np.int64)
+        np.add.at(found, (place, y), 1)
+        here = found[: len(tree.nodes)]
+        if number < len(counting):
+            _check_counts(tree.nodes, here)
+        elif boosting is not None:
+            weights = np.array([boosting.weights.get(name, 1.0) for name in release.target.classes])
+            _check_scores(tree, boosting, here * weights, release.target.classes)
+
+
+def _counts(nodes: Nodes) -> bool:
+    """Whether leaves state counts."""
+    return bool(nodes.columns.statements.counted.any())
+
+
+def _check_counts(nodes: Nodes, found: IntArray) -> None:
+    said = nodes.columns.statements
+    stated = said.table(found.shape[1]).astype(np.int64)
+    wrong = np.flatnonzero(said.counted & (links_of(nodes)[0] == 0) & (stated != found).any(axis=1))
+    for at in wrong[:1].tolist():
+        expected, here = (shorten(", ".join(map(str, counts[at].tolist()))) for counts in (stated, found))
+        expected = f"counts {expected} of the classes, as in the model {_ALL}"
+        raise invalid("y", f"node {nodes.columns.ids[at]} of a tree", "classes", expected, here)
+
+
+def _check_scores(tree: Tree, boosting: Boosting, found: FloatArray, classes: Sequence[str]) -> None:
+    """Compare with the records that the values of a first tree weigh: ``-rate G / (H + l2)``, see `Boosting`.
+
+    ``found`` are the sums of weights in each leaf by class, shape (n_nodes, n_classes).
+    """
+    assert isinstance(tree.nodes, Nodes)
+    if tree.of_class is None or boosting.rate is None or boosting.l2 is None:
+        return
+    share = _share(boosting.base, classes, tree.of_class)
+    n, own = found.sum(axis=1), found[:, list(classes).index(tree.of_class)]
+    curve = n * boosting.hessian * share * (1 - share)
+    values = tree.nodes.columns.value
+    counted: FloatArray = n * share + values * (curve + boosting.l2) / boosting.rate
+    for at in np.flatnonzero(~np.isnan(values) & (np.abs(counted - own) > _OFF + n * _ROUNDED))[:1].tolist():
+        expected = f"{max(counted[at], 0):.0f} records of {shorten(tree.of_class)}, as its value is of {_ALL}"
+        raise invalid("y", f"node {tree.nodes.columns.ids[at]} of a tree", "classes", expected, f"{own[at]:g}")
+
+
+# By how much numbers of records may be off, and by what share of those of a leaf: sums are in single precision
+_OFF, _ROUNDED = 0.5, 1e-5
+
+
+def _share(base: float | Mapping[str, float], classes: Sequence[str], of: str) -> float:
+    """The probability of a class before the first tree."""
+    if not isinstance(base, Mapping):
+        return float(1 / (1 + np.exp(-base)))
+    odds = np.exp(np.array([base.get(name, 0.0) for name in classes]) - max(base.values()))
+    return float(odds[list(classes).index(of)] / odds.sum())
