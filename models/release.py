@@ -414,6 +414,7 @@ class Release(Content):
     """
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the release as a ``maxent/1`` JSON document, atomically."""
+        """Write the release as a ``maxent/1`` JSON document, atomically; statements as ``maxent-statements/1``."""
         # By its name, as formats are above releases.
-        import_module("maxent.models.formats.maxent_json.write").save_release(self, path)
+        module = "maxent.models.statements.read" if self.statements else "maxent.models.formats.maxent_json.write"
+        import_module(module).save_release(self, path)

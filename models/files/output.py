@@ -60,13 +60,14 @@ class FileKind:
     ``name``: what it states: as the key ``format`` of JSON, and in the metadata of Parquet. ``header``: the columns of
     a CSV file -> whether they are those of the kind; none where any table of people has such. ``marks``: suffix of
     other files, ``""`` for any -> a regular expression for what is in their first or last bytes. ``kept``: a document
-    of JSON -> the reason why it must be kept, None for none.
+    of JSON -> the reason why it must be kept, None for none. ``also``: other names that the same command writes.
     """
 
     name: str
     header: Callable[[Sequence[str]], bool] | None = None
     marks: Mapping[str, str] = field(default_factory=lambda: _MARKS)
     kept: Callable[[Mapping[str, Any]], str | None] | None = None
+    also: tuple[str, ...] = ()
 
     def refuses(self, path: str) -> str | None:
         """The reason why a file must not be replaced, None where it is of this kind."""
@@ -89,13 +90,15 @@ class FileKind:
         with open(path, "rb") as file:
             first = _FORMAT.match(file.read(LOOKED_AT))
         if first is not None and self.kept is None:
-            return None if first[1].decode() == self.name else f"which has the format {first[1].decode()!r}"
+            return (
+                None if first[1].decode() in (self.name, *self.also) else f"which has the format {first[1].decode()!r}"
+            )
         if os.path.getsize(path) > LARGEST:
             return "which is too large to be looked at"
         with open(path, encoding="utf-8-sig") as file:
             document = json.load(file)
         stated = document.get("format") if isinstance(document, dict) else None
-        if stated != self.name:
+        if stated not in (self.name, *self.also):
             return FOREIGN if stated is None else f"which has the format {str(stated)[:60]!r}"
         return None if self.kept is None else self.kept(document)
 
@@ -151,7 +154,7 @@ def _decided(record: Mapping[str, Any]) -> str | None:
 
 
 # The kinds, each of one output of a command
-RELEASE = FileKind("maxent/1")
+RELEASE = FileKind("maxent/1", also=("maxent-statements/1",))
 RECORDS = FileKind("maxent-records/1")
 ESTIMATE = FileKind("maxent-estimate/1", _adjacent("count", "P(*)"))
 REVIEW = FileKind("maxent-review/1", _adjacent("count", "P(*)"))

@@ -172,6 +172,9 @@ GROUP = "maxent.readers"
 OWN: Mapping[str, str] = {
     "maxent/1": "maxent.models.formats.maxent_json.read",
     "maxent-statements/1": "maxent.models.statements.read",
+    "glm": "maxent.models.statements.glm_models",
+    "glm-r": "maxent.models.statements.glm_printed",
+    "glm-statsmodels": "maxent.models.statements.glm_printed:STATSMODELS",
     "xgboost-json": "maxent.models.formats.boosting.xgboost_files",
     "xgboost-ubj": "maxent.models.formats.boosting.xgboost_files:UBJ",
     "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump:TEXT",
@@ -263,6 +266,8 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
         raise InvalidInput("options", problems)
     if chosen.convert is not None:
         found = chosen.convert(path, wanted, reader)
+        if found.release.statements:
+            return replace(found, format=chosen.name)
         validate_release(found.release, source)
         if found.release.labels == "decided":
             parted = parts_in_words(found.release.trees)

@@ -132,6 +132,8 @@ class Converted(Shown):
     def states(self) -> States:
         """Kinds of statements of leaves: counts, n, rates, labels, linear ones (scores); means, of a numeric target."""
         kinds = dict.fromkeys(("counts", "n", "rates", "labels", "linear"), False)
+        if self.release.statements:
+            kinds["statements"] = True
         if self.release.target.numbers is not None:
             kinds["means"] = any(node.mean is not None for tree in self.release.trees for node in each(tree.nodes))
         for leaf in (node for tree in self.release.trees for node in each(tree.nodes) if node.is_leaf):

@@ -211,6 +211,10 @@ TRUSTED = {
     "sklearn.feature_selection._univariate_selection": ("SelectKBest", "SelectPercentile"),
     "sklearn.feature_selection._variance_threshold": ("VarianceThreshold",),
     "sklearn.impute._base": ("MissingIndicator", "SimpleImputer"),
+    "sklearn.linear_model._base": ("LinearRegression",),
+    "sklearn.linear_model._glm.glm": ("PoissonRegressor",),
+    "sklearn.linear_model._logistic": ("LogisticRegression",),
+    "sklearn.linear_model._ridge": ("Ridge",),
     "sklearn.pipeline": ("FeatureUnion", "Pipeline"),
     "sklearn.preprocessing._data": (
         *("Binarizer", "MaxAbsScaler", "MinMaxScaler", "PowerTransformer", "QuantileTransformer", "RobustScaler"),

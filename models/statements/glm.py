@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, cast, get_args
 
 import numpy as np
@@ -37,8 +38,11 @@ EPS = float(np.finfo(np.float64).eps)
 CHUNK = 1 << 15
 # Distinct people up to which combinations of the sums are stated, too: they are what settles small data.
 COMBINED = 100_000
-# What of the distance to its least loss a solver that stops where the loss hardly falls has closed in its last step.
-CLOSED = 1e-4
+# A solver that stops where the loss hardly falls is no farther from the least loss than its last step times the
+# condition number times this: steepest descent would close as much, and L-BFGS closes more.
+SLOWER = 10.0
+# Size of a person's columns up to which no step of L-BFGS from nothing overflows an exponential.
+STEEP = 100.0
 # Error of least squares by orthogonal factors, relative to the numbers that go in; 4 million units in the last place.
 ORTHOGONAL = 1e-9
 
@@ -214,7 +218,8 @@ def sums_of(fit: Regression, design: FloatArray, people: FloatArray, sample_weig
     if n <= COMBINED and len(which) > 1 and (found := _inverse(fit, design, cases, which)) is not None:
         rows = np.concatenate([plain, found])
         combined, of = [*combined, *([True] * len(which))], [*of, *which]
-    low, high = _ends(fit, design, cases, rows)
+    with np.errstate(over="ignore", invalid="ignore"):
+        low, high = _ends(fit, design, cases, rows)
     if fit.residual is not None:
         ends = _squares(fit, design, people, cases)
         rows = np.concatenate([rows, np.zeros_like(rows[:1])])
@@ -283,11 +288,16 @@ def _ends(fit: Regression, design: FloatArray, cases: FloatArray, rows: FloatArr
     lost = (len(design) + 4 * terms + 40) * EPS * most_weight * (size + np.abs(shift) + slack) + blur
     extra = subgradient + stop + lost
     if not fit.plain:  # the means stand on the side of the people
-        return shift - slack - extra, shift + slack + extra
+        return _open(shift - slack - extra, shift + slack + extra)
     moved = (np.abs(rows) * l2 * box).sum(axis=(1, 2))
     least = np.maximum(centre - slack, low - moved) + shift - extra
     most = np.minimum(centre + slack, high + moved) + shift + extra
-    return least, most
+    return _open(least, most)
+
+
+def _open(low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Bounds, none where numbers were too large for them."""
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
 
 
 def _signs(fit: Regression) -> tuple[FloatArray, FloatArray]:
@@ -316,7 +326,10 @@ def _tolerance(fit: Regression, design: FloatArray, cases: FloatArray, gross: Fl
             bound = float(np.exp(_predictor(fit, design)[0].max(initial=0.0))) if fit.family == "poisson" else 0.25
             bound = 1.0 if fit.family == "linear" else bound
             bend = curved[:, None] * bound + fit.l2 / max(total, 1.0) + fit.mean_l2
-            mean = np.maximum(mean, np.sqrt(2 * bend * stop.loss * max(_start(fit), 1.0) / CLOSED))
+            left = stop.loss * max(_start(fit) * max(heaviest, 1.0), 1.0) * SLOWER * _condition(fit, design, cases)
+            mean = np.maximum(mean, np.sqrt(2 * bend * left))
+            if fit.family == "poisson" and float(np.sqrt((design * design).sum(axis=1)).max(initial=0.0)) > STEEP:
+                mean[:] = np.inf  # the first step overflows, and the solver stops anywhere without a word
         found = np.minimum(found, mean * max(total * max(heaviest, 1.0), 1.0))
     if stop.gradient is not None:
         found = np.minimum(found, stop.gradient)
@@ -332,10 +345,8 @@ def _start(fit: Regression) -> float:
     return 2 * float(np.log(max(2, len(fit.response))))
 
 
-def _inverse(
-    fit: Regression, design: FloatArray, cases: FloatArray, which: Sequence[tuple[int, int]]
-) -> FloatArray | None:
-    """Combinations of sums that move with one coefficient each, shape (n_rows, n_terms, n_responses)."""
+def _hessian(fit: Regression, design: FloatArray, cases: FloatArray) -> FloatArray:
+    """Second derivatives of the loss at the printed coefficients that were fitted, shape (n_fitted, n_fitted)."""
     terms, responses = fit.value.shape
     means = _means(fit.family, design @ fit.value, np.zeros((len(design), responses)))
     matrix = np.zeros((terms, responses, terms, responses))
@@ -344,9 +355,28 @@ def _inverse(
             if d == e or fit.family == "multinomial":
                 at, _ = means.slope(d, e)
                 matrix[:, d, :, e] = (design * (cases * at)[:, None]).T @ design
-    flat = [j * responses + d for j, d in which]
+    flat = np.flatnonzero(fit.free.ravel())
     square = matrix.reshape(terms * responses, -1)[np.ix_(flat, flat)]
     square[np.diag_indices_from(square)] += (fit.l2 + fit.mean_l2 * cases.sum()).reshape(-1)[flat]
+    return square
+
+
+def _condition(fit: Regression, design: FloatArray, cases: FloatArray) -> float:
+    """The condition number of the second derivatives, but for directions in which the loss does not change."""
+    square = _hessian(fit, design, cases)
+    if not np.isfinite(square).all():
+        return np.inf
+    found = np.linalg.eigvalsh(square)
+    return float(found[-1] / found[found > 1e-13 * found[-1]].min()) if found[-1] > 0 else np.inf
+
+
+def _inverse(
+    fit: Regression, design: FloatArray, cases: FloatArray, which: Sequence[tuple[int, int]]
+) -> FloatArray | None:
+    """Combinations of sums that move with one coefficient each, shape (n_rows, n_terms, n_responses)."""
+    terms, responses = fit.value.shape
+    square = _hessian(fit, design, cases)
+    flat = [j * responses + d for j, d in which]
     if not np.isfinite(square).all():
         return None
     inverse = np.linalg.pinv(square, rcond=1e-10, hermitian=True)
@@ -432,7 +462,10 @@ class Coefficients:
             at = terms.setdefault(term, len(terms)), klass or 0
             if at in printed:
                 each.refuse("value", "each term once", f"{term} several times")
-            printed[at] = each.printed("value"), each.number("l2", 0.0, 0.0) if "l2" in each else None
+            number = each.printed("value")
+            if "within" in each:
+                number = replace(number, half=Fraction(each.number("within", 0.0, 0.0)))
+            printed[at] = number, each.number("l2", 0.0, 0.0) if "l2" in each else None
             each.close()
         value, half, l2, l1, mean_l2, free = np.zeros((6, len(terms), responses))
         penalised = np.array([term.column is not None for term in terms], float)[:, None]
@@ -443,6 +476,9 @@ class Coefficients:
             value[at], free[at] = float(number.value), 1.0
             half[at] = float(number.half) * (1 + 4 * EPS) + EPS * abs(value[at])
             l2[at] = l2[at] if own is None else own
+        fitted = free.any(axis=0)
+        if (family == "multinomial" and fitted.sum() < classes - 1) or not (free[:, fitted] > 0).all():
+            keys.refuse("terms", "every term for all classes, or for all but one", "fewer")
         fit = Regression(
             family,
             value,
@@ -467,6 +503,9 @@ class Coefficients:
             raise invalid(people.source, "weights", self.weights or "", "weights of at least 0", "one below")
         design = np.stack([term.numbers(people) for term in self.terms], axis=1)
         found = sums_of(self.fit, design, people.counts, weight)
+        if not (np.isfinite(found.low) | np.isfinite(found.high)).any():
+            expected = "the largest gradient at which the fit stopped: the columns are too unlike in size to bound it"
+            raise invalid(people.source, "tolerance", "value", expected, "none that is known")
         for r, (low, high) in enumerate(zip(found.low.tolist(), found.high.tolist(), strict=True)):
             if not (np.isfinite(low) or np.isfinite(high)):
                 continue

@@ -15,6 +15,7 @@ from maxent.models.arguments import name, shorten_list, show
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, json_object, read_text
+from maxent.models.files.output import write_text
 from maxent.models.files.toml import toml_document
 from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.hints import close_to
@@ -191,6 +192,13 @@ def save_statements(statements: Statements) -> str:
     lines = ",\n  ".join(json.dumps(each) for each in statements.document["statements"])
     text = json.dumps(head)[:-1]
     return f'{text},\n "statements": [\n  {lines}\n ]}}\n'
+
+
+def save_release(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write a release that is a document of statements and nothing else, atomically."""
+    if len(release.statements) != 1 or len(release.trees) != 1 or len(release.trees[0].nodes) != 1:
+        raise invalid("release", "trees", "content", "one document of statements, without trees", "several releases")
+    write_text(os.fspath(path), save_statements(release.statements[0]), public=True)
 
 
 def _read(path: str | os.PathLike[str], reader: Reader) -> Release:

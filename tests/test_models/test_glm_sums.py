@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from maxent.models.arrays import FloatArray
 from maxent.models.statements.glm import EPS, Regression, Stopping, Sums, _tolerance, sums_of
@@ -30,7 +30,7 @@ def printed(fit: Regression, digits: int) -> Regression:
 def drawn(random: np.random.Generator) -> tuple[FloatArray, Any]:
     """A design with an intercept, columns of any size and dummies, and how much each person counts."""
     n, width = int(random.integers(8, 200)), int(random.integers(1, 5))
-    x = random.normal(size=(n, width)) * 10.0 ** random.integers(-1, 2, size=width)
+    x = random.normal(size=(n, width)) * 10.0 ** random.integers(-2, 5, size=width)
     dummy = random.random(width) < 0.5
     x[:, dummy] = x[:, dummy] > 0
     return np.c_[np.ones(n), x], random.integers(1, 4, n).astype(float) if random.random() < 0.3 else None
@@ -59,7 +59,11 @@ def fitted(random: np.random.Generator, design: FloatArray, weight: Any) -> tupl
         stopping = Stopping(mean=1e-5, loss=LBFGS)
     else:
         alpha = 2.0 if kind == "ridge" else 0.0
-        model = (Ridge(alpha=alpha) if alpha else LinearRegression()).fit(x, y, weight)
+        if not alpha:
+            root = np.ones(n) if weight is None else np.sqrt(weight)
+            b = np.linalg.lstsq(design * root[:, None], y * root, rcond=None)[0][:, None]
+            return regression("linear", b, response, Stopping(deviance=0.0)), y
+        model = Ridge(alpha=alpha).fit(x, y, weight)
         stopping = Stopping(deviance=0.0)
     b = np.r_[model.intercept_, model.coef_][:, None]
     penalty = np.full(b.shape, alpha) * (np.arange(len(b)) > 0)[:, None]

@@ -189,6 +189,7 @@ NO_LINKS: dict[str, str] = {
     "rpart-summary": "node k is below k // 2: which are its sons is said, too, but not read",
     "partykit-print": "indented text",
     "records": "a table without nodes",
+    **dict.fromkeys(("maxent-statements/1", "glm", "glm-r", "glm-statsmodels"), "statements without nodes"),
 }
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 # A converted model for people to read: what survived, and what is lost.
 
 WORDS = {"counts": "counts", "n": "sizes", "rates": "rates", "labels": "labels", "linear": "scores", "means": "means"}
+WORDS["statements"] = "statements about people beside trees"
 
 
 ROUNDED = "thresholds were rounded for print: some records may go another way than in the model"

@@ -120,6 +120,8 @@ def _ways_out(model: Any) -> Iterator[str]:
 
     if isinstance(model, Pipeline):
         yield ": maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"
+    if type(model).__module__.startswith("sklearn.linear_model."):
+        yield ": maxent.convert(model), or --from glm of its file, makes statements of a regression"
     if type(model).__name__ == "CalibratedClassifierCV":
         yield (
             ": its probabilities are changed after its trees, and it has a model for each fold; publish the model that "

@@ -1,0 +1,494 @@
+"""Reader of regressions that tools saved: scikit-learn (fitted, or a skops file) and PMML, as statements ``glm``.
+
+What a fit has minimised, and where it stopped, is read from its parameters; what they leave open is refused, with the
+parameter (``--param``) that says it. The columns of the model's input are followed through the steps of a pipeline.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import numpy as np
+
+from maxent.models.arguments import shorten
+from maxent.models.errors import InvalidInput, invalid
+from maxent.models.files.input_files import shown_path
+from maxent.models.files.json_files import bytes_of
+from maxent.models.formats.pmml.xml_document import Element, parse_xml
+from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
+from maxent.models.statements.glm import EPS, Term
+from maxent.models.statements.read import FORMAT, parse_statements
+from maxent.models.statements.statement import decimals
+from maxent.models.tables.table_files import read_frame
+
+if TYPE_CHECKING:
+    from os import PathLike
+
+    from maxent.models.formats.release_reader import Head
+    from maxent.models.reading import Reader
+
+# What ``--param`` may say of a fit.
+PARAMETERS = ("tolerance", "mean_tolerance", "l2", "l1", "class_weight", "weights", "of", "family", "values")
+# Digits after the point of a number that was not rounded.
+FULL = 17
+# Significant digits of a number that was not rounded for print, at least.
+SIGNIFICANT = 15
+UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
+LEAST = 64 * EPS
+
+
+def statements_of(
+    statements: Sequence[Mapping[str, Any]],
+    source: str,
+    wanted: Wanted,
+    classes: Sequence[str],
+    target: str | None = None,
+    individuals: int | None = None,
+) -> Any:
+    """Statements as a release."""
+    document: dict[str, Any] = {
+        "format": FORMAT,
+        "target": {"name": wanted.target or target or UNNAMED, "classes": list(wanted.classes or classes)},
+        "statements": [{"kind": "glm", **each, "terms": unrounded(each["terms"])} for each in statements],
+    }
+    if individuals is not None:
+        document["individuals"] = individuals
+    return parse_statements(document, source).release
+
+
+def said(source: str, wanted: Wanted) -> dict[str, Any]:
+    """Keys of a statement that the caller gives by parameters."""
+    found: dict[str, Any] = {}
+    for name in ("tolerance", "mean_tolerance", "l2", "l1"):
+        if name in wanted.parameters:
+            try:
+                found[name] = float(wanted.parameters[name])
+            except ValueError:
+                raise invalid(source, "parameters", name, "a number", shorten(wanted.parameters[name])) from None
+    if "weights" in wanted.parameters:
+        found["weights"] = wanted.parameters["weights"]
+    if "class_weight" in wanted.parameters:
+        pairs = [part.partition(":") for part in wanted.parameters["class_weight"].split(",")]
+        try:
+            found["class_weight"] = {name.strip(): float(weight) for name, _, weight in pairs}
+        except ValueError:
+            given = shorten(wanted.parameters["class_weight"])
+            raise invalid(source, "parameters", "class_weight", "CLASS:WEIGHT,CLASS:WEIGHT", given) from None
+    return found
+
+
+def classes_in(wanted: Wanted, reader: Reader, target: str | None) -> list[str] | None:
+    """The classes that the training table has, sorted; None without it."""
+    if wanted.classes is not None:
+        return list(wanted.classes)
+    if "values" in wanted.parameters:
+        return [part.strip() for part in wanted.parameters["values"].split(",")]
+    if wanted.train is None or target is None:
+        return None
+    frame = read_frame(wanted.train, "train", [], reader)
+    if target not in frame.header:
+        return None
+    column = read_frame(wanted.train, "train", [target], reader).columns[target]
+    texts = {column.texts()[code] for code in set(column.codes.tolist()) if code >= 0}
+    try:
+        return sorted(texts, key=float)
+    except ValueError:
+        return sorted(texts)
+
+
+def entry(term: Term, value: float | str, **more: Any) -> dict[str, Any]:
+    """An entry of ``terms``; a number that is no text was not rounded."""
+    found: dict[str, Any] = {"intercept": True} if term.column is None else {"column": term.column}
+    if term.level is not None:
+        found["level"] = term.level
+    if (term.center, term.scale) != (0.0, 1.0):
+        found |= {"center": term.center, "scale": term.scale}
+    digits = {} if isinstance(value, str) else {"digits": _digits(value)}
+    return {**found, "value": value, **digits, **more}
+
+
+def _digits(value: float) -> int:
+    """Digits after the point with which a double is told apart from all others."""
+    return FULL if abs(value) >= 1e-2 or value == 0 else FULL - int(np.floor(np.log10(abs(value))))
+
+
+def unrounded(terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Terms with all digits, zeros at the end too, where one value shows that none was rounded."""
+    texts = [str(term["value"]) for term in terms]
+    if not any(len(re.sub(r"[^0-9]", "", t.lower().partition("e")[0]).strip("0")) >= SIGNIFICANT for t in texts):
+        return terms
+
+    def digits(text: str) -> int:
+        first = int(np.floor(np.log10(abs(float(text))))) if float(text) else 0
+        return max(SIGNIFICANT - 1 - first, decimals(text), 0)
+
+    return [{**term, "digits": digits(text)} for term, text in zip(terms, texts, strict=True)]
+
+
+# Columns of a model's input, followed through the steps before it.
+
+
+@dataclass(slots=True)
+class _Steps:
+    """Follows columns as terms; every step makes each of its columns of one."""
+
+    source: str
+
+    def through(self, step: Any, columns: Sequence[Term], where: str) -> list[Term]:
+        """The columns after a step."""
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            return list(columns)
+        name = type(step).__name__
+        known = type(step).__module__.startswith("sklearn.")
+        if known and name == "Pipeline":
+            for inner, each in step.steps:
+                columns = self.through(each, columns, f"{where}, {inner}")
+            return list(columns)
+        if known and name in _STEPS:
+            return list(_STEPS[name](self, step, columns, where))
+        expected = (
+            "StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler, OneHotEncoder, ColumnTransformer or Pipeline"
+        )
+        self.refuse(where, name, f"a step that centres, scales or marks values: {expected}")
+
+    def refuse(self, where: str, field: str, expected: str, found: str = "another") -> NoReturn:
+        raise invalid(self.source, where, field, expected, found)
+
+
+def _affine(columns: Sequence[Term], center: Any, scale: Any) -> Iterator[Term]:
+    centers = np.zeros(len(columns)) if center is None else np.asarray(center, np.float64)
+    scales = np.ones(len(columns)) if scale is None else np.asarray(scale, np.float64)
+    for column, c, s in zip(columns, centers.tolist(), scales.tolist(), strict=True):
+        yield replace(column, center=column.center + c * column.scale, scale=column.scale * s)
+
+
+def _standard(_: _Steps, step: Any, columns: Sequence[Term], where: str) -> Iterator[Term]:
+    yield from _affine(columns, step.mean_ if step.with_mean else None, step.scale_ if step.with_std else None)
+
+
+def _ranged(steps: _Steps, step: Any, columns: Sequence[Term], where: str) -> Iterator[Term]:
+    if step.clip:
+        steps.refuse(where, "clip", "false: values beyond the training data are changed", "true")
+    slope = np.asarray(step.scale_, np.float64)
+    yield from _affine(columns, -np.asarray(step.min_) / slope, 1 / slope)
+
+
+def _robust(_: _Steps, step: Any, columns: Sequence[Term], where: str) -> Iterator[Term]:
+    yield from _affine(
+        columns, step.center_ if step.with_centering else None, step.scale_ if step.with_scaling else None
+    )
+
+
+def _marked(steps: _Steps, step: Any, columns: Sequence[Term], where: str) -> Iterator[Term]:
+    rare = getattr(step, "_infrequent_indices", None)
+    if rare is not None and any(each is not None for each in rare):
+        steps.refuse(where, "min_frequency", "none: rare values share a column", "some")
+    dropped = [None] * len(columns) if step.drop_idx_ is None else list(step.drop_idx_)
+    for column, categories, drop in zip(columns, step.categories_, dropped, strict=True):
+        if column.column is None or column.level is not None or (column.center, column.scale) != (0.0, 1.0):
+            steps.refuse(where, "columns", "columns as the table has them")
+        for i, value in enumerate(np.asarray(categories, object).tolist()):
+            if i != drop:
+                if value is None or (isinstance(value, float) and np.isnan(value)):
+                    steps.refuse(where, "categories", "values for everybody", "a missing one")
+                level = float(value) if isinstance(value, (int, float)) and not isinstance(value, bool) else str(value)
+                yield Term(column.column, level)
+
+
+def _divided(steps: _Steps, step: Any, columns: Sequence[Term], where: str) -> Iterator[Term]:
+    names = [str(name) for name in getattr(step, "feature_names_in_", [])]
+    width = max((each.stop for each in step.output_indices_.values()), default=0)
+    found: list[Term | None] = [None] * width
+    for name, each, chosen in step.transformers_:
+        place = step.output_indices_.get(name, slice(0, 0))
+        if (isinstance(each, str) and each == "drop") or place.start == place.stop:
+            continue
+        bounds = list(range(len(columns)))[chosen] if isinstance(chosen, slice) else np.atleast_1d(chosen).tolist()
+        if bounds and all(isinstance(i, bool) for i in bounds):
+            bounds = np.flatnonzero(bounds).tolist()
+        given = [columns[names.index(i) if isinstance(i, str) else i] for i in bounds]
+        if type(each).__name__ == "FunctionTransformer" and each.func is None:
+            each = None
+        out = steps.through(each, given, f"{where}, {name}")
+        if len(out) != place.stop - place.start or (step.transformer_weights or {}).get(name, 1) != 1:
+            steps.refuse(f"{where}, {name}", "columns", "as many columns as the step writes, not weighted")
+        found[place] = out
+    yield from (column for column in found if column is not None)
+
+
+_Follow = Callable[[_Steps, Any, Sequence[Term], str], Iterator[Term]]
+_STEPS: Mapping[str, _Follow] = {
+    "StandardScaler": _standard,
+    "MinMaxScaler": _ranged,
+    "MaxAbsScaler": lambda _, step, columns, where: _affine(columns, None, step.scale_),
+    "RobustScaler": _robust,
+    "OneHotEncoder": _marked,
+    "ColumnTransformer": _divided,
+}
+
+
+# Models of scikit-learn.
+
+LOGISTIC, SQUARES = ("LogisticRegression",), ("LinearRegression", "Ridge")
+POISSON = ("PoissonRegressor",)
+MODELS = (*LOGISTIC, *SQUARES, *POISSON)
+# Solvers that stop at a gradient, or where the loss hardly falls; the others stop where coefficients hardly move.
+_BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
+_BY_FACTORS = ("auto", "svd", "cholesky")
+
+
+def is_regression(model: object) -> bool:
+    """Whether a fitted model of scikit-learn, or what a pipeline ends in, is a regression that is read."""
+    steps = getattr(model, "steps", None)
+    final = steps[-1][1] if isinstance(steps, list) and steps else model
+    return type(final).__name__ in MODELS and type(final).__module__.startswith("sklearn.linear_model.")
+
+
+def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted:
+    """A regression of scikit-learn as statements."""
+    final, before = model, []
+    if type(model).__name__ == "Pipeline":
+        final, before = model.steps[-1][1], model.steps[:-1]
+    names = getattr(before[0][1] if before else final, "feature_names_in_", wanted.features)
+    if not hasattr(final, "coef_"):
+        raise invalid(source, "model", "coef_", "a fitted model: call fit first", "none")
+    if np.asarray(final.coef_).dtype != np.float64:
+        expected = "a fit in double precision: errors of single precision are not bounded"
+        raise invalid(source, "model", "coef_", expected, str(np.asarray(final.coef_).dtype))
+    if names is None:
+        raise invalid(source, "model", "features", "the names of the columns: features, or fit on a DataFrame", "none")
+    columns = [Term(str(name)) for name in (wanted.features or names)]
+    steps = _Steps(source)
+    for name, step in before:
+        columns = steps.through(step, columns, f"step {name}")
+    coefficients = np.atleast_2d(np.asarray(final.coef_, np.float64))
+    if len(columns) != coefficients.shape[1]:
+        found = f"{len(columns)} columns, {coefficients.shape[1]} coefficients"
+        raise invalid(source, "model", "features", "a name for each coefficient", found)
+    intercepts = np.broadcast_to(np.atleast_1d(np.asarray(final.intercept_, np.float64)), len(coefficients))
+    name = type(final).__name__
+    keys = {**(_logistic if name in LOGISTIC else _numeric)(source, final, wanted), **said(source, wanted)}
+    if not np.isfinite(coefficients).all():
+        raise invalid(source, "model", "coef_", "finite numbers", "others")
+
+    def terms(rows: Sequence[int], labels: Sequence[str | None]) -> list[dict[str, Any]]:
+        found = []
+        for k, label in zip(rows, labels, strict=True):
+            more = {} if label is None else {"class": label}
+            found += [entry(Term(), float(intercepts[k]), **more)] if final.fit_intercept else []
+            found += [entry(t, float(b), **more) for t, b in zip(columns, coefficients[k], strict=True)]
+        return found
+
+    if name in LOGISTIC:
+        classes = [str(c) for c in final.classes_] if wanted.classes is None else list(wanted.classes)
+        if len(classes) == 2:
+            content = [{"family": "logistic", "of": classes[1], "terms": terms([0], [None]), **keys}]
+        elif getattr(final, "multi_class", "auto") == "ovr" or final.solver == "liblinear":
+            content = [
+                {"family": "logistic", "of": c, "source": f"model of {c}", "terms": terms([k], [None]), **keys}
+                for k, c in enumerate(classes)
+            ]
+        else:
+            content = [{"family": "multinomial", "terms": terms(range(len(classes)), classes), **keys}]
+    else:
+        family = "poisson" if name in POISSON else "linear"
+        found = classes_in(wanted, reader, wanted.target)
+        if found is None or len(coefficients) > 1:
+            expected = "the numbers that the target can be: --classes 0,1,2, or --train with --target"
+            raise invalid(source, "options", "classes", expected, "none")
+        classes, content = found, [{"family": family, "terms": terms([0], [None]), **keys}]
+    release = statements_of([{"source": name, **each} for each in content], source, wanted, classes)
+    version = getattr(final, "_sklearn_version", None)
+    if version is None:
+        import sklearn
+
+        version = sklearn.__version__
+    lost = () if "weights" in keys else (UNWEIGHTED,)
+    return Converted(release, f"scikit-learn {shorten(version)}", lost)
+
+
+def _stopped(source: str, final: Any, wanted: Wanted, solvers: Sequence[str]) -> dict[str, float]:
+    """Where a fit of scikit-learn stopped."""
+    ran = np.max(np.atleast_1d(np.asarray(getattr(final, "n_iter_", 0)))) if final.n_iter_ is not None else 0
+    if "tolerance" in wanted.parameters or "mean_tolerance" in wanted.parameters:
+        return {}
+    if ran >= final.max_iter:
+        expected = "a fit that converged: more iterations (max_iter), or --param tolerance=LARGEST GRADIENT"
+        raise invalid(source, "model", "n_iter_", expected, f"{ran} of {final.max_iter}")
+    if final.solver not in solvers:
+        expected = f"one of {', '.join(solvers)}, which stop at a known gradient; or --param tolerance=LARGEST GRADIENT"
+        raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
+    return {"mean_tolerance": float(final.tol), "loss_tolerance": LEAST}
+
+
+def _logistic(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
+    """Penalties, weights of classes and tolerance of a logistic regression."""
+    keys: dict[str, Any] = _stopped(source, final, wanted, _BY_GRADIENT)
+    penalty, ratio = getattr(final, "penalty", "deprecated"), getattr(final, "l1_ratio", None) or 0.0
+    ratio = {"l1": 1.0, "l2": 0.0}.get(str(penalty), ratio)
+    strength = 0.0 if penalty in (None, "none") else 1.0 / float(final.C)
+    if strength * (1 - ratio):
+        keys["l2"] = strength * (1 - ratio)
+    if strength * ratio:
+        keys["l1"] = strength * ratio
+    if final.solver == "liblinear" and final.fit_intercept and strength:
+        raise invalid(source, "model", "solver", "one that does not penalise the intercept", "liblinear")
+    weight = final.class_weight
+    if isinstance(weight, str) and "class_weight" not in wanted.parameters:
+        expected = "weights in numbers: --param class_weight=A:1,B:2.5, as those of 'balanced' depend on the classes"
+        raise invalid(source, "model", "class_weight", expected, shorten(weight))
+    if isinstance(weight, Mapping):
+        keys["class_weight"] = {str(c): float(w) for c, w in weight.items()}
+    return keys
+
+
+def _numeric(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
+    """Penalty and tolerance of a regression of numbers."""
+    name = type(final).__name__
+    if getattr(final, "positive", False):
+        raise invalid(source, "model", "positive", "false: coefficients at 0 are not stationary", "true")
+    if name in POISSON:
+        keys: dict[str, Any] = _stopped(source, final, wanted, ("lbfgs", "newton-cholesky"))
+        return {**keys, "mean_l2": float(final.alpha)} if final.alpha else keys
+    if name == "LinearRegression":
+        sizes = np.asarray(getattr(final, "singular_", []), np.float64)
+        share = sizes / max(float(sizes.max(initial=0.0)), 1e-300)
+        if ((share > 1e-12) & (share <= float(getattr(final, "tol", 0.0)) * (1 + 1e-9))).any():
+            expected = "columns of like size: the fit left out directions below its parameter tol"
+            raise invalid(source, "model", "singular_", expected, "some")
+        return {}
+    if final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters:
+        raise invalid(source, "model", "solver", f"one of {', '.join(_BY_FACTORS)}", shorten(str(final.solver)))
+    if np.ndim(final.alpha):
+        raise invalid(source, "model", "alpha", "one number", "several")
+    return {"l2": float(final.alpha)}
+
+
+# PMML.
+
+
+def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str) -> Converted:
+    """A ``RegressionModel`` or ``GeneralRegressionModel`` of PMML."""
+    root = parse_xml(bytes_of(str(path)), source)
+    model = root.one("RegressionModel", "GeneralRegressionModel")
+    schema = model.one("MiningSchema")
+    targets = [f.need("name") for f in schema.all("MiningField") if f.get("usageType") in ("target", "predicted")]
+    target = wanted.target or model.get("targetVariableName") or (targets[0] if targets else None)
+    fields = {f.need("name"): f for f in root.one("DataDictionary").all("DataField")}
+    own = [v.need("value") for v in fields[target].all("Value")] if target in fields else []
+    classes = wanted.classes or own or classes_in(wanted, reader, target)
+    if not classes:
+        raise invalid(source, "options", "classes", "the classes: --classes A,B, or --train with --target", "none")
+    if (derived := root.first("TransformationDictionary", "LocalTransformations")) and derived.children:
+        derived.refuse("content", "no derived fields: give the model over the columns of the table")
+    if (local := model.first("LocalTransformations")) is not None and local.children:
+        local.refuse("content", "no derived fields: give the model over the columns of the table")
+    given = said(source, wanted)
+    content = _regression(model, list(classes)) if model.name == "RegressionModel" else _general(model, list(classes))
+    for each in content:
+        each |= given
+    application = (root.first("Header") or root).first("Application")
+    tool = shorten(application.get("name") or "PMML") if application is not None else "PMML"
+    release = statements_of([{"source": model.name, **each} for each in content], source, wanted, classes, target)
+    lost = (UNWEIGHTED, "penalties: the statement holds of a fit without, or with those of --param l2= and l1=")
+    return Converted(release, tool, lost)
+
+
+def _regression(model: Element, classes: list[str]) -> list[dict[str, Any]]:
+    function = model.choice("functionName", ("classification", "regression"), "regression")
+    link = model.get("normalizationMethod") or "none"
+    per: dict[str | None, list[dict[str, Any]]] = {}
+    for table in model.all("RegressionTable"):
+        if other := next(
+            (e for e in table.children if e.name not in ("NumericPredictor", "CategoricalPredictor")), None
+        ):
+            other.refuse("name", "NumericPredictor or CategoricalPredictor", other.name)
+        terms = [entry(Term(), table.need("intercept"))]
+        for each in table.all("NumericPredictor"):
+            if each.number("exponent", 1.0) != 1:
+                each.refuse("exponent", "1")
+            terms.append(entry(Term(each.need("name")), each.need("coefficient")))
+        for each in table.all("CategoricalPredictor"):
+            terms.append(entry(Term(each.need("name"), each.need("value")), each.need("coefficient")))
+        per[table.get("targetCategory")] = terms
+    if function == "regression":
+        if link not in ("none", "exp") or len(per) != 1:
+            model.refuse("normalizationMethod", "none (least squares) or exp (Poisson)")
+        return [{"family": "linear" if link == "none" else "poisson", "terms": next(iter(per.values()))}]
+    filled = {name: terms for name, terms in per.items() if len(terms) > 1 or float(terms[0]["value"]) != 0}
+    if len(classes) == 2 and link in ("logit", "softmax") and len(filled) == 1:
+        ((name, terms),) = filled.items()
+        return [{"family": "logistic", "of": name, "terms": terms}]
+    if link != "softmax":
+        model.refuse("normalizationMethod", "softmax, or logit with two classes")
+    return [{"family": "multinomial", "terms": [{**t, "class": name} for name, terms in filled.items() for t in terms]}]
+
+
+def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
+    kind, link = model.need("modelType"), model.get("linkFunction") or ""
+    law = model.get("distribution") or ""
+    if model.get("offsetVariable") or model.get("trialsVariable") or model.get("offsetValue"):
+        model.refuse("offsetVariable", "no offset and no trials")
+    family = {
+        ("generalizedLinear", "logit", "binomial"): "logistic",
+        ("generalizedLinear", "log", "poisson"): "poisson",
+        ("generalizedLinear", "identity", "normal"): "linear",
+    }.get((kind, link, law), {"multinomialLogistic": "multinomial", "generalLinear": "linear"}.get(kind, ""))
+    if not family or kind == "regression":
+        model.refuse("modelType", "a canonical link: logit of binomial, log of poisson, identity of normal", f"{kind}")
+    columns: dict[str, list[Term]] = {p.need("name"): [] for p in model.one("ParameterList").all("Parameter")}
+    factors = {p.need("name") for lists in model.all("FactorList") for p in lists.all("Predictor")}
+    for cell in (c for matrix in model.all("PPMatrix") for c in matrix.all("PPCell")):
+        column, value = cell.need("predictorName"), cell.need("value")
+        if column not in factors and value != "1":
+            cell.refuse("value", "1: no powers")
+        columns.setdefault(cell.need("parameterName"), []).append(Term(column, value if column in factors else None))
+    terms: list[dict[str, Any]] = []
+    for cell in model.one("ParamMatrix").all("PCell"):
+        found = columns.get(cell.need("parameterName"), [])
+        if len(found) > 1:
+            cell.refuse("parameterName", "terms of one column each", "an interaction")
+        of = cell.get("targetCategory")
+        more = {"class": of} if family == "multinomial" else {}
+        terms.append({**entry(found[0] if found else Term(), cell.need("beta"), **more)})
+    of = {next((c.get("targetCategory") for c in model.one("ParamMatrix").all("PCell")), None)} - {None}
+    more = {"of": next(iter(of), classes[-1])} if family == "logistic" else {}
+    return [{"family": family, "terms": terms, **more}]
+
+
+def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+    from maxent.models.formats.skops import Archive, Objects
+
+    source = shown_path(path)
+    if not bytes_of(str(path)).startswith(b"PK"):
+        return _pmml(path, wanted, reader, source)
+    archive = Archive(path)
+    try:
+        model = Objects(archive).made(archive.schema())
+        if not is_regression(model):
+            raise invalid(source, "document", "model", f"one of {', '.join(MODELS)}", shorten(type(model).__name__))
+        return fitted(model, wanted, reader, source)
+    except InvalidInput:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+        expected = "a model as scikit-learn and skops save it"
+        raise invalid(source, "document", "content", expected, f"{type(error).__name__}: {str(error)[:100]}") from None
+
+
+def _recognise(head: Head) -> bool:
+    found = re.search(r"<(?:\w+:)?(General)?RegressionModel[\s>]", head.text)
+    return bool(found) and "PMML" in head.text[: found.start()] and not re.search(r"<(\w+:)?MiningModel", head.text)
+
+
+READER = model_reader(
+    "glm",
+    "a regression of scikit-learn in a skops file, or of PMML, as statements",
+    (),
+    convert,
+    _recognise,
+    parameters=PARAMETERS,
+)

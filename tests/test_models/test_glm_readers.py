@@ -1,0 +1,161 @@
+"""Regressions of scikit-learn, R, statsmodels and PMML as statements: the people they were fitted on satisfy them.
+
+`regressions/` has 60 people and what R 4.2 and statsmodels 0.15 print of regressions of them.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import skops.io
+from sklearn.compose import make_column_transformer
+from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
+
+import maxent
+from maxent.api.estimate import compile_release
+from maxent.models.errors import InvalidInput
+from maxent.models.reading import Reading
+from tests.support.search import cases
+
+FOLDER = Path(__file__).parent / "regressions"
+PEOPLE = pd.read_csv(FOLDER / "people.csv")
+
+
+def satisfied(release: maxent.Release, people: pd.DataFrame, target: str) -> int:
+    """How many rows the statements of a release are, all of which its people satisfy."""
+    program = compile_release(release, people.drop(columns=target))
+    names = [a.name for a in program.table.attributes]
+    where = {
+        tuple(str(v) if isinstance(v, str) else float(v) for v in row): i
+        for i, row in enumerate(program.table.frame()[names].itertuples(index=False))
+    }
+    masses = np.zeros((len(program.table), program.n_classes))
+    for row, klass in zip(people[names].itertuples(index=False), people[target].astype(str), strict=True):
+        key = tuple(str(v) if isinstance(v, str) else float(v) for v in row)
+        masses[where[key], release.target.classes.index(klass)] += 1
+    rows = [row for row in program.linear if row.kind == "statements"]
+    for row in rows:
+        inside = masses[program.cells.owner][program.regions[row.region]]
+        value = (inside * (1.0 if row.weights is None else row.weights) * row.coef[0]).sum()
+        assert row.lower[0] - 1e-9 * len(people) <= value <= row.upper[0] + 1e-9 * len(people), row.says
+    assert not program.contradictions
+    return len(rows)
+
+
+PRINTED = [
+    ("r_coef.csv", "glm-r", "y", {"family": "logistic"}, 8),
+    ("r_poisson_coef.csv", "glm-r", "k", {"family": "poisson"}, 8),
+    ("r_print.txt", None, "y", {}, 8),
+    ("r_summary.txt", None, "y", {}, 8),
+    ("r_lm_summary.txt", None, "k", {}, 9),
+    ("r_poisson_print.txt", None, "k", {}, 8),
+    ("statsmodels_params.csv", "glm-statsmodels", "y", {"family": "logistic"}, 8),
+    ("statsmodels_logit.csv", None, "y", {}, 8),
+    ("statsmodels_glm.csv", None, "y", {}, 8),
+    ("statsmodels_ols.csv", None, "k", {}, 8),
+    ("statsmodels_poisson.csv", None, "k", {}, 8),
+    ("statsmodels_mnlogit.csv", None, "k", {}, 16),
+    ("regression.pmml", None, "y", {"tolerance": "1e-4"}, 8),
+    ("general.pmml", None, "y", {"tolerance": "1e-4"}, 8),
+]
+
+
+@pytest.mark.parametrize(("file", "format", "target", "parameters", "rows"), PRINTED)
+def test_what_is_printed_holds_of_the_people(
+    file: str, format: str | None, target: str, parameters: dict[str, str], rows: int
+) -> None:
+    release = maxent.convert(
+        FOLDER / file, train=PEOPLE, target=target, parameters=parameters, reading=Reading(format=format)
+    )
+    assert satisfied(release, PEOPLE[["age", "region", target]], target) >= rows
+
+
+def drawn(random: np.random.Generator) -> pd.DataFrame:
+    n = int(random.integers(30, 300))
+    people = pd.DataFrame(
+        {
+            "age": random.integers(20, 80, n),
+            "income": random.integers(1, 100, n) * 1000,
+            "region": random.choice(list("abc"), n),
+        }
+    )
+    score = 0.05 * (people.age - 50) + (people.region == "b") + random.normal(size=n)
+    return people.assign(y=np.where(score > 0, "yes", "no"), k=np.clip(np.round(score + 1), 0, 2).astype(int))
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(0, 12, hunted=120))
+def test_pipelines_hold_of_the_people(seed: int) -> None:
+    random = np.random.default_rng(seed)
+    people = drawn(random)
+    scaler = [StandardScaler(), MinMaxScaler(), make_pipeline(MinMaxScaler(), StandardScaler())][random.integers(3)]
+    encoder = OneHotEncoder(drop=[None, "first"][random.integers(2)], sparse_output=False)
+    if random.random() < 0.3:
+        encoder = make_pipeline(encoder, StandardScaler())
+    steps = make_column_transformer((scaler, ["age", "income"]), (encoder, ["region"]))
+    c = float(random.choice([1.0, 0.1, np.inf]))
+    last, target = [
+        (LogisticRegression(C=c, max_iter=5000), "y"),
+        (LogisticRegression(C=c, max_iter=5000, class_weight={"yes": 2.0, "no": 0.5}), "y"),
+        (LogisticRegression(C=c, max_iter=5000), "k"),
+        (PoissonRegressor(max_iter=5000), "k"),
+        (LinearRegression(), "k"),
+        (Ridge(3.0), "k"),
+    ][seed % 6]
+    x = people[["age", "income", "region"]]
+    model = make_pipeline(steps, last).fit(x, people[target])
+    classes = None if target == "y" else ["0", "1", "2"]
+    release = maxent.convert(model, target=target, classes=classes)
+    assert satisfied(release, people[["age", "income", "region", target]], target)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_file_of_skops_is_the_fitted_model(tmp_path: Path) -> None:
+    x, path = PEOPLE[["age"]], tmp_path / "model.skops"
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, PEOPLE.y)
+    skops.io.dump(model, path)
+    release = maxent.convert(path, target="y", reading=Reading(format="glm"))
+    assert release.statements[0].document == maxent.convert(model, target="y").statements[0].document
+    release.save(tmp_path / "statements.json")
+    again = maxent.load_release(tmp_path / "statements.json")
+    assert satisfied(again, PEOPLE[["age", "y"]], "y") == 4
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("model", "says"),
+    [
+        (LogisticRegression(max_iter=1), "converged"),
+        (LogisticRegression(solver="saga", max_iter=50_000), "solver"),
+        (LogisticRegression(solver="liblinear"), "solver"),
+        (LogisticRegression(class_weight="balanced"), "balanced"),
+        (LinearRegression(positive=True), "positive"),
+    ],
+)
+def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) -> None:
+    numbers = type(model) is LinearRegression
+    scaled = make_pipeline(StandardScaler(), model).fit(PEOPLE[["age"]], PEOPLE.k if numbers else PEOPLE.y)
+    with pytest.raises(InvalidInput, match=says):
+        maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "says"),
+    [
+        ("family = binomial", 'family = binomial(link = "probit")', "family"),
+        ("age + region", "age * region", "columns"),
+        ("data = d", "data = d, subset = age > 3", "subset"),
+        ("iterations: 5", "iterations: 25", "converged"),
+    ],
+)
+def test_texts_that_say_something_else_are_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
+    text = (FOLDER / "r_summary.txt").read_text(encoding="utf-8")
+    path = tmp_path / "summary.txt"
+    path.write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(InvalidInput, match=says):
+        maxent.convert(path, classes=["no", "yes"])
