@@ -40,7 +40,8 @@ class Options:
     small, else 1500. ``floor`` is the smallest probability that `newton` leaves in a part where the optimum of an
     entropy would make it vanish. ``jobs`` is the number of processes that solve independent parts, counted as joblib
     does (-1: all cores), None for as many as pay; a ``cluster`` solves them instead. Every back end asks ``clock``
-    between iterations whether to stop, and then returns the best point so far.
+    between iterations whether to stop, and then returns the best point so far. ``proved`` is whether bounds are found
+    of what answers lack that need not be optima.
     """
 
     tolerance: float = 1e-8
@@ -52,6 +53,7 @@ class Options:
     jobs: int | None = 1
     cluster: Workers | None = None
     clock: Clock = field(default_factory=Clock)
+    proved: bool = True
 
     def iterations_for(self, program: LiftedProgram) -> int:
         """The iteration limit of one solve of a program."""

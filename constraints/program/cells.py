@@ -426,6 +426,8 @@ class CellSums:
     ) -> None:
         self._cells, self._codes, self._sizes, self._mixed = cells, codes, sizes, mixed
         self._first, self._kept, self._among = first, {} if kept is None else kept, among
+        self._code: dict[int, npt.NDArray[Any]] = {}
+        self._nested: dict[int, _Nested] = {}  # of inner nodes that hold cells, by tree
 
     def of_trees(self, cells: Cells, first: int) -> CellSums:
         """The sums of some of the trees, which are those of ``cells``, from number ``first`` on: they are made once."""
@@ -441,11 +443,15 @@ class CellSums:
         ``group``, shape (n_cells,), is that of each of these cells, ``weight``, shape (n_cells,), its individuals.
         """
         mixed = Mixed(self, group, weight, np.bincount(group, weight).astype(np.float64))
-        return CellSums(cells, self._codes, self._sizes, mixed=mixed)
+        found = CellSums(cells, self._codes, self._sizes, mixed=mixed)
+        found._nested = self._nested  # the same places hold the groups
+        return found
 
     def code(self, column: int) -> npt.NDArray[Any]:
         """The code of each cell, shape (n_cells,)."""
-        return narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
+        if column not in self._code:
+            self._code[column] = narrow(self._codes[:, column], self._sizes[column])[self._cells.owner]
+        return self._code[column]
 
     def shares(self, column: int) -> _Shares:
         """The cells with each value of a public attribute."""
@@ -482,7 +488,7 @@ class CellSums:
             held = self._cells.trees[tree]
             places = self._places(tree, held.stop > held.start)
             everybody = _Shares(np.arange(len(self._cells)), np.zeros(len(self._cells), np.int8), None)
-            self._kept[key] = _sums(held, places, everybody, 1)
+            self._kept[key] = _sums(held, _nesting(held, places), everybody, 1)
         return self._kept[key]
 
     def by_value(self, tree: int, column: int) -> Sums:
@@ -490,15 +496,17 @@ class CellSums:
         key = self._first + tree, column
         if key not in self._kept:
             held = self._cells.trees[tree]
-            places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
-            self._kept[key] = _sums(held, places, self.shares(column), self._sizes[column])
+            if tree not in self._nested:
+                places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
+                self._nested[tree] = _nesting(held, places)
+            self._kept[key] = _sums(held, self._nested[tree], self.shares(column), self._sizes[column])
         return self._kept[key]
 
     def counted(self, tree: int, column: int, people: IntArray) -> FloatArray:
         """Sums of whole numbers, shape (n_cells,), over the blocks of `by_value`, without a matrix of these."""
         sums, found = self.by_value(tree, column), self.shares(column)
         held = self._cells.trees[tree]
-        key = _deepest(held, sums.places)[held.of_cell(found.cell)] * sums.n_values + found.code
+        key = self._nested[tree].deepest[held.of_cell(found.cell)] * sums.n_values + found.code
         own = np.bincount(key, people, len(sums.places) * sums.n_values)[sums.key[sums.own]]
         return sums.up(np.asarray(own, np.float64))
 
@@ -510,10 +518,9 @@ class CellSums:
         return out
 
 
-def _sums(held: TreeCells, places: IntArray, found: _Shares, n_values: int) -> Sums:
+def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int) -> Sums:
     """Sums over some places of a tree, the root among them, by the values that its cells have."""
-    places = places[np.argsort(_preorder(held)[places])]
-    above, depth, deepest = _nesting(held, places)
+    places, deepest = nested.places, nested.deepest
     rank = held.of_cell(found.cell)
     size, n = len(places) * n_values, len(held.order)
 
@@ -534,7 +541,7 @@ def _sums(held: TreeCells, places: IntArray, found: _Shares, n_values: int) -> S
         ends = np.append(np.searchsorted(key[order], own), len(order)).astype(np.int32)
         return sparse.csr_matrix((share, found.cell[order].astype(np.int32), ends), shape=(len(own), n))
 
-    every, moves = _closure(own, above, depth, n_values)
+    every, moves = _closure(own, nested.above, nested.depth, n_values)
     return Sums(
         places,
         np.searchsorted(every, np.arange(len(places) + 1) * n_values),
@@ -553,13 +560,18 @@ def _preorder(held: TreeCells) -> IntArray:
     return number
 
 
-def _deepest(held: TreeCells, places: IntArray) -> IntArray:
-    """The deepest of places in depth-first order around each leaf, by its rank."""
-    return _nesting(held, places)[2]
+@dataclass(frozen=True, slots=True, eq=False)
+class _Nested:
+    """Places in depth-first order: the one around each, how many are around it; and the deepest around each leaf."""
+
+    places: IntArray
+    above: IntArray
+    depth: IntArray
+    deepest: IntArray
 
 
-def _nesting(held: TreeCells, places: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-    """Of places in depth-first order: the one around each, how many are around it; and the deepest around each leaf."""
+def _nesting(held: TreeCells, places: IntArray) -> _Nested:
+    places = places[np.argsort(_preorder(held)[places])]
     first, last = held.places.first[places].tolist(), held.places.last[places].tolist()
     deepest = np.full(int(held.places.last[0]), -1, np.int64)
     above: list[int] = []
@@ -569,7 +581,7 @@ def _nesting(held: TreeCells, places: IntArray) -> tuple[IntArray, IntArray, Int
         above.append(around)
         depth.append(0 if around < 0 else depth[around] + 1)
         deepest[begin:end] = i
-    return np.array(above), np.array(depth), deepest
+    return _Nested(places, np.array(above), np.array(depth), deepest)
 
 
 def _closure(

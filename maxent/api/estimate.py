@@ -167,6 +167,19 @@ class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.
             check_address(self.dask)
         object.__setattr__(self, "solver", load_backend(self.backend))
 
+    def settings(self, clock: Clock, cluster: Any = None) -> Options:
+        """How a program is solved."""
+        return Options(
+            tolerance=self.tolerance,
+            starts=self.starts,
+            seed=self.seed,
+            presolve=self.presolve,
+            floor=self.floor,
+            jobs=self.jobs,
+            cluster=cluster,
+            clock=clock,
+        )
+
 
 @takes(options.ProblemOptions)
 def compile_release(call: options.ProblemOptions) -> Program:
@@ -235,16 +248,7 @@ def estimate_case(
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
     with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
-        settings = Options(
-            tolerance=how.tolerance,
-            starts=how.starts,
-            seed=how.seed,
-            presolve=how.presolve,
-            floor=how.floor,
-            jobs=how.jobs,
-            cluster=cluster,
-            clock=clock,
-        )
+        settings = how.settings(clock, cluster)
         with listening():
             means: list[Mixture | None] = []
 
@@ -282,13 +286,14 @@ def estimate_case(
                 disclosure = disclosure.of_optimum(point.program.posterior(point.masses), counts)
             targets = _by_target(case, program, masses, posterior, how.top, error)
             if of_each is not None:
-                disclosure, posterior = disclosure.of_groups(of_each), posterior[of_each]
+                disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
             result = Estimate(
                 program=program,
                 worst=worst,
                 outcome=outcome,
-                probabilities=posterior,
+                shared=posterior,
+                sharing=of_each,
                 disclosure=disclosure,
                 backend=_used(outcome) if how.backend == "auto" else how.solver.name,
                 tolerance=how.tolerance,

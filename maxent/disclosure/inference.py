@@ -173,12 +173,19 @@ class Inference:
     """Posterior P(class | quasi-identifier) of the people of a table, and its disclosure.
 
     ``probabilities`` has shape (n_quasi_identifiers, n_classes), rows in the order of ``program.table``; `posterior`
-    is the same as a DataFrame, in the order in which the quasi-identifiers appear in the table that was read.
+    is the same as a DataFrame, in the order in which the quasi-identifiers appear in the table that was read. Where
+    people share posteriors, these are kept once: ``sharing`` is the row of ``shared`` that each has.
     """
 
     program: Program
-    probabilities: FloatArray
+    shared: FloatArray
     disclosure: Disclosure
+    sharing: IntArray | None = field(default=None, kw_only=True, repr=False)
+
+    @cached_property
+    def probabilities(self) -> FloatArray:
+        """P(class | quasi-identifier), shape (n_quasi_identifiers, n_classes)."""
+        return self.shared if self.sharing is None else self.shared[self.sharing]
 
     @property
     def order(self) -> npt.NDArray[np.int64]:

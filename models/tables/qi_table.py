@@ -13,7 +13,7 @@ from maxent.models.arguments import shorten
 from maxent.models.arrays import IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
-from maxent.models.reading import Reader
+from maxent.models.reading import Reader, keep_memory
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
@@ -171,6 +171,7 @@ def read_qi(
         Whether every row is one of its own, in the order of the source, also where others are equal; of ``count``
         people it is as many rows.
     """
+    keep_memory()
     records = read_rows(source, "qi", release, release.public, count, merge=not rows, reader=reader)
     if rows:
         each = np.repeat(np.arange(len(records)), records.counts)
@@ -178,6 +179,9 @@ def read_qi(
         found = records.attributes, records.codes[each], records.levels, ones, records.lines[each]
         return QITable(*found, records.source, records.unit, ordered=True)
     keys = row_keys(records.codes, [len(level) for level in records.levels])
+    if (keys[1:] > keys[:-1]).all():  # no two are the same, and they are in order
+        found = records.attributes, records.codes, records.levels, records.counts, records.lines
+        return QITable(*found, records.source, records.unit)
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return QITable(
         attributes=records.attributes,
@@ -257,7 +261,7 @@ def read_rows(
         reader=reader,
         declared=declared_values(attributes, release.target),
     )
-    keep = np.flatnonzero(counts > 0)
+    keep: IntArray | slice = slice(None) if (counts > 0).all() else np.flatnonzero(counts > 0)
     encoded = [encode_column(frame, a, keep, problems) for a in attributes if a.name in frame.columns]
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     named = class_names(frame, release.target)
@@ -267,7 +271,9 @@ def read_rows(
     people = keys_of(frame, who, problems) if who and who in frame.columns else ()
     if problems:
         raise InvalidInput(frame.source, problems)
-    codes = np.column_stack([np.zeros((len(keep), 0), dtype=np.int64), *(codes for codes, _ in encoded)])
+    codes = np.empty((len(counts[keep]), len(encoded)), np.int64)
+    for column, (of_column, _) in zip(codes.T, encoded, strict=True):
+        column[:] = of_column
     levels = tuple(levels for _, levels in encoded)
     return Records(
         tuple(attributes),
@@ -341,7 +347,7 @@ def _merged(groups: TableGroups, files: Sequence[FilePath], count: str, problems
 
 
 def encode_column(
-    frame: Frame, attribute: Attribute, keep: IntArray, problems: list[Problem]
+    frame: Frame, attribute: Attribute, keep: IntArray | slice, problems: list[Problem]
 ) -> tuple[IntArray, npt.NDArray[Any]]:
     """Return the codes of the kept rows and the levels they index; problems are those of all rows."""
     if attribute.values is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cache
 from math import isfinite
@@ -29,7 +30,6 @@ from maxent.api.out_of_core.posteriors import (
 )
 from maxent.api.out_of_core.results import EstimateInParts
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
-from maxent.constraints.program.residuals import Evaluator
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.models.files.json_files import uncollected
@@ -41,8 +41,11 @@ from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
+from maxent.solvers.control import Clock, OutOfTime
+from maxent.solvers.solve.driver import solve_program
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.estimate import Estimate
 
@@ -399,9 +402,9 @@ def solve_leaves(
     release = opened.release
     people = replace(opened, tables=replace(opened.tables, truth=None))
 
-    def estimated(table: QITable, classes: IntArray | None) -> Estimate:
+    def estimated(table: QITable, classes: IntArray | None, **more: Any) -> Estimate:
         with unwarned():
-            return estimate_case(replace(people.case(table), truth=classes), known, replace(how, dask=None))
+            return estimate_case(replace(people.case(table), truth=classes), known, replace(how, dask=None), **more)
 
     if not splits_compared(release, known.kinds):
         table, leaf = scanned.table()
@@ -413,8 +416,12 @@ def solve_leaves(
         check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])
         standing = [each for each in made if isinstance(each, StandIns)]
         table, leaf, classes, real = _table(scanned, standing, len(release.trees), opened.where.memory)
-        found = estimated(table, classes)
-        active = _below_active(found, leaf, len(wanted))
+        try:  # at first nearly always
+            found = estimated(table, classes, **({} if wanted.any() else {"before": _Foreseen(how, leaf, real)}))
+        except _MoreWanted as more:
+            wanted = more.leaves | real
+            continue
+        active = _below_active(found.program, found.outcome.active, leaf, len(wanted))
         if not (active & ~real).any():
             return _warned(found, scanned, leaf, active)
         wanted = wanted | active | real
@@ -464,15 +471,42 @@ def _table(
     return table, leaf[first], classes, real
 
 
-def _below_active(found: Estimate, leaf: IntArray, leaves: int) -> BoolArray:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Foreseen:
+    """Stops where choices of splits matter below which there are stand-ins, before anything is proved.
+
+    ``leaf`` is that of each row of the table, ``real`` are the leaves whose own people these are.
+    """
+
+    how: Solving
+    leaf: IntArray
+    real: BoolArray
+
+    def __call__(self, program: Program, clock: Clock) -> None:
+        with suppress(OutOfTime):  # which the estimate then says
+            first = solve_program(program, self.how.solver, replace(self.how.settings(clock), proved=False))
+            below = _below_active(program, first.active, self.leaf, len(self.real))
+            if (below & ~self.real).any():
+                raise _MoreWanted(below)
+
+
+class _MoreWanted(Exception):
+    """Leaves with stand-ins in place of people whom choices of splits are about."""
+
+    def __init__(self, leaves: BoolArray) -> None:
+        self.leaves = leaves
+
+
+def _below_active(program: Program, found: IntArray, leaf: IntArray, leaves: int) -> BoolArray:
     """The leaves with people below nodes whose choices of splits matter, shape (n_leaves,).
 
-    ``leaf`` is that of each row of the table that the estimate is of.
+    ``found`` are the internal rows that are active, ``leaf`` is that of each row of the program's table.
     """
-    program, below = found.program, np.zeros(leaves, bool)
-    if len(found.outcome.active):
+    below = np.zeros(leaves, bool)
+    if len(found):
         cells = program.cells
-        for i in np.unique(Evaluator(program).internal.constraint_of(found.outcome.active)).tolist():
+        ends = np.cumsum([constraint.rows for constraint in program.internal])
+        for i in np.unique(np.searchsorted(ends, found, side="right")).tolist():
             compared = program.internal[i]
             below[leaf[cells.owner[cells.trees[compared.tree].at(compared.place)]]] = True
     return below

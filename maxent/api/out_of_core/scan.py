@@ -21,6 +21,7 @@ from maxent.models.files.input_files import FilePath, is_standard_input
 from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_table, together
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
 from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows, smallest_of
+from maxent.models.reading import keep_memory
 from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
 from maxent.models.tables.qi_table import QITable, describe_codes, row_keys
@@ -121,6 +122,7 @@ def scan_table(
         first()
         tree()
 
+    keep_memory()
     found, rows = _coded("qi", tables, release, reader, with_, told, begin)
     descent = descent_of(tree(), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
