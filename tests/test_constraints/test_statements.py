@@ -85,10 +85,12 @@ def values(said: Fact, frame: pd.DataFrame, y: np.ndarray) -> list[tuple[float, 
         for cell in said["cells"]:
             here = y == cell["class"]
             for by, at in zip(said["by"], cell["at"], strict=True):
+                if isinstance(at, str) and at == "*":
+                    continue
                 if isinstance(by, dict):
                     ages = rows[by["column"]]
                     here = here & ((ages >= at[0]) & (ages < at[1])).to_numpy()
-                elif at != "*":
+                else:
                     here = here & (rows[by] == at).to_numpy()
             count, n = cell["count"], here.sum()
             if count is None:
@@ -133,7 +135,7 @@ def statement(kind: str, frame: pd.DataFrame, rng: np.random.Generator) -> Fact 
     if where == "region" and kind not in ("table", "rules", "confusion"):
         said["where"] = {"region": str(frame["region"].iloc[0])}
     elif where == "age" and kind not in ("table", "rules", "confusion"):
-        said["where"] = {"age": {"gt": float(frame["age"].min()) - 1.0 + 5.0 * rng.integers(0, 2)}}
+        said["where"] = {"age": {"gt": float(frame["age"].min()) - 1.0 + 5.0 * int(rng.integers(0, 2))}}
         if not (frame["age"] > said["where"]["age"]["gt"]).any():
             return None
     if kind == "linear":
