@@ -59,6 +59,8 @@ def new_solver() -> Any:
 
 # Largest sum of the terms of a comparison after scaling; every number is then exact to a whole one in a double.
 PRECISE = 2.0**46
+# Coefficients of rows up to which the presolve of CP-SAT is trusted.
+COEFFICIENT = 2**28
 # Entries of a table; a comparison that needs a longer one is left out, which proves less but nothing wrong.
 LONGEST = 20_000
 
@@ -346,6 +348,9 @@ class WorldSolver:
         solver = new_solver()
         solver.parameters.max_time_in_seconds = self.patience.seconds()
         solver.parameters.num_workers = 1 if len(model.flat) <= SMALL else cores()
+        # With larger ones the presolve of OR-Tools 9.15 takes some programs that have an answer to have none.
+        large = int(abs(self.part.rows.matrix).max()) >= COEFFICIENT if len(self.part.rows) else False
+        solver.parameters.cp_model_presolve = not large
         found: list[bool] = []
         heard = _callback(lambda value: found.append(self.state.add(self.part, masses_of(model, value))))
         status = in_time(self.patience.clock, lambda: solver.solve(model.model, heard))

@@ -280,3 +280,14 @@ def test_bounds_hold_in_all_labellings(kind: str, seed: int) -> None:
         share = (worlds[:, mine] == "yes").mean(axis=1)
         assert row["low"] - 1e-9 <= share.min(), said
         assert share.max() <= row["high"] + 1e-9, said
+
+
+def test_weights_with_many_digits_rule_out_no_world() -> None:
+    """The presolve of OR-Tools 9.15 found no world here, where there is one."""
+    ages, guess = [54, 56, 54, 29, 35, 43, 34, 55], ["no"] * 3 + ["yes"] * 2 + ["no"] * 3
+    frame = pd.DataFrame({"age": np.array(ages, float), "guess": guess, "y": ["yes"] * 4 + ["no"] * 3 + ["yes"]})
+    accuracy = {"kind": "accuracy", "where": {"age": {"gt": 33}}, "prediction": "guess", "equals": 0.3}
+    mean = {"kind": "mean", "class": "yes", "where": {"age": {"gt": 28}}, "of": "age", "digits": 3, "equals": 49.6}
+    found = maxent.bounds(document(frame, accuracy, mean), frame.drop(columns="y"), level="integer")
+    assert found.summary["status"] == "proved"
+    assert found.summary["individuals_open"] == 0
