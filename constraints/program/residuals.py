@@ -291,8 +291,10 @@ class InternalRows:
 
     def slack(self, masses: FloatArray) -> FloatArray:
         """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
-        totals = self.program.sums.totals
-        return self.compared(lambda tree: totals(tree, masses), lambda tree, column, sums: sums(masses))
+        sums = self.program.sums  # of this pooling, see `Evaluator.at`
+        return self.compared(
+            lambda tree: sums.totals(tree, masses), lambda tree, column, _: sums.by_value(tree, column)(masses)
+        )
 
     def compared(
         self, totals_of: Callable[[int], FloatArray], by_value: Callable[[int, int, Sums], FloatArray]

@@ -33,7 +33,6 @@ from maxent.solvers.dual import bound
 from maxent.solvers.dual.bound import entropy_bound, gap, relaxed_optimum
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import relax, relaxed_once
-from maxent.solvers.gap import bound as bounds
 from maxent.solvers.gap import branch_and_bound, certificate, interior_point
 from maxent.solvers.gap import interior_point as gap_interior_point
 from maxent.solvers.gap.bound import gap as divergence_gap
@@ -435,15 +434,6 @@ def test_no_shares_are_above_a_line_that_touches_anywhere(seed):
     assert (s * (line.steep * s - np.log(s) + tilt)).sum(axis=1).max() <= line.most + 1e-12
 
 
-def test_a_bound_that_is_near_enough_is_not_improved(monkeypatch):
-    program = whole(*drawn(114))[1].program
-    best = priced_bound(program, Clock())
-    monkeypatch.setattr(bounds, "ROUNDS", 1)
-    assert best < priced_bound(program, Clock())
-    monkeypatch.setattr(bounds, "ROUNDS", 2)
-    assert best < priced_bound(program, Clock(), enough=best + 0.1)
-
-
 @pytest.mark.parametrize("impurity", IMPURITIES)
 def test_wherever_lines_touch_no_feasible_point_has_more(impurity):
     program = priced_program_of(impurity, 28)
@@ -571,7 +561,7 @@ def check(seed: int) -> bool:
 
 
 def test_small_problems_are_mostly_proved():
-    assert sum(check(seed) for seed in (0, 1, 2, 3, 42, 60)) == 6
+    assert sum(check(seed) for seed in (0, 1, 2, 3, 35, 42, 60)) == 7
 
 
 @pytest.mark.slow
