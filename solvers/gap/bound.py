@@ -20,9 +20,8 @@ if TYPE_CHECKING:
 FINE, COARSE = 1e-7, 3e-5
 # Error that will do, as a share of the gap.
 SHARE = 0.1
-# Relaxations of a small program, each with lines that touch at the optimum of the one before, too, and the gaps with
-# which none follows, nats per individual: up to the second, and above the third, which another hardly ever closes.
-ROUNDS, NEAR, FAR = 3, 5e-7, 1e-4
+# Gap with which no better bound is looked for, nats per individual.
+NEAR = 5e-7
 # What an answer that is proved without a bound lacks at most, nats per individual.
 PROVED = 1e-8
 # Where lines touch: on the way from an answer to the optimum without comparisons.
@@ -93,21 +92,15 @@ def priced_bound(
     program, times, sums = alike_as_one(program, elimination)
     answer, free = (None if of is None else sums @ of for of in (point, without))
     most, touched = np.inf, between(program, answer, BETWEEN, clock, free)
-    for _ in range(ROUNDS if small else 1):
-        if touched is None or clock.stop() is not None:
+    if touched is None or clock.stop() is not None:
+        return most
+    problem = priced(program, times, touched)
+    error = (FINE if small else COARSE) * max(1.0, float(problem.relaxed.linear.total.sum()))
+    prove = partial(proved, problem, clock)
+    for inside in (BOLD, CAREFUL):
+        wanted = enough - problem.relaxed.constant
+        found = solve(problem.problem, problem.start, error, clock, SHARE, wanted, inside, prove)
+        most = float(np.fmin(most, (found.proof or prove(found)).most))
+        if found.close or most - enough <= error:
             break
-        problem = priced(program, times, touched)
-        people = max(1.0, float(problem.relaxed.linear.total.sum()))
-        error = (FINE if small else COARSE) * people
-        for inside in (BOLD, CAREFUL):
-            wanted = enough - problem.relaxed.constant
-            prove = partial(proved, problem, clock)
-            found = solve(problem.problem, problem.start, error, clock, SHARE, wanted, inside, prove)
-            most = float(np.fmin(most, (found.proof or prove(found)).most))
-            if found.close or most - enough <= error:
-                break
-        lacks = (most - enough) / people
-        if not problem.lines or lacks <= NEAR or FAR < lacks < np.inf:
-            break
-        touched = problem.touched(found)
     return most

@@ -45,7 +45,6 @@ if TYPE_CHECKING:
     from maxent.constraints.lifting import Elimination, LiftedProgram
     from maxent.solvers.control import Clock
     from maxent.solvers.dual.linear_entropy import LinearEntropy
-    from maxent.solvers.gap.interior_point import Iterate
 
 # Linear upper bounds of entropy and index of coincidence over the possible shares of a set.
 #
@@ -373,24 +372,20 @@ APART = 5e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lined:
-    """A line and the set that it is of: its open classes, their variables, and how much of these is known.
-
-    ``near`` says that it touches at the shares of a point.
-    """
+    """A line and the set that it is of: its open classes, their variables, and how much of these is known."""
 
     set: int
     klass: IntArray
     var: IntArray
     shift: FloatArray
     line: TangentLine
-    near: bool
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
     """Slacks with their prices, and rows that come with them; ``slack`` has the comparisons' rows first, then these.
 
-    These are of ``lines``. Curves and ``linear`` count them from 0, and are over the variables of the program.
+    Curves and ``linear`` count them from 0, and are over the variables of the program.
     """
 
     slack: sparse.csr_matrix
@@ -399,7 +394,6 @@ class Prices:
     linear: sparse.csr_matrix
     const: FloatArray
     bent: Bent
-    lines: tuple[Lined, ...] = ()
 
 
 def prices(
@@ -407,15 +401,14 @@ def prices(
     elimination: Elimination,
     times: FloatArray,
     near: tuple[FloatArray, ...],
-    kept: tuple[Lined, ...] | None = None,
 ) -> Prices:
     """The best prices that are known.
 
     ``times``, shape (n_classes,), is how many classes each stands for. Lines touch at equal shares and ``near`` points,
-    each of shape (n,), those of sets with lines that are ``kept`` there alone.
+    each of shape (n,).
     """
     node, trees = _nodes(program)
-    found = _by_leaf(program, elimination, times, near, kept) if trees == 1 else None
+    found = _by_leaf(program, elimination, times, near) if trees == 1 else None
     return _by_node(program, node, trees) if found is None else found
 
 
@@ -460,7 +453,6 @@ def _by_leaf(
     elimination: Elimination,
     times: FloatArray,
     near: tuple[FloatArray, ...],
-    kept: tuple[Lined, ...] | None,
 ) -> Prices | None:
     """Curvature of the sets of the branches, for a single tree with Gini."""
     owners, groups = len(np.unique(program.owner)), len(np.unique(program.group))
@@ -477,9 +469,6 @@ def _by_leaf(
     part = contained(said.where, sets.inside) * said.amount
     open_ = sets.inside @ total - part.sum(axis=1)
     found = tuple(_price_lines(program, elimination, sets, said, part, open_, times, near, APART * float(total.sum())))
-    if kept is not None:
-        again = {one.set for one in kept}
-        found = kept + tuple(one for one in found if one.near and one.set in again)
     n_rows, n_lines = len(program.nl_const), len(found)
     of = np.array([one.set for one in found], np.int64)
     whole, size = open_[of], sets.size[of]
@@ -505,7 +494,7 @@ def _by_leaf(
     vectors = np.concatenate([around[several] * unit, together * unit, np.eye(len(alive))])
     bent = Bent(vectors, sparse.csr_matrix(weight))
     # The shares of the entropy of a set that lines replace are at most 1.
-    return Prices(sparse.csr_matrix(own), np.ones(len(alive)), curves, linear, most, bent, found)
+    return Prices(sparse.csr_matrix(own), np.ones(len(alive)), curves, linear, most, bent)
 
 
 def _joined(arrays: list[Any], kind: type) -> Any:
@@ -530,7 +519,7 @@ def _price_lines(
     several = (varies @ times[: varies.shape[1]] > 2) & ~(varies & (sets.variable < 0)).any(axis=1) & (open_ > 0)
     fixed = elimination.point(np.zeros(len(elimination.free)))
     by_class = part @ np.eye(varies.shape[1])[said.klass]
-    where: list[tuple[int, IntArray, IntArray, FloatArray, bool]] = []
+    where: list[tuple[int, IntArray, IntArray, FloatArray]] = []
     shares: list[FloatArray] = []
     number: list[FloatArray] = []
     for b in np.flatnonzero(several).tolist():
@@ -542,13 +531,11 @@ def _price_lines(
             share = (point[var] - shift) / open_[b] / times[x]
             if all(open_[b] * _apart(share, other, times[x]) > apart for other in taken):
                 taken.append(share)
-        where += [(b, x, var, shift, i > 0) for i in range(len(taken))]
+        where += [(b, x, var, shift)] * len(taken)
         shares += taken
         number += [times[x]] * len(taken)
     lines = touching(shares, number)
-    return [
-        Lined(b, x, var, shift, line, beside) for (b, x, var, shift, beside), line in zip(where, lines, strict=True)
-    ]
+    return [Lined(*place, line) for place, line in zip(where, lines, strict=True)]
 
 
 def _apart(share: FloatArray, other: FloatArray, times: FloatArray) -> float:
@@ -596,8 +583,6 @@ def _gains(
 ROOM = 1e-6
 # Individuals, per individual, with which the start meets the equations: with 1e-6 some small optima are not proved.
 MET = 1e-10
-# Share of the entropy of a set that a line replaces where it is kept.
-COUNTS = 1e-4
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -614,28 +599,17 @@ class Priced:
     relaxed: Relaxation
     at: IntArray
     stated: BoolArray
-    lines: tuple[Lined, ...]
-
-    def touched(self, found: Iterate) -> Touched:
-        """Where lines of a better relaxation touch, and those lines of this one that count at its optimum."""
-        point = self.program.lower.copy()
-        point[self.at] = found.x[: len(self.at)]
-        first = len(self.program.nl_const)
-        share = found.rows[first : first + len(self.lines)]
-        kept = tuple(line for line, of in zip(self.lines, share, strict=True) if of > COUNTS)
-        return Touched(self.relaxed, (point,), kept, point[: self.program.n_masses][self.relaxed.elimination.free])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touched:
-    """Points near which lines touch, shape (n,), lines that are kept beside these, and masses to start from.
+    """Points near which lines touch, shape (n,), and masses to start from.
 
     ``relaxed`` is the program without comparisons.
     """
 
     relaxed: Relaxation
     points: tuple[FloatArray, ...]
-    kept: tuple[Lined, ...] | None
     start: FloatArray
 
 
@@ -662,10 +636,10 @@ def between(
     if free is None or _missed(relaxed.linear, free) > met:
         free = minimise(relaxed.linear, tolerance=met, clock=clock).masses
     if answer is None:
-        return Touched(relaxed, (elimination.point(free),), None, free)
+        return Touched(relaxed, (elimination.point(free),), free)
     held = np.maximum(answer[: program.n_masses][elimination.free], 0.0)
     points = tuple(elimination.point((1.0 - share) * held + share * free) for share in shares)
-    return Touched(relaxed, points, None, (held + free) / 2.0)
+    return Touched(relaxed, points, (held + free) / 2.0)
 
 
 def _missed(linear: LinearEntropy, masses: FloatArray) -> float:
@@ -685,7 +659,7 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
     number = np.cumsum(~fixed) - 1
     known = np.where(fixed, program.lower, 0.0)
     start = touched.start
-    price = prices(program, elimination, times, touched.points, touched.kept)
+    price = prices(program, elimination, times, touched.points)
     curves, const = _comparisons(program, fixed, number)
     lines, moved_lines = _lines(price, program, fixed, number, len(const))
     n_slack = len(price.cost)
@@ -722,7 +696,7 @@ def priced(program: LiftedProgram, times: FloatArray, touched: Touched) -> Price
         total=free_total,
     )
     point = np.concatenate([elimination.point(start)[at], np.ones(n_slack)])
-    return Priced(problem, point, program, relaxed, at, stated[same], price.lines)
+    return Priced(problem, point, program, relaxed, at, stated[same])
 
 
 def _rows(
