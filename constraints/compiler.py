@@ -13,6 +13,7 @@ from maxent.constraints.kinds import facts as facts_of
 from maxent.constraints.kinds import marginal as marginal_of
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none
 from maxent.constraints.kinds.bootstrap import likelihood_of
+from maxent.constraints.kinds.bootstrap import misfits as misfits_of_draws
 from maxent.constraints.kinds.context import NOISES, Context, Noise, RegionBook
 from maxent.constraints.kinds.noise import noise_likelihood, noisy_counts
 from maxent.constraints.kinds.registry import KINDS
@@ -197,6 +198,7 @@ def compile_program(
         tuple(found for found in said if isinstance(found, Internal)),
         (
             *(table_contradictions(context) if known & {"rate", "counts"} else ()),
+            *(misfits_of_draws(context) if "counts" in known else ()),
             *contradictions_of_statements(context, said),
         ),
         tuple(notes_of(context, settings, confidence, countable, unfinished=unfinished)),
@@ -532,6 +534,7 @@ def _of_release(
     context = replace(context, regions=_Shifted(book, first))
     said = emitted(context, settings)
     wrong = list(table_contradictions(context)) if settings.known & {"rate", "counts"} else []
+    wrong += misfits_of_draws(context) if "counts" in settings.known else []
     wrong += contradictions_of_statements(context, said)
     likelihood = _likelihood(context) if settings.noise == "likelihood" else None
     if partial:  # nothing is stated of the others, nor was the node that tells them apart chosen

@@ -19,7 +19,7 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.bootstrap import UNKNOWN, draws_of
+from maxent.constraints.kinds.bootstrap import MISFIT, UNKNOWN, draws_of
 from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.constraints.program.cells import CellSums, build_cells
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from maxent.models.tables.truth_and_facts import Fact
     from maxent.models.trees.places import Places
 
-# What is said where the counts of a leaf cannot be those of the rows that were drawn.
-MISFIT = "the draws do not fit the counts"
 # Misfits that are named.
 NAMED = 10
 # People by which a stated bound may miss a whole number.

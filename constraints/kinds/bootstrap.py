@@ -29,9 +29,11 @@ import numpy as np
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.moments import COMPUTED
 from maxent.constraints.kinds.sampling import ROUNDING
-from maxent.constraints.program.program import Likelihood, Linear, printed_moments
+from maxent.constraints.program.program import Contradiction, Likelihood, Linear, printed_moments
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, check_size
+from maxent.models.draws import MOST_DRAWS
+from maxent.models.errors import Origin
 from maxent.models.nodes import statements_of
 from maxent.models.trees.places import EVERYWHERE, Places, interval_of
 
@@ -230,6 +232,43 @@ def draws_of(tree: Tree, places: Places, classes: tuple[str, ...]) -> tuple[IntA
             follow = np.logical_and.reduceat(told[below], first) & ~told[inner]
             values[inner[follow]] = np.add.reduceat(values[below], first)[follow]
     return draws, distinct
+
+
+# What is said where the counts of a leaf cannot be those of the rows that were drawn.
+MISFIT = "the draws do not fit the counts"
+# Misfits of a tree that are named.
+NAMED = 3
+
+
+def misfits(context: Context) -> Iterator[Contradiction]:
+    """Numbers of draws that the release cannot have, whichever row is whose, where it is told who was drawn."""
+    told, people = context.release.draws, context.table.individuals
+    if told is None or context.rounded or context.suppressed or told.trees != len(context.release.trees):
+        return
+    if told.n != people:
+        says = f"{MISFIT}: they are of {told.n:,} rows, the table has {people:,} people"
+        yield Contradiction(Origin("draws"), says, float(abs(told.n - people)))
+    if told.n != people or told.trees * told.n > MOST_DRAWS:
+        return
+    for t, (tree, row) in enumerate(zip(context.release.trees, told.matrix(), strict=True)):
+        draws, distinct = draws_of(tree, context.cells.trees[t].places, context.release.target.classes)
+        sizes = np.where(draws[:, 0] == UNKNOWN, UNKNOWN, draws.sum(axis=1))
+        stated = statements_of(tree.nodes, context.release.target.classes).n
+        sizes[: len(stated)] = np.where(sizes[: len(stated)] == UNKNOWN, stated, sizes[: len(stated)])
+        # So many different rows have so many draws at least and at most: those of the rows that have fewest, and most.
+        often = np.sort(row[row > 0])
+        fewest, most = run_ends(often), run_ends(often[::-1])
+        whole = ("draws", told.drawn, int(sizes[0])), ("different rows", len(often), int(distinct[0]))
+        for what, found, said in whole:
+            if said not in (UNKNOWN, found):
+                says = f"{MISFIT}: {what} of the tree {found:,}, stated {said:,}"
+                yield Contradiction(context.origin(t, tree.nodes[0]), says, float(abs(found - said)))
+        both = np.flatnonzero((sizes != UNKNOWN) & (distinct != UNKNOWN) & (distinct <= len(often)))
+        both = both[both < len(tree.nodes)]
+        off = np.maximum(fewest[distinct[both]] - sizes[both], sizes[both] - most[distinct[both]])
+        for i in np.flatnonzero(off > 0)[:NAMED].tolist():
+            says = f"{MISFIT}: no {distinct[both[i]]:,} rows have {sizes[both[i]]:,} draws in this tree"
+            yield Contradiction(context.origin(t, tree.nodes[int(both[i])]), says, float(off[i]))
 
 
 def finest(places: Places, known: BoolArray) -> Iterator[int]:

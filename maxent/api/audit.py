@@ -16,7 +16,7 @@ from maxent.api.compile import ROWS, Knowledge, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
-from maxent.constraints.rows import MISFIT
+from maxent.constraints.kinds.bootstrap import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused

@@ -39,8 +39,8 @@ OTHERWISE: Mapping[tuple[str, Origin], str] = {
     ("max_lift", "truth"): "by the truth",
 }
 
-# Who a verdict is about: somebody who has the published files and the table of the people.
-ADVERSARY = "table"
+# Who a verdict is about: somebody who has the published files and the table of the people, perhaps in training order.
+ADVERSARY, ORDERED = "table", "rows"
 
 # Status -> what it says of a release.
 WORDS: Mapping[str, str] = {
@@ -280,12 +280,13 @@ class NoDraws:
     ``told`` is what tells it, in words, empty where nothing does. ``unproved`` is where it is not known whether
     anything does, ``unknown`` the reason why nobody knows the order of the rows, which takes the check back. ``rows``
     and ``unordered`` are how far an adversary comes who knows the rows in training order, and one who only has the
-    table.
+    table. ``adversary`` is which of them the numbers beside are about.
     """
 
     told: str = ""
     unproved: str = ""
     unknown: str = ""
+    adversary: str = ADVERSARY
     rows: Reached = UNTRIED
     unordered: Reached = UNTRIED
 
@@ -442,6 +443,11 @@ class Verdict(Shown):
         return next((judged.draws.unknown for judged in self.releases if judged.draws.unknown), "")
 
     @property
+    def adversary(self) -> str:
+        """Who the verdict is about."""
+        return next((j.draws.adversary for j in self.releases if j.draws.adversary != ADVERSARY), ADVERSARY)
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The key ``verdict`` of a JSON summary; empty where no limits are stated."""
         return {"verdict": self.as_dict()} if self.limits.stated else {}
@@ -463,7 +469,7 @@ class Verdict(Shown):
         ]
         left_out: dict[str, Any] = {"marginal": False} if self.no_marginal else {}
         left_out |= {"rows": "unknown", "rows_reason": self.rows_unknown} if self.rows_unknown else {}
-        own = {"status": self.status, "adversary": ADVERSARY, "checks": checks}
+        own = {"status": self.status, "adversary": self.adversary, "checks": checks}
         return {**own, "limits": self.limits.as_dict(), "releases": releases, **left_out}
 
     def _display(self) -> Display:
@@ -901,13 +907,13 @@ ROW_KEYS = (
 # Keys of a row that are the same of each of several sensitive columns.
 SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "no_marginal")
 # What tells who was drawn, why that is not known, and why nobody knows the order of the rows: those of a `NoDraws`.
-DRAWS_KEYS = ("draws", "draws_unproved", "rows_unknown")
+DRAWS_KEYS = ("draws", "draws_unproved", "rows_unknown", "adversary")
 
 
 def draws_of(row: Mapping[str, Any]) -> NoDraws:
     """What a row says of draws."""
-    told, unproved, unknown = (str(row.get(key, "")) for key in DRAWS_KEYS)
-    return NoDraws(told, unproved, unknown)
+    told, unproved, unknown, adversary = (str(row.get(key, "")) for key in DRAWS_KEYS)
+    return NoDraws(told, unproved, unknown, adversary or ADVERSARY)
 
 
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:

@@ -9,7 +9,6 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.limits import (
-    ADVERSARY,
     STATUS_WORDS,
     UNINFORMED,
     WORDS,
@@ -97,12 +96,13 @@ class Checked(Shown):
     @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent check --json``: plain numbers, strings, lists, dictionaries; a copy."""
+        verdict = {"status": self.status, "adversary": self.review.verdict().adversary}
         own: dict[str, Any] = {
             "release": self.review.name,
             "policy": {"name": self.policy.name, "sha256": self.policy.sha256, "left_out": list(self.policy.left_out)},
             "reliable": self.reliable,
             "exit": self.exit_status,
-            "verdict": {"status": self.status, "adversary": ADVERSARY, "checks": [row.as_dict() for row in self.rows]},
+            "verdict": {**verdict, "checks": [row.as_dict() for row in self.rows]},
             **self.review.unread,
         }
         if self._no_marginal:

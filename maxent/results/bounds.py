@@ -182,7 +182,8 @@ class ProvedBounds(Shown, Proof):
         """
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
-        row |= draws_told(self.program.release, self.noticed.aside)
+        ordered = self.program.row_equations is not None
+        row |= draws_told(self.program.release, self.noticed.aside, ordered=ordered)
         row["unread"] = self._unread
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
         [judged] = judge_rows(limits_of(limits), [row]).releases

@@ -53,7 +53,7 @@ class Estimate(Shown, Solved):
         table, outcome = self.program.table, self.outcome
         summary: dict[str, Any] = {
             "individuals": table.individuals,
-            "distinct_qi": len(table),
+            "distinct_qi": table.distinct,
             "classes": self.program.n_classes,
             "constraints": kinds_of(self.program),
             "status": outcome.status,

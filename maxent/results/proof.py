@@ -74,7 +74,8 @@ class Proof:
     @property
     def distinct(self) -> int:
         """Number of distinct quasi-identifiers."""
-        return int(self.times.sum())
+        table = self.program.table
+        return table.distinct if table.ordered else int(self.times.sum())
 
     @property
     def individuals(self) -> int:
@@ -88,7 +89,7 @@ class Proof:
     @property
     def constraints(self) -> dict[str, int]:
         """Number of constraints of each kind."""
-        return {**kinds_of(self.program), QI.name: self.distinct}
+        return {**kinds_of(self.program), QI.name: int(self.times.sum())}
 
     @property
     def certain_proved(self) -> int:

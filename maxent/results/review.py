@@ -199,7 +199,8 @@ class Review(Shown):
 
     @property
     def _draws_told(self) -> dict[str, str]:
-        return draws_told(self.release, [self.converted.aside], self.rows_unknown)
+        ordered = self.estimate is not None and self.estimate.program.row_equations is not None
+        return draws_told(self.release, [self.converted.aside], self.rows_unknown, ordered=ordered)
 
     @property
     def _compiled(self) -> tuple[Unread, ...]:

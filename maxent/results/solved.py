@@ -13,7 +13,7 @@ import numpy as np
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.limits import DRAWS_KEYS
+from maxent.disclosure.limits import DRAWS_KEYS, ORDERED
 from maxent.disclosure.measures import audited
 from maxent.models.draws import tells_draws
 from maxent.models.formats.release_reader import UNPROVEN
@@ -115,7 +115,8 @@ class Solved(Inference):
     @property
     def draws_told(self) -> dict[str, str]:
         """What tells who was drawn for each tree, as keys of a row."""
-        return draws_told(self.program.release, self.noticed.aside, self.rows_unknown)
+        ordered = self.program.row_equations is not None
+        return draws_told(self.program.release, self.noticed.aside, self.rows_unknown, ordered=ordered)
 
     @property
     def certificate(self) -> str:
@@ -174,13 +175,19 @@ class Solved(Inference):
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 
-def draws_told(release: Release, aside: Iterable[str], unknown: str = "") -> dict[str, str]:
+def draws_told(release: Release, aside: Iterable[str], unknown: str = "", *, ordered: bool = False) -> dict[str, str]:
     """The keys of a row that tell who was drawn for each tree (`DRAWS_KEYS`); none where nothing does.
 
-    ``aside`` is what models keep beside the release, ``unknown`` why nobody knows the order of rows.
+    ``aside`` is what models keep beside the release, ``unknown`` why nobody knows the order of rows; ``ordered``:
+    whether numbers are of somebody who does.
     """
     kept = "; ".join(aside)
-    found = (tells_draws(release.draws, kept), UNPROVEN if UNPROVEN in kept else "", unknown)
+    found = (
+        tells_draws(release.draws, kept),
+        UNPROVEN if UNPROVEN in kept else "",
+        unknown,
+        ORDERED if ordered else "",
+    )
     return {key: words for key, words in zip(DRAWS_KEYS, found, strict=True) if words}
 
 

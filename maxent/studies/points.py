@@ -109,7 +109,7 @@ def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
     return {
         **estimate_numbers(result),
         "solver": result.backend,
-        "distinct_qi": len(result.program.table),
+        "distinct_qi": result.program.table.distinct,
         "duality_gap": result.outcome.duality_gap,
         "max_violation": result.outcome.violation,
         **row,

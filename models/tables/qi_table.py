@@ -89,6 +89,11 @@ class QITable:
         return len(self.counts)
 
     @property
+    def distinct(self) -> int:
+        """Number of distinct quasi-identifiers; single rows in their order may have the same one."""
+        return len(np.unique(self.codes, axis=0)) if self.ordered else len(self)
+
+    @property
     def individuals(self) -> int:
         """Individuals in the table."""
         return int(self.counts.sum())

@@ -183,6 +183,11 @@ def test_means_tell_everybody_of_a_default_forest(number):
     [judged] = estimate.verdict(max_certain=0).releases
     assert judged.checks[0].status == "fail"
     assert "seeds of the draws of each tree" not in [each["what"] for each in estimate.summary["unread"]]
+    verdicts = [
+        each.verdict(max_certain=0).as_dict() for each in (estimate, found, maxent.estimate(releases[0], table))
+    ]
+    assert [each["adversary"] for each in verdicts] == ["rows", "rows", "table"]
+    assert estimate.summary["distinct_qi"] == found.summary["distinct_qi"] == len(table.drop_duplicates())
 
 
 @pytest.mark.parametrize("number", [0, 1])

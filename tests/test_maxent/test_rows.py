@@ -19,6 +19,7 @@ from support.search import cases
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.estimate import compile_release
 from maxent.constraints.rows import row_system
 from maxent.models.draws import Draws
 from maxent.models.errors import InvalidInput, UnreliableResult
@@ -252,6 +253,33 @@ def test_draws_that_do_not_fit_are_named_with_their_leaf():
     assert found.summary["row_equations"]["proved"] == 0
     audit = maxent.audit(release, table[::-1], rows=True)
     assert not audit["reliable"]
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=60))
+def test_draws_are_held_to_the_counts_without_an_order(seed):
+    release, table, _ = forest(seed)
+    assert not compile_release(release, table).contradictions
+    rng = np.random.default_rng(seed)
+    assert compile_release(release, table[: len(table) // 2]).contradictions
+    for _ in range(5):
+        seeds = rng.integers(0, 2**31, len(release.trees)).tolist()
+        changed = replace(release, draws=replace(release.draws, seeds=tuple(seeds)))
+        found = compile_release(changed, table).contradictions
+        named = any("the draws do not fit the counts" in each.says for each in found)
+        draws = [row[row > 0] for row in changed.draws.matrix()]
+        told = [sum(node.distinct or 0 for node in tree.nodes if node.is_leaf) for tree in release.trees]
+        assert named or all(len(row) == many for row, many in zip(draws, told, strict=True))
+
+
+def test_an_estimate_names_an_edited_seed_without_the_order_of_rows():
+    release, table, _ = default_forest(3, n=100)
+    edited = replace(release, draws=replace(release.draws, seeds=(1, *release.draws.seeds[1:])))
+    with pytest.warns(UnreliableResult):
+        found = maxent.estimate(edited, table)
+    assert not found.reliable
+    assert found.summary["contradictions"][0]["says"].startswith("the draws do not fit the counts: different rows of")
+    assert maxent.estimate(release, table).reliable
 
 
 def test_tables_that_are_not_the_rows_are_refused():

@@ -76,7 +76,7 @@ def summary_lines(estimate: Solved) -> list[str]:
     certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
     lines = [
         f"{counted(program.individuals, 'individual')}, "
-        f"{counted(len(program.table), 'distinct quasi-identifier')}; {certain}",
+        f"{counted(program.table.distinct, 'distinct quasi-identifier')}; {certain}",
         f"an adversary who guesses by this estimate expects to be right for {_percent(found.bayes_vulnerability)} "
         f"of them ({_guesses(estimate)})",
         *_proof_lines(estimate),
