@@ -15,7 +15,7 @@ from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import Limits, NoDraws, Verdict, draws_of, judge_informed, limits_of
 from maxent.disclosure.measures import audited
 from maxent.models.display import Display, Shown
-from maxent.models.draws import kept_apart
+from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
@@ -44,6 +44,7 @@ WITHOUT_PRIVATE = (
     "upper bound, and an adversary may infer more"
 )
 
+WITHOUT_ORDER = "proofs without the order of rows take them in, and no other limit is known to be kept"
 NOT_ENDED = "the estimate has not ended yet"
 # Why there is no estimate.
 INTERRUPTED = "interrupted before there was any estimate"
@@ -223,7 +224,12 @@ class Review(Shown):
     @property
     def unread_lines(self) -> list[str]:
         """The same, for people to read."""
-        return unread_lines(self.estimate, [*self._compiled, *self._kept])
+        found = unread_lines(self.estimate, [*self._compiled, *self._kept])
+        told = tells_draws(self.release.draws, "")
+        if not self.rows_unknown or not told:
+            return found
+        apart = f"not used by the estimate: {told}: {WITHOUT_ORDER}"
+        return [apart if each.startswith(f"not read: {told}") else each for each in found]
 
     @property
     def summary(self) -> dict[str, Any]:

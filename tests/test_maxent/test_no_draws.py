@@ -233,7 +233,11 @@ def test_a_reason_takes_it_back_where_nobody_knows_the_order(folder: Path, capsy
     assert [c.status for c in others.verdict().releases[0].checks] == ["cannot_tell", "pass"]  # draws tell more of it
     review = ["review", str(folder / "forest.json"), str(folder / "truth.csv"), "--target", "Y", "--qi", "A,B,C"]
     assert main([*review, "--max-certain", "60", "--enforce", "--rows-unknown", REASON]) == 0
-    capsys.readouterr()
+    shown = capsys.readouterr().out
+    assert "not read: seeds" not in shown
+    assert "not used by the estimate: seeds of the draws of each tree: proofs without the order" in " ".join(
+        shown.split()
+    )
     assert main([*review, "--max-certain", "60", "--rows-unknown", " "]) == 2
     assert "--rows-unknown: expected the reason, a text" in capsys.readouterr().err
 
