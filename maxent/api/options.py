@@ -236,8 +236,8 @@ class SensitiveOption:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class GainOption:
-    """Which guesses do harm."""
+class Evidence(SensitiveOption, ControlOption):
+    """What a disclosure is compared with, and what guesses are worth."""
 
     gain: Source | None = parameter(
         None,
@@ -250,11 +250,6 @@ class GainOption:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Evidence(GainOption, SensitiveOption, ControlOption):
-    """What a disclosure is compared with."""
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Informed:
     """Whom a verdict is about."""
 
@@ -263,21 +258,6 @@ class Informed:
         "Whether verdicts are about an adversary who does not know the base rate. By default they know how many people "
         "have each class where ``truth``, ``marginal`` or counts give it, which changes nothing but verdicts.",
         group="call",
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Timed:
-    """How long solving may take."""
-
-    time_limit: float | None = parameter(
-        None,
-        "Time for compiling and solving, for each release and back end; then the best answer so far counts.",
-        SECONDS,
-        metavar="SECONDS",
-        group="solved",
-        doc="Seconds that everything after the inputs are read may take: compiling, solving and checking the answer. "
-        "Then, within 2 s, the best answer so far is returned, with the status ``time_limit``.",
     )
 
 
@@ -309,8 +289,8 @@ class WorkerOptions:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Tolerance:
-    """How exactly programs are solved."""
+class Exactness:
+    """How exactly a program is solved, and for how long."""
 
     tolerance: float = parameter(
         1e-8,
@@ -319,12 +299,6 @@ class Tolerance:
         group="solved",
         doc="Largest violation of any constraint, in probability units, that counts as solved.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Presolve:
-    """Whether the program is taken to pieces."""
-
     presolve: bool = parameter(
         True,
         "Give the solver the whole program in one piece.",
@@ -339,12 +313,6 @@ class Presolve:
         group="solved",
         doc="Starting points of a part that is not convex; the best answer is kept.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Seeded:
-    """What random choices depend on."""
-
     seed: int = parameter(
         0,
         "Seed of random choices: starting points.",
@@ -352,11 +320,20 @@ class Seeded:
         group="solved",
         doc="Makes the starting points repeatable.",
     )
+    time_limit: float | None = parameter(
+        None,
+        "Time for compiling and solving, for each release and back end; then the best answer so far counts.",
+        SECONDS,
+        metavar="SECONDS",
+        group="solved",
+        doc="Seconds that everything after the inputs are read may take: compiling, solving and checking the answer. "
+        "Then, within 2 s, the best answer so far is returned, with the status ``time_limit``.",
+    )
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Floor:
-    """How near to 0 probabilities may come."""
+class SolverOptions(WorkerOptions, Exactness):
+    """How a program is solved, by whatever back end."""
 
     floor: float = parameter(
         1e-6,
@@ -367,11 +344,6 @@ class Floor:
         doc="Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split "
         "compared by entropy would push it to 0: the optimum does not rule out a class that the truth may have.",
     )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class SolverOptions(Floor, WorkerOptions, Timed, Seeded, Presolve, Tolerance):
-    """How a program is solved, by whatever back end."""
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
@@ -585,7 +557,7 @@ class ProofOptions(LevelOption):
         doc="Which of equally good attributes the inducer chose: any, which is sound for all inducers, or the first.",
     )
     time_limit: float | None = same(
-        Timed,
+        Exactness,
         "time_limit",
         doc="Seconds that everything after the inputs are read may take. What is not proved by then keeps the looser "
         "bound. Without it the level ``integer`` takes a minute at most.",
@@ -848,7 +820,7 @@ class Reviewing(
         "alike, weighted shares are read.",
     )
     noise: Noise | None = same(Noisy, "noise")
-    time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
+    time_limit: float | None = same(Exactness, "time_limit", default=TIME, doc=AT_MOST)
     control: Source | None = same(
         ControlOption,
         "control",
@@ -916,7 +888,7 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
         "sample_weight",
         doc="The column of ``truth`` that has the weights that people had in training, if any, as for `maxent.review`.",
     )
-    time_limit: float | None = same(Timed, "time_limit", default=TIME, doc=AT_MOST)
+    time_limit: float | None = same(Exactness, "time_limit", default=TIME, doc=AT_MOST)
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
     title: str = parameter("", "Of the record: a title.", group="call")
     purpose: str = parameter("", "Of the record: what the release is for.", group="call")

@@ -22,7 +22,7 @@ from support.paths import merging
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables import frame as tables_frame
+from maxent.models.tables import table_files
 from maxent.models.tables import out_of_core as aggregate
 from maxent.models.tables import table_files
 from maxent.models.tables.frame import from_arrow
@@ -196,7 +196,7 @@ def test_a_large_file_is_merged_and_a_small_one_is_not(tmp_path, monkeypatch):
     pd.DataFrame({"Age": [1, 2]}).to_parquet(tmp_path / "qi.parquet")
     assert table_files.large_files(path) == table_files.large_files(tmp_path / "qi.parquet") == ()
     expected = outcome(path, count="n")
-    monkeypatch.setattr(tables_frame, "LARGE_BYTES", path.stat().st_size - 1)
+    monkeypatch.setattr(table_files, "LARGE_BYTES", path.stat().st_size - 1)
     monkeypatch.setattr(table_files, "LARGE_ROWS", 1)
     assert table_files.large_files(path) == (path,)
     assert table_files.large_files(str(tmp_path / "qi.parquet")) == (tmp_path / "qi.parquet",)
@@ -344,7 +344,7 @@ def test_the_truth_is_merged_too(tmp_path):
 def test_records_stay_as_they_are(tmp_path, monkeypatch):
     path = tmp_path / "data.csv"
     path.write_text("Education,Age,Salary\n" + "Masters,1,>50K\n" * 3, encoding="utf-8")
-    monkeypatch.setattr(tables_frame, "LARGE_BYTES", 1)
+    monkeypatch.setattr(table_files, "LARGE_BYTES", 1)
     assert len(read_records(path, RELEASE)) == 3
 
 
