@@ -22,7 +22,6 @@ from support.paths import merging
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reader, Reading
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables import table_files
 from maxent.models.tables import out_of_core as aggregate
 from maxent.models.tables import table_files
 from maxent.models.tables.frame import from_arrow
