@@ -27,10 +27,10 @@ from maxent.models.formats.release_reader import Records, ReleaseReader
 from maxent.models.reading import Reader, Reading, cleaned, has_leading_zeros, spelled_alike, told_apart
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import ONLY_SPELLING, categorical, numbers, refused, spelling_problems, understood
-from maxent.models.tables.frame import FORMATS, Column, Frame, Source, alike, has_any, missing_columns, other_columns
+from maxent.models.tables.frame import Column, Frame, Source, alike, has_any, missing_columns, other_columns
 from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.qi_table import QITable, declared_values, read_counted, read_qi, row_keys
-from maxent.models.tables.table_files import read_frame
+from maxent.models.tables.table_files import FORMATS, read_frame
 
 Range: TypeAlias = tuple[float, float]
 Names: TypeAlias = frozenset[str]
