@@ -46,14 +46,18 @@ def statement_rows(context: Context) -> Iterator[Linear]:
 
 
 def _compiled(context: Context, row: LinearStatement) -> Iterator[Linear]:
-    """A row over cells; none where it holds whoever has which class."""
+    """A row over cells; none where it holds whoever has which class, unless it is the number of people of one.
+
+    What such a number is can follow from other rows, and is asked for: `maxent.solvers.certainty.stated`.
+    """
     n_classes, owner = context.n_classes, context.cells.owner
     counts = context.table.counts.astype(np.float64)
     weights = row.weights if row.weights.ndim == 2 else row.weights[:, None]
     classes = np.arange(n_classes) if row.klass is None else np.array([row.klass])
     weights = np.where(counts[:, None] > 0, weights, 0.0)
     least, most, size = _reach(counts, weights, n_classes)
-    if row.low <= least + REACHED * size and row.high >= most - REACHED * size:
+    counted = row.klass is not None and np.isin(weights, (0.0, 1.0)).all() and weights.any()
+    if not counted and row.low <= least + REACHED * size and row.high >= most - REACHED * size:
         return
     used = np.flatnonzero(weights.any(axis=0))
     inside = np.flatnonzero(weights.any(axis=1)[owner])

@@ -141,6 +141,16 @@ def audit_case(
     parts = [case_of(case, i) for i in range(len(case.release.target.of))]
     alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
     found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
+    if case.release.statements and case.table is not None:
+        from maxent.api.compile import Knowledge, compile_case
+        from maxent.solvers.certainty.stated import cells_summary
+
+        program = compile_case(case, Knowledge(rounding=rounding))
+        found = replace(
+            found,
+            beside={"statements": cells_summary(program)},
+            contradictions=(*found.contradictions, *map(str, program.contradictions)),
+        )
     if not found.reliable:
         warn_unreliable(NOT_ABOUT_THEM)
     return found

@@ -190,7 +190,7 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         return found
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
-    beside = _beside(found, case, codes, attacks.confidence)
+    beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}
     return replace(found, beside=beside, mended=search, drawing=Drawing(case))
 
 

@@ -13,6 +13,7 @@ import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty.stated import stated_cells
 
 CLASSES = ["no", "yes"]
 Fact = dict[str, Any]
@@ -291,3 +292,118 @@ def test_weights_with_many_digits_rule_out_no_world() -> None:
     found = maxent.bounds(document(frame, accuracy, mean), frame.drop(columns="y"), level="integer")
     assert found.summary["status"] == "proved"
     assert found.summary["individuals_open"] == 0
+
+
+def tables(rng: np.random.Generator) -> tuple[pd.DataFrame, list[Fact]]:
+    """Random people, and two linked tables of them with suppressed cells."""
+    frame = people(rng, 9)
+    said = []
+    for by in (["region", "sex"], ["sex", "guess"]):
+        cells: list[Fact] = []
+        values_of = [[*sorted(frame[c].unique()), "*"] for c in by]
+        for at in itertools.product(*values_of):
+            here = (frame["y"] == "yes").to_numpy()
+            for column, value in zip(by, at, strict=True):
+                here = here & ((frame[column] == value).to_numpy() if value != "*" else True)
+            n = int(here.sum())
+            cells.append({"at": list(at), "class": "yes", "count": n if n >= 2 or at == ("*", "*") else None})
+        said.append({"kind": "table", "by": by, "cells": cells, "suppressed_below": 2})
+    return frame, said
+
+
+def by_person(frame: pd.DataFrame, said: list[Fact], aim: np.ndarray) -> tuple[float, float]:
+    """The least and the largest sum of ``aim``, by a linear program over single people made from the document."""
+    from scipy.optimize import linprog
+
+    rows, sides = [], []
+    for table in said:
+        for cell in table["cells"]:
+            here = np.ones(len(frame), bool)
+            for column, value in zip(table["by"], cell["at"], strict=True):
+                here &= (frame[column] == value).to_numpy() if value != "*" else True
+            ends = (0, 1) if cell["count"] is None else (cell["count"], cell["count"])
+            rows += [here.astype(float), -here.astype(float)]
+            sides += [ends[1], -ends[0]]
+    found = [linprog(sign * aim, np.array(rows), sides, bounds=(0, 1)).fun * sign for sign in (1.0, -1.0)]
+    return found[0], found[1]
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 4, hunted=150))
+def test_bounds_of_linked_tables_are_those_of_another_program_and_of_enumeration(seed: int) -> None:
+    rng = np.random.default_rng([seed, 3])
+    frame, said = tables(rng)
+    release, qi = document(frame, *said), frame.drop(columns="y")
+    linear = maxent.bounds(release, qi, level="linear").frame()
+    whole, worlds = maxent.bounds(release, qi, level="integer").frame(), brute(frame, said)
+    columns = [c for c in frame.columns if c in linear.columns]
+    for (_, row), (_, exact) in zip(linear.iterrows(), whole.iterrows(), strict=True):
+        if row["class"] == "yes":
+            mine = (frame[columns] == row[columns]).all(axis=1).to_numpy()
+            low, high = by_person(frame, said, mine.astype(float))
+            assert (row["low"], row["high"]) == pytest.approx((low / mine.sum(), high / mine.sum()), abs=1e-6)
+            share = (worlds[:, mine] == "yes").mean(axis=1)
+            assert (exact["low"], exact["high"]) == pytest.approx((share.min(), share.max()), abs=1e-9)
+    told = maxent.audit(release, qi)["statements"]
+    assert told["complete"]
+    cells, _ = stated_cells(compile_release(release, qi))
+    table = {json.dumps([t["by"], c["at"]]): 0 for t in said for c in t["cells"]}
+    assert told["cells"] <= len(table)
+    for cell in cells:
+        inside = np.ones(len(frame), bool)
+        for test in cell.source.partition("cell ")[2].split(", "):
+            column, _, value = test.partition(" ")
+            inside &= (frame[column] == value).to_numpy() if column in frame else True
+        numbers = (worlds[:, inside] == "yes").sum(axis=1)
+        assert cell.low <= numbers.min()
+        assert numbers.max() <= cell.high
+
+
+def cases_of(numbers: dict[str, int], more: int = 2) -> pd.DataFrame:
+    """People of regions, so many of them with the class."""
+    rows = [(r, y) for r, n in numbers.items() for y in ["yes"] * n + ["no"] * more]
+    return pd.DataFrame(rows, columns=["region", "y"])
+
+
+def told_of(frame: pd.DataFrame, *said: Fact) -> dict[str, Any]:
+    return dict(maxent.audit(document(frame, *said), frame.drop(columns="y"))["statements"])
+
+
+@pytest.mark.parametrize(
+    ("numbers", "hidden", "least", "follow"),
+    [({"a": 10, "b": 5, "c": 0, "d": 0}, "cd", 0, 2), ({"a": 10, "b": 3, "c": 1, "d": 1}, "cd", 1, 2)],
+)
+def test_zeros_and_ones_that_are_suppressed_follow(
+    numbers: dict[str, int], hidden: str, least: int, follow: int
+) -> None:
+    """Suppressed zeros, and suppressed ones of cells that are known to hold somebody (sdcTools/UserSupport 194)."""
+    frame = cases_of(numbers)
+    cells: list[Fact] = [
+        {"at": [r], "class": "yes", "count": [least, 3] if r in hidden else n} for r, n in numbers.items()
+    ]
+    cells.append({"at": ["*"], "class": "yes", "count": sum(numbers.values())})
+    told = told_of(frame, {"kind": "table", "by": ["region"], "cells": cells})
+    assert (told["exact"], told["follow"]) == (5, follow)
+    assert told["zeros"] == 2 * (least == 0)
+
+
+def test_linked_tables_that_are_each_safe_are_not_together() -> None:
+    """Regions by county and by group, each of which alone hides every cell (sdcTools/UserSupport 136)."""
+    numbers = {"A": 2, "B": 2, "I": 8, "J": 8, "K": 3, "L": 3, "M": 3, "N": 7}
+    frame = cases_of(numbers)
+    frame["county"] = np.where(frame["region"].isin(list("ABIJ")), "county-1", "county-2")
+    frame["group"] = np.where(frame["region"].isin(["L", "M"]), "BIG", "small")
+    y = frame["y"] == "yes"
+
+    def table(by: str) -> Fact:
+        cells: list[Fact] = [
+            {"at": [r, "*"], "class": "yes", "count": n if n > 4 else None} for r, n in numbers.items()
+        ]
+        cells += [{"at": ["*", v], "class": "yes", "count": int((y & (frame[by] == v)).sum())} for v in set(frame[by])]
+        return {"kind": "table", "by": ["region", by], "cells": cells, "suppressed_below": 5}
+
+    alone = [told_of(frame, table(by))["exact"] for by in ("county", "group")]
+    both = told_of(frame, table("county"), table("group"))
+    assert alone == [3 + 2, 3 + 2]
+    assert both["exact"] == 3 + 4 + 1  # K is what county-2 has beside N and the group of L and M
+    assert both["follow"] == 1

@@ -25,6 +25,7 @@ from maxent.models.draws import SEEDS
 from maxent.models.formats.registry import load_release
 from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.release import Release
+from maxent.models.statements.read import parse_statements
 from maxent.policy.checks.context import Matter
 from maxent.policy.checks.page import PAGE, page
 from maxent.policy.checks.registry import BY_KEY, CHECKS, FAMILIES
@@ -87,6 +88,16 @@ def with_inner_numbers(document: dict[str, Any]) -> None:
     nodes["N3"]["counts"] = {"<=50K": 1, ">50K": 4}
     nodes["N3"]["branches"][0]["child"] = None
     document["trees"][0]["nodes"].remove(nodes["L4"])
+
+
+def stating_counts() -> Release:
+    """Statements: 2 of 5 men earn much, and nobody of one group."""
+    here = {"kind": "table", "by": ["Gender", "Education"], "cells": []}
+    for gender, education, count in (("Male", "*", 2), ("Male", "Masters", 1), ("Female", "Masters", 1)):
+        here["cells"].append({"at": [gender, education], "class": ">50K", "count": count})
+    here["cells"].append({"at": ["Female", "Doctorate"], "class": "<=50K", "count": 0})
+    target = {"name": "Salary", "classes": ["<=50K", ">50K"]}
+    return parse_statements({"format": "maxent-statements/1", "target": target, "statements": [here]}, "table").release
 
 
 def memorised(folder: Path) -> Any:
@@ -168,6 +179,10 @@ class Matters:
                 worse: dict[str, Any] = {"duality_gap": np.inf} if name == "local" else {"violation": 0.01}
                 outcome = replace(found.estimate.outcome, **worse)
                 return Matter(replace(found, estimate=replace(found.estimate, outcome=outcome)), roles)
+            case "stated" | "stated alone":
+                found, people = self.reviewed("plain"), QI if name == "stated" else None
+                converted = replace(found.converted, release=stating_counts())
+                return Matter(replace(found, converted=converted, audit=maxent.audit_release(stating_counts(), people)))
             case "file":
                 return Matter(self.reviewed("plain"), roles, files=("tree.json",))
             case "three known":
@@ -194,6 +209,8 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX108": (("plain", 0), ("inner numbers", 0), ("wrong sums", 0)),
     "MX109": (("plain", 11), ("three known", 3), ("sampled", 11)),
     "MX110": (("plain", 2), ("plain", 3), ("sampled", 1)),
+    "MX111": (("stated", 1), ("stated", 2), ("stated alone", 1)),
+    "MX112": (("stated", 1), ("stated", 0), ("stated alone", 1)),
     "MX201": (("plain", 1.0), ("plain", 0.9), ("labels unsolved", 0.9)),
     "MX202": (("plain", 11), ("plain", 0), ("unsolved", 11)),
     "MX203": (("plain", 7), ("plain", 4), ("controlled", 7)),

@@ -13,6 +13,7 @@ from maxent.disclosure.limits import IDS
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.context import (
+    CHECK_WORDS,
     GROUP,
     LEAVES,
     PEOPLE,
@@ -205,6 +206,39 @@ _DOMINANCE = Limit(
     {"n": 2, "k": 0.9},
 )
 
+
+def _told(of: Matter, name: str) -> dict[str, Any] | Finding:
+    """What statements beside trees tell of numbers of people; a finding where nothing is known of it."""
+    if not of.review.release.statements:
+        return {"smallest": None, "zeros": 0, "complete": True}
+    found = getattr(of.review.audit, "beside", {}).get("statements")
+    return unknown(name, "the table of the people is not given") if found is None else found
+
+
+def _min_stated_cell(of: Matter, limit: int) -> Finding:
+    name = "smallest number of people that follows from statements, zeros apart,"
+    told = _told(of, name)
+    if isinstance(told, Finding):
+        return told
+    if told["smallest"] is None and told["complete"] and of.reliable:
+        return Finding("pass", None, f"{name} there is none: {CHECK_WORDS['pass']}")
+    most = inf if told["smallest"] is None else told["smallest"]
+    least = most if told["complete"] else 1
+    return within(name, least, most, limit, bound="at least", sure=of.reliable, why=_NOT_ALL)
+
+
+def _max_stated_zeros(of: Matter, limit: int) -> Finding:
+    name = "cells of statements that leave a class without anybody, or without others,"
+    told = _told(of, name)
+    if isinstance(told, Finding):
+        return told
+    most = told["zeros"] if told["complete"] else inf
+    return within(name, told["zeros"], most, limit, bound="at most", sure=of.reliable, why=_NOT_ALL)
+
+
+_NOT_ALL = "as statements contradict the table, or there are too many to ask what follows from all"
+
+
 # The checks of this family.
 CHECKS = (
     PolicyCheck(
@@ -285,5 +319,22 @@ CHECKS = (
         "A model with about as many parameters as records can return the records.",
         f"safe_dof_threshold of {ACRO}: 10; degrees of freedom of the {SACRO_ML}.",
         "Grow fewer or shallower trees.",
+    ),
+    PolicyCheck(
+        "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
+        "The fewest people of a class, or of the others beside them, in a cell of a table, a share, a rule or another "
+        "statement beside trees, where the number follows exactly from all that is published.",
+        "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
+        f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
+        "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",
+    ),
+    PolicyCheck(
+        "MX112", "max_stated_zeros", "cells of statements with nobody of a class, or nobody else", LEAVES,
+        _max_stated_zeros,
+        "Cells of statements beside trees in which nobody has a class, or everybody has it, as follows exactly from "
+        "all that is published.",
+        "Such a cell rules out a class for everybody in it, or gives it away.",
+        f"Zeros and full cells: {HANDBOOK}.",
+        "As for MX111.",
     ),
 )  # fmt: skip

@@ -78,6 +78,8 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
         yield _control(found["control"], title)
     if "sensitive" in found:
         yield from _sensitive(found["sensitive"], title)
+    if "statements" in found:
+        yield from _stated(found["statements"])
     yield from _differencing(found, trees)
     if "risk" in found:
         yield from _risk(found["risk"], trees)
@@ -86,6 +88,16 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
         yield from (f"  {_worst(row, trees)}" for row in found["worst"])
     yield from (f"not read: {each['what']}: no limit is known to be kept" for each in found.get("unread", ()))
     yield from (f"note: {note}" for note in found["notes"])
+
+
+def _stated(found: Mapping[str, Any]) -> Iterator[str]:
+    """Numbers of people that statements beside trees give."""
+    settled = "" if found["people"] is None else f"; they settle the class of {_people(found['people'])}"
+    yield (
+        f"statements: {found['exact']:,} of {found['cells']:,} numbers of people of a class are known, "
+        f"{found['follow']:,} that nothing prints; in {found['zeros']:,} nobody has the class, or all have it{settled}"
+    )
+    yield from (f"  {text}" for text in found["words"])
 
 
 def _homogeneity(found: Mapping[str, Any], title: str) -> str:
