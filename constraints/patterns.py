@@ -259,6 +259,16 @@ def noisy_numbers(tree: Tree, n_places: int, classes: tuple[str, ...]) -> FloatA
     return found
 
 
+def most_stated(release: Release, counts: TreeCounts) -> int:
+    """How many noisy counts of a tree one person is in at most."""
+    places = counts.places
+    told = ~np.isnan(noisy_numbers(places.tree, len(places), release.target.classes))
+    many = told.astype(np.int64)
+    for level in places.levels[1:]:
+        many[level] += many[places.parent[level]]
+    return int(many.max(initial=0))
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Uncertain:
     """Numbers that are no equations: a row of ``matrix``, shape (n_rows, n_patterns), has the people that each is of.

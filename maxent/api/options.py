@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from maxent.models.parameters import (
     JOB_COUNT,
@@ -219,6 +219,36 @@ class ControlOption:
         group="measured",
         doc="Control people with their classes, a DataFrame or path: like those of ``truth``, but not in the data. Of "
         "trees only.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class RebuildingOptions(Noisy):
+    """What a table is rebuilt with, and compared with."""
+
+    rows: bool = parameter(
+        False, "QI lists people in the order of training: who was drawn is known of each.", group="known"
+    )
+    others: Source | None = parameter(
+        None,
+        "All rows but one, with their classes: the posterior of the last one, from counts with noise.",
+        metavar="FILE",
+        group="known",
+    )
+    prior: Literal["uniform", "others"] = parameter(
+        "uniform", "What is known of a row beside --others: every cell alike, or as the others are.", group="known"
+    )
+    truth: Source | None = parameter(
+        None,
+        "The people of the data, with their classes: how near the table is to them.",
+        metavar="FILE",
+        group="measured",
+    )
+    control: Source | None = parameter(
+        None,
+        "People who were not in the data, with their classes: by how much the table is nearer to those of --truth.",
+        metavar="FILE",
+        group="measured",
     )
 
 

@@ -5,28 +5,29 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from maxent.api.case import open_published
 from maxent.constraints.compiler import check_options
-from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, stated_counts, unused
+from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, most_stated, stated_counts, unused
+from maxent.disclosure.nearness import agreement, null_model
 from maxent.models.arguments import is_number, is_whole, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.parameters import Noise
-from maxent.models.reading import Reading, reader_of
-from maxent.models.release import Release
+from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.release import Attribute, Release
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
-from maxent.results.reconstruction import Reconstruction, recount
+from maxent.results.reconstruction import Reconstruction, recount, stated_people
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.control import Clock
-from maxent.solvers.worlds.plausible import rebuild_uncertain
+from maxent.solvers.worlds.plausible import last_row, rebuild_uncertain
 from maxent.solvers.worlds.seeded import SeededTable, rebuild_seeded
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
 
@@ -38,9 +39,12 @@ def reconstruct(
     people: int | None = None,
     time_limit: float | None = None,
     seed: int = 0,
-    most_patterns: int = MOST,
     noise: Noise | None = None,
     rows: bool = False,
+    others: Source | None = None,
+    prior: Literal["uniform", "others"] = "uniform",
+    truth: Source | None = None,
+    control: Source | None = None,
     reading: Reading | None = None,
 ) -> Reconstruction:
     """The likeliest whole table of people that agrees with a release, and which of its cells are proved.
@@ -57,13 +61,19 @@ def reconstruct(
         Seconds that everything after the inputs are read may take; default: a minute.
     seed : int
         Of random choices: where a near table is looked for.
-    most_patterns : int
-        Kinds of people of a class that are looked at; beyond that a sample of the likelier ones is.
     noise : {"intervals", "likelihood"}, optional
         What counts with noise are taken for; default: their likelihood. Intervals hold with a probability of 0.99.
     rows : bool
         Whether ``qi`` lists people in the order of training: where the release tells who was drawn for each tree, it is
         then known of each row. Without ``qi`` rows are rebuilt in that order.
+    others : DataFrame or path, optional
+        All rows but one, with their classes. The table is then the last row: the posterior of each column, from counts
+        with noise.
+    prior : {"uniform", "others"}
+        What is known of that row beforehand: every cell is as likely, or the row is like the others.
+    truth, control : DataFrame or path, optional
+        The people of the data, and people of the same population who are not in it, with their classes: ``.null`` says
+        how much nearer the table is to the former.
     reading : Reading, optional
         How files are read.
 
@@ -88,16 +98,30 @@ def reconstruct(
     docs/reconstruct.md. The problem is that of Ferry et al. (2024), "Trained Random Forests Completely Reveal your
     Dataset".
     """
-    _check(people, time_limit, seed, most_patterns)
+    _check(people, time_limit, seed, MOST)
+    if prior not in ("uniform", "others"):
+        raise invalid("options", ARGUMENT, "prior", "uniform or others", shorten(prior))
+    if control is not None and truth is None:
+        raise invalid("options", ARGUMENT, "control", "people beside those of truth", "no truth")
     begin, reader = time.perf_counter(), reader_of(reading)
     opened = open_published(release, reader)
     if not isinstance(opened, Release):
         raise invalid("release", "release", "release", "trees with counts", "generalised records")
     known = None if qi is None else read_known(qi, opened, reader)
-    read = time.perf_counter() - begin
+    named = {"others": others, "truth": truth, "control": control}
+    if others is not None and qi is not None:
+        raise invalid("options", ARGUMENT, "others", "no qi beside it: of the last row nothing is known", "both")
     check_options(frozenset(), None, "auto", CONFIDENCE, noise)
-    how = Rebuilding(people, time_limit, seed, most_patterns, noise, rows)
-    result = replace(reconstruct_release(opened, known, how, read=read), noticed=reader.noticed)
+    how = Rebuilding(people, time_limit, seed, MOST, noise, rows)
+    tables = {name: whole_table(source, opened, reader) for name, source in named.items() if source is not None}
+    read = time.perf_counter() - begin
+    if "others" in tables:
+        result = reconstruct_last(opened, tables["others"], how, prior, read=read)
+    else:
+        result = reconstruct_release(opened, known, how, read=read)
+    if "truth" in tables:
+        result = replace(result, null=_null(result, tables["truth"], tables.get("control"), seed))
+    result = replace(result, noticed=reader.noticed)
     if not result.reliable:
         missed, stated = len(result.missed), result.statements
         warn_unreliable(f"the table does not agree with {missed:,} of {stated:,} statements ({result.status})")
@@ -138,22 +162,25 @@ def reconstruct_release(
     start, owner = _owners(atoms, known, total)
     given: Any = {"seed": how.seed, "clock": clock, "most": how.most_patterns, "run": run}
     intervals = release.noise is not None and how.noise == "intervals"
-    notes, times = list(unused(release)), None
+    notes, times, likely = list(unused(release)), None, None
     if seeded and release.draws is not None:
         times = release.draws.matrix()
         found = rebuild_seeded(atoms, trees, times, start, owner, **given)
         value, klass, shared = found.value, found.patterns.klass[found.pattern], found.proved
         notes.append("it is known who was drawn for each tree: rows are in the order of training")
         rebuilt: Rebuilt | SeededTable = found
+        likely = _chances(found, atoms)
     else:
-        weight = np.bincount(owner, minlength=len(start))
+        weight, samples = np.bincount(owner, minlength=len(start)), None
         if release.sampled and not intervals:
-            of_people, _ = rebuild_uncertain(release, atoms, trees, start, weight, **given)
+            of_people, samples = rebuild_uncertain(release, atoms, trees, start, weight, **given)
         else:
             of_people = rebuild(atoms, trees, start, weight, **given)
         pattern = _rows(of_people, owner, known is not None)
         value, klass = of_people.value[pattern], of_people.patterns.klass[pattern]
         shared = of_people.proved[pattern]
+        if samples is not None:
+            likely = _agreed(of_people, pattern, samples, owner)
         if known is not None:
             shared &= ~_told_apart(known, owner)[:, None] | _of_everybody(of_people)[owner]
         rebuilt = of_people
@@ -177,7 +204,108 @@ def reconstruct_release(
         {"read": read, "rebuild": time.perf_counter() - begin},
         known,
         tuple(notes),
+        likely=likely,
     )
+
+
+def _cells(rebuilt: Rebuilt, pattern: IntArray) -> IntArray:
+    """Values and class of the people of some patterns, shape (n, n_attributes + 1)."""
+    return np.column_stack([rebuilt.value[pattern], rebuilt.patterns.klass[pattern]])
+
+
+def _agreed(rebuilt: Rebuilt, pattern: IntArray, samples: IntArray, owner: IntArray) -> FloatArray:
+    """The share of plausible tables that have each cell."""
+    by, tables = np.argsort(owner, kind="stable"), []
+    for sample in samples:
+        rows = np.empty((len(owner), len(rebuilt.value[0]) + 1), np.int64)
+        rows[by] = _cells(rebuilt, sample)
+        tables.append(rows)
+    return agreement(_cells(rebuilt, pattern), tables, owner)
+
+
+def _chances(found: SeededTable, atoms: Atoms) -> FloatArray:
+    """The probability of each cell of rows of which it is known who was drawn."""
+    codes = [atoms.held(found.patterns.box, j) for j in range(len(atoms.of))]
+    chances = np.empty((len(found.value), len(atoms.of) + 1))
+    for i, pattern in enumerate(found.pattern.tolist()):
+        span = slice(*found.likely.indptr[i : i + 2])
+        at, chance = found.likely.indices[span], found.likely.data[span]
+        for j, held in enumerate(codes):
+            inside = held[at]
+            chances[i, j] = chance @ (inside[:, found.value[i, j]] / inside.sum(axis=1))
+        chances[i, -1] = chance @ (found.patterns.klass[at] == found.patterns.klass[pattern])
+    return chances
+
+
+def whole_table(source: Source, release: Release, reader: Reader) -> KnownColumns:
+    """People with all public attributes and their classes, which come last."""
+    target = Attribute(release.target.name, "categorical", release.target.classes)
+    asked = replace(release, attributes=(*release.attributes, target))
+    found = read_known(source, asked, reader)
+    told = {asked.attributes[j].name for j in found.attributes}
+    missing = [a.name for a in asked.public if a.name not in told]
+    if missing:
+        raise invalid(found.source, "header", "columns", f"a column {missing[0]}", "none")
+    return found
+
+
+def _codes(table: KnownColumns, atoms: Atoms, classes: tuple[str, ...]) -> IntArray:
+    """Atoms and classes of people, shape (n_people, n_attributes + 1), the class last; 0 of private attributes."""
+    found = np.zeros((len(table), len(atoms.of) + 1), np.int64)
+    for at, j in enumerate(table.attributes):
+        if j < len(atoms.of):
+            code = atoms.code(j, table.levels[at])
+        else:
+            code = np.array([classes.index(str(level)) for level in table.levels[at]], np.int64)
+        found[:, j] = code[table.codes[:, at]]
+    return found
+
+
+def _null(result: Reconstruction, truth: KnownColumns, control: KnownColumns | None, seed: int) -> dict[str, Any]:
+    """How near a table is to the people of the data, and to others."""
+    classes, n = result.release.target.classes, len(result.value)
+    for what, table in (("truth", truth), ("control", control)):
+        if table is not None and (len(table) != n if what == "truth" else len(table) < n):
+            expected = f"{'' if what == 'truth' else 'at least '}{n:,} people"
+            raise invalid(table.source, "rows", what, expected, f"{len(table):,}")
+    compared = ~result.is_known
+    compared[:-1] &= [a.role == "public" for a in result.release.attributes]
+    own = np.column_stack([result.value, result.klass])
+    group = np.zeros(n, np.int64)
+    if result.known is not None:
+        codes = _codes(truth, result.atoms, classes)[:, result.is_known]
+        if not np.array_equal(codes, own[:, result.is_known]):
+            raise invalid(truth.source, "rows", "truth", "the people of qi, in its order", "others")
+        group = np.unique(codes, axis=0, return_inverse=True)[1].ravel()
+    tables = [None if t is None else _codes(t, result.atoms, classes)[:, compared] for t in (truth, control)]
+    assert tables[0] is not None
+    return null_model(own[:, compared], tables[0], tables[1], group, seed)
+
+
+def reconstruct_last(
+    release: Release, others: KnownColumns, how: Rebuilding, prior: str, *, read: float = 0.0
+) -> Reconstruction:
+    """The row that is not among ``others``, by its posterior; errors are those of `reconstruct`."""
+    begin = time.perf_counter()
+    if release.noise is None:
+        raise invalid("options", ARGUMENT, "others", "a release with noise in its counts (release.noise)", "none")
+    trees, atoms = stated_counts(release), atoms_of(release)
+    codes = _codes(others, atoms, release.target.classes)
+    beside = (codes[:, :-1], codes[:, -1])
+    sums = stated_people(release, atoms, trees, *beside)
+    found = last_row(release, atoms, trees, sums, beside if prior == "others" else None, seed=how.seed)
+    deep = sum(most_stated(release, tree) for tree in trees)
+    told = {
+        "epsilon": None if release.noise.mechanism == "gaussian" else deep / release.noise.scale,
+        "log_ratio": found.log_ratio,
+        "probability": float(found.chance.mean()),
+    }
+    shared = np.zeros((1, len(found.chance)), bool)
+    value, klass = found.value[None], np.array([found.klass])
+    counted = len(found.patterns), not found.patterns.complete
+    seconds = {"read": read, "rebuild": time.perf_counter() - begin}
+    plain = release, atoms, value, klass, shared, "consistent", True, (), 0, *counted, seconds
+    return Reconstruction(*plain, notes=unused(release), likely=found.chance[None], others=told)  # type: ignore[arg-type]
 
 
 def _drawn_from(release: Release, known: KnownColumns | None, how: Rebuilding) -> int:

@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
+from maxent.api.options import RebuildingOptions
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files
+from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, tell, tell_noticed
-from maxent.models.files.output import PROVED, TABLE
-from maxent.models.parameters import Noise
+from maxent.models.files.output import PROVED, SHARES, TABLE
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -30,67 +30,64 @@ People = Annotated[
     int | None, panels.known(metavar="N", help="Number of individuals; default: what the release states.")
 ]
 Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: where a near table is looked for.")]
-Noises = Annotated[
-    Noise | None,
-    panels.known(help="Counts with noise: intervals of true counts, or their likelihood (the default)."),
-]
-Rows = Annotated[bool, panels.known(help="QI lists people in the order of training: who was drawn is known of each.")]
 Proved = Annotated[
     str | None,
     panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
 ]
+Probabilities = Annotated[
+    str | None,
+    panels.written(
+        SHARES,
+        names=("--probabilities",),
+        help="Write of each cell the share of plausible tables that have it: a table of the same shape.",
+    ),
+]
 
 
-@reads_files()
+@reads_files(options=stated(RebuildingOptions))
 def command(
     tree: opt.Tree,
     qi: Known = None,
     people: People = None,
     time_limit: opt.TimeLimit = None,
     seed: Seed = 0,
-    noise: Noises = None,
-    rows: Rows = False,
+    options: Any = None,
     reading: Any = None,
     proved: Proved = None,
+    probabilities: Probabilities = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result(TABLE)] = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""
-    options = {
-        "people": people,
-        "time_limit": time_limit,
-        "seed": seed,
-        "noise": noise,
-        "rows": rows,
-        "reading": reading,
-    }
-    return partial(_run, tree, qi, options, proved, as_json, output, csv_literal)
+    options |= {"people": people, "time_limit": time_limit, "seed": seed, "reading": reading}
+    files = {"-o": output, "--proved": proved, "--probabilities": probabilities}
+    return partial(_run, tree, qi, options, files, as_json, csv_literal)
 
 
 def _run(
     tree: str,
     qi: str | None,
     options: dict[str, Any],
-    proved: str | None,
+    files: dict[str, str | None],
     as_json: bool,
-    output: str | None,
     csv_literal: bool,
 ) -> int:
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
 
-    check_outputs({"-o": (output, POSTERIOR), "--proved": (proved, POSTERIOR)}, [tree, qi])
+    read = [tree, qi, *(options[name] for name in ("others", "truth", "control"))]
+    check_outputs({name: (path, POSTERIOR) for name, path in files.items()}, read)
     from maxent.api.reconstruct import reconstruct
     from maxent.results.reconstruction import STATUS, print_reconstruction
     from maxent.results.text.terminal import print_json
 
     found = reconstruct(tree, qi, **options)
     tell_noticed(found.noticed)
-    if output is not None:
-        found.save(output, csv_literal=csv_literal)
-    if proved is not None:
-        found.save_proved(proved, csv_literal=csv_literal)
+    saves = (found.save, found.save_proved, found.save_probabilities)
+    for save, path in zip(saves, files.values(), strict=True):
+        if path is not None:
+            save(path, csv_literal=csv_literal)
     if as_json:
         print_json(found.summary)
     else:

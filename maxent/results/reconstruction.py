@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts
+from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts, noisy_numbers
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.errors import Origin
 from maxent.models.reading import NOTHING, Noticed
@@ -20,9 +20,11 @@ from maxent.results.text.estimate import SHOWN_ROWS
 from maxent.results.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from pandas import DataFrame
 
-    from maxent.models.arrays import BoolArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.release import Release
     from maxent.models.tables.truth_and_facts import KnownColumns
     from maxent.solvers.worlds.tables import Status
@@ -85,6 +87,18 @@ def recount(
     return stated, tuple(missed)
 
 
+def stated_people(
+    release: Release, atoms: Atoms, trees: tuple[TreeCounts, ...], value: IntArray, klass: IntArray
+) -> FloatArray:
+    """The people of each number with noise, as `maxent.constraints.patterns.uncertain_numbers` numbers them."""
+    columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
+    found, once = [], np.ones(len(klass), np.int64)
+    for tree, counts in zip(release.trees, trees, strict=True):
+        told = ~np.isnan(noisy_numbers(tree, len(counts.places), release.target.classes))
+        found.append(_people(counts, assign(tree, release.attributes, columns), klass, once)[told])
+    return np.concatenate(found).astype(np.float64)
+
+
 def _people(counts: TreeCounts, leaf: IntArray, klass: IntArray, often: IntArray) -> IntArray:
     """People of each class in each place, shape (n_places, n_classes)."""
     places, n_classes = counts.places, counts.low.shape[1]
@@ -142,6 +156,10 @@ class RebuiltTable:
         What was known of each person.
     notes : tuple of str
         What is stated and was not used.
+    likely : array of shape (n, n_attributes + 1), optional
+        The share of plausible tables that have each cell.
+    null, others : dict, optional
+        How near the table is to the people of the data and to others, and what noise left open of one row.
     """
 
     release: Release
@@ -159,6 +177,9 @@ class RebuiltTable:
     known: KnownColumns | None = None
     notes: tuple[str, ...] = ()
     noticed: Noticed = NOTHING
+    likely: FloatArray | None = None
+    null: Mapping[str, Any] | None = None
+    others: Mapping[str, Any] | None = None
 
     @property
     def reliable(self) -> bool:
@@ -215,6 +236,18 @@ class RebuiltTable:
         return pd.DataFrame(self.shared, columns=self.columns)
 
     @property
+    def probabilities(self) -> DataFrame:
+        """Of each cell the share of plausible tables that have it, a table of the same shape; 1 where it is known.
+
+        Where counts are exact the tables are not drawn: 1 where a cell is proved, else none.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(
+            np.where(self.shared, 1.0, np.nan if self.likely is None else self.likely), columns=self.columns
+        )
+
+    @property
     def summary(self) -> dict[str, Any]:
         """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
         known = self.is_known
@@ -234,6 +267,7 @@ class RebuiltTable:
             "sampled": self.sampled,
             "seconds": dict(self.seconds),
             "notes": list(self.notes),
+            **{name: dict(told) for name in ("null", "others") if (told := getattr(self, name)) is not None},
             **self.noticed.summary,
         }
 
@@ -250,6 +284,14 @@ class RebuiltTable:
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.proved, lambda rows: {**self.summary, "rows": rows}, PROVED, csv_literal=csv_literal)
+
+    def save_probabilities(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `probabilities` as `save` writes the table."""
+        from maxent.models.files.output import SHARES
+        from maxent.models.files.result_files import save_frame
+
+        found = self.probabilities
+        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, SHARES, csv_literal=csv_literal)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write `table` as CSV, whatever the file is called; text that a spreadsheet would run is written as it is."""
@@ -301,12 +343,37 @@ def reconstruction_lines(found: RebuiltTable) -> list[str]:
     ]
     if found.sampled:
         lines.append(f"note: people could be of too many kinds; {found.patterns:,} of the likelier were looked at")
+    lines += _nearness(found)
     lines += [f"note: {note}" for note in found.notes]
     if found.missed:
         lines.append(f"missed: {len(found.missed):,} of {counted(found.statements, 'statement')}")
         lines += [f"  {each}" for each in found.missed[:SHOWN_MISSED]]
         if len(found.missed) > SHOWN_MISSED:
             lines.append(f"  and {len(found.missed) - SHOWN_MISSED:,} more")
+    return lines
+
+
+def _nearness(found: RebuiltTable) -> list[str]:
+    """How near the table is to the people of the data and to others, and what is known of the last row."""
+    lines, null, others = [], found.null, found.others
+    if null is not None:
+        lines.append(
+            f"{null['error']:.2%} of the cells differ from the people of the data after the best matching; "
+            f"{null['error_marginals']:.2%} of those of tables that know the share of each value alone"
+        )
+    if null is not None and null["interval"] is not None:
+        low, high = null["interval"]
+        lines.append(
+            f"{null['error_control']:.2%} differ from others: nearer to the people of the data by "
+            f"{null['difference']:.2%} of the cells ({low:.2%} to {high:.2%})"
+        )
+    if others is not None:
+        epsilon = others["epsilon"]
+        promised = "" if epsilon is None else f", where epsilon {epsilon:.3g} promises at most exp({2 * epsilon:.3g})"
+        lines.append(
+            f"of the last row: what was published changed the odds of two rows by up to exp({others['log_ratio']:.3g})"
+            f"{promised}; its cells have a probability of {others['probability']:.1%} on average"
+        )
     return lines
 
 

@@ -162,6 +162,7 @@ BOUNDS = FileKind("maxent-bounds/1", _adjacent("count", "class", "low", "high", 
 WITNESSES = FileKind("maxent-witnesses/1", _of_witnesses)
 TABLE = FileKind("maxent-table/1")
 PROVED = FileKind("maxent-proved/1")
+SHARES = FileKind("maxent-shares/1")
 AUDIT = FileKind("maxent-audit/1", _adjacent("attack", "disclosed"))
 GROUPS = FileKind("maxent-groups/1", _adjacent("n", "count(*)"))
 PREDICTIONS = FileKind("maxent-predictions/1", _of_predictions)

@@ -25,6 +25,7 @@ from maxent.constraints.patterns import (
     Patterns,
     TreeCounts,
     Uncertain,
+    log_share,
     patterns_of,
     system_of,
     uncertain_numbers,
@@ -117,12 +118,13 @@ class Plausible:
     """Tables drawn.
 
     ``people``, shape (n_patterns,), individuals of each pattern in the table that is shown. ``mean``, of the same
-    shape, their mean in plausible tables. ``place``, shape (n_people,), the pattern of each person.
+    shape, their mean in plausible tables. ``samples``, shape (n_tables, n_people), the pattern of each person there,
+    owner after owner.
     """
 
     people: IntArray
     mean: FloatArray
-    place: IntArray
+    samples: IntArray
 
 
 def draw_tables(
@@ -141,7 +143,7 @@ def draw_tables(
     each owner. ``late``: whether a share of the time is over.
     """
     table = _Table(matrix, gains, owner, weight, rng)
-    mean, taken = np.zeros(len(owner)), 0
+    mean, samples = np.zeros(len(owner)), []
     prior = learn(mean)
     table.fill(prior, lambda: late(ENDS[-1]))
     seen = table.people().astype(np.float64)
@@ -156,9 +158,9 @@ def draw_tables(
             if phase < 2:
                 prior = learn(seen)
             if phase == 1:
-                mean, taken = mean + table.people(), taken + 1
-    people = table.people()
-    return Plausible(people, mean / taken if taken else people.astype(np.float64), table.place)
+                mean, samples = mean + table.people(), [*samples, table.place.copy()]
+    people, samples = table.people(), samples or [table.place]
+    return Plausible(people, mean / len(samples) if mean.any() else people.astype(np.float64), np.array(samples))
 
 
 class _Table:
@@ -287,8 +289,8 @@ def rebuild_uncertain(
     clock: Clock,
     most: int = MOST,
     run: Run = elsewhere,
-) -> tuple[Rebuilt, FloatArray]:
-    """A plausible table, with what is proved in all, and the mean people of each pattern in plausible tables.
+) -> tuple[Rebuilt, IntArray]:
+    """A plausible table, with what is proved in all, and others: patterns of people, as in `Plausible.samples`.
 
     Parameters are those of `maxent.solvers.worlds.tables.rebuild`; ``trees`` say what is certain.
     """
@@ -313,7 +315,7 @@ def rebuild_uncertain(
     if not any(tree.least.any() or tree.low.any() for tree in trees):
         # Whatever people there are agrees: they share what all patterns of their owner do.
         proved = described(base, codes).T & patterns.complete
-        return Rebuilt(patterns, people, value, proved[:, :-1], "consistent", patterns.complete), drawn.mean
+        return Rebuilt(patterns, people, value, proved[:, :-1], "consistent", patterns.complete), drawn.samples
     system = system_of(patterns, trees, weight)
     people = nearer(system, patterns.owner, people, rng, lambda: late(PROOFS + FOR_NEAR))
     missed = bool(system.missed(people).any())
@@ -331,4 +333,67 @@ def rebuild_uncertain(
             proved[part.patterns] = described(of_part.group, part.codes).T
     settled = bool(found) and all(each.settled for each in found)
     status = "partial" if missed else "consistent"
-    return Rebuilt(patterns, people, value, proved[:, :-1], status, settled), drawn.mean
+    return Rebuilt(patterns, people, value, proved[:, :-1], status, settled), drawn.samples
+
+
+# One row, where all others are known: the posterior of its cells by the likelihood of counts with noise.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LastRow:
+    """The posterior of a row.
+
+    ``value``, shape (n_attributes,), and ``klass``: the likeliest value of each column by itself. ``chance``, shape
+    (n_attributes + 1,), their probabilities. ``log_ratio``: by how much more likely than another some pattern makes
+    what was published, nats.
+    """
+
+    patterns: Patterns
+    value: IntArray
+    klass: int
+    chance: FloatArray
+    log_ratio: float
+
+
+def last_row(
+    release: Release,
+    atoms: Atoms,
+    trees: tuple[TreeCounts, ...],
+    sums: FloatArray,
+    others: tuple[IntArray, IntArray] | None,
+    *,
+    seed: int,
+    most: int = MOST,
+) -> LastRow:
+    """The posterior of the one row that is not in ``sums``, shape (n_numbers,), the people of each number.
+
+    ``others``, values of shape (n, n_attributes) and classes: those who tell what is likely beforehand; None: every
+    cell is.
+    """
+    patterns = patterns_of(atoms, trees, atoms.everything()[None], np.random.default_rng(seed), most=most)
+    numbers = uncertain_numbers(release, patterns, trees)
+    gains, n_classes = gains_of(release, numbers), len(release.target.classes)
+    score = np.asarray(numbers.matrix.T @ gains(np.arange(len(sums)), sums.astype(np.int64)))
+    learn = learner(atoms, patterns, n_classes)
+    weight = [np.ones(has.shape[1]) for has in learn.held]
+    if others is None:
+        prior = log_share(atoms, patterns.box)
+    else:
+        columns = [*(others[0][:, j] for j in learn.columns), others[1]]
+        shares = [np.eye(has.shape[1])[c] for has, c in zip(learn.held, columns, strict=True)]
+        weight = [share.sum(axis=0) + 0.5 for share in shares]
+        prior = log_chances(learn.held, dependence(shares, np.ones(len(others[1]))))
+    log = score + prior
+    chance = np.exp(log - log.max())
+    chance /= chance.sum()
+    value, found = np.zeros(len(atoms.of), np.int64), np.ones(len(atoms.of) + 1)
+    for at, (has, of) in enumerate(zip(learn.held, weight, strict=True)):
+        inside = has * of
+        share = chance @ (inside / inside.sum(axis=1, keepdims=True))
+        j = learn.columns[at] if at < len(learn.columns) else len(atoms.of)
+        found[j] = share.max()
+        if j < len(atoms.of):
+            value[j] = share.argmax()
+        else:
+            klass = int(share.argmax())
+    return LastRow(patterns, value, klass, found, float(score.max() - score.min()))
