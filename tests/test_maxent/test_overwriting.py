@@ -33,7 +33,11 @@ CALLS = {
     "compare --diff tree.json tree.json qi.csv qi.csv": {"-o": ("csv", "json")},
     "bench tree.json qi.csv --backends newton --repeat 1": {"-o": ("csv", "json"), "--plot": ("svg",)},
     "explain tree.json qi.csv": {"-o": ("csv", "json"), "--pyomo": ("py",), "--nl": ("nl",)},
-    "reconstruct tree.json qi.csv": {"-o": ("json", "parquet"), "--proved": ("json", "parquet")},
+    "reconstruct tree.json qi.csv": {
+        "-o": ("json", "parquet"),
+        "--proved": ("json", "parquet"),
+        "--probabilities": ("json", "parquet"),
+    },
     "predict tree.json qi.csv": {"-o": ("csv", "json", "parquet")},
     "export tree.json": {"-o": ("sql", "pmml", "txt", "csv", "dot", "svg")},
     "convert model.txt --train truth.csv --target Salary": {"-o": ("json",)},
@@ -51,6 +55,7 @@ CALLS = {
 OF_PEOPLE = {
     "reconstruct tree.json qi.csv -o": "csv",
     "reconstruct tree.json qi.csv --proved": "csv",
+    "reconstruct tree.json qi.csv --probabilities": "csv",
     f"defend erp truth.csv {COLUMNS} --k 2 --publish records -o": "csv",
     "fetch adult -o": "csv",
 }
