@@ -12,7 +12,7 @@ from pathlib import Path
 import maxent
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.plotting.comparisons import save_comparison_plot
-from maxent.plotting.estimates import save_estimate_plot
+from maxent.plotting.figures import save_estimate_plot
 
 sys.path.append(str(Path(__file__).parent))
 

@@ -224,7 +224,7 @@ class Advice(Shown):
         MissingExtra
             Without matplotlib.
         """
-        from maxent.plotting.frontier import draw_frontier
+        from maxent.plotting.figures import draw_frontier
 
         return draw_frontier(ax, self.shown_frontier(limit), self.rows, NAMES)
 

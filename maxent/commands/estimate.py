@@ -104,7 +104,7 @@ def _run(
         if report.each is not None:
             report.each(result, row)
         if kind is not None and output is not None:
-            from maxent.plotting.estimates import save_estimate_plot
+            from maxent.plotting.figures import save_estimate_plot
 
             save_estimate_plot(result, output, kind)
         elif output is not None:
@@ -214,8 +214,7 @@ def _chosen_plot(plot: str | None, output: str | None, *, truth: bool) -> str | 
     """The plot that is asked for, None for none; one that cannot be drawn is refused."""
     if plot is None and output is None:
         return None
-    from maxent.plotting.estimates import KINDS, check_estimate_plot
-    from maxent.plotting.figures import chosen_plot
+    from maxent.plotting.figures import KINDS, check_estimate_plot, chosen_plot
 
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:

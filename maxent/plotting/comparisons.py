@@ -12,8 +12,18 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from maxent.disclosure.measures import MEASURES, Measure
-from maxent.plotting.curves import draw_divergences, draw_posteriors
-from maxent.plotting.figures import SIZE, check_kind, color_of, legend_beside, missing, name_of, save_plot, tidy
+from maxent.plotting.figures import (
+    SIZE,
+    check_kind,
+    color_of,
+    draw_divergences,
+    draw_posteriors,
+    legend_beside,
+    missing,
+    name_of,
+    save_plot,
+    tidy,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

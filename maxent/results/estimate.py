@@ -201,8 +201,7 @@ class Estimate(Shown, Solved):
         MissingExtra
             When matplotlib is not installed.
         """
-        from maxent.plotting.estimates import check_estimate_plot, draw_estimate
-        from maxent.plotting.figures import axes_or_new
+        from maxent.plotting.figures import axes_or_new, check_estimate_plot, draw_estimate
 
         check_estimate_plot(kind, truth=self.disclosure.individual is not None)
         axes = axes_or_new(ax)

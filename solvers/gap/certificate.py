@@ -15,8 +15,8 @@ from maxent.solvers.gap.interior_point import BarrierProof, Iterate
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
     from maxent.solvers.control import Clock
+    from maxent.solvers.gap.interior_point import GapProblem
     from maxent.solvers.gap.lagrangian import Priced
-    from maxent.solvers.gap.problem import GapProblem
 
 # Upper bound of the entropy from multipliers: the tangent of a concave Lagrangian.
 #

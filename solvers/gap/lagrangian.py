@@ -39,7 +39,7 @@ from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.backend import FEW
 from maxent.solvers.dual.newton import minimise
 from maxent.solvers.dual.relaxation import Relaxation, relax, relaxed_once
-from maxent.solvers.gap.problem import Bent, Curves, GapProblem
+from maxent.solvers.gap.interior_point import Bent, Curves, GapProblem
 
 if TYPE_CHECKING:
     from maxent.constraints.lifting import Elimination, LiftedProgram

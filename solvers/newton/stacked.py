@@ -1,4 +1,9 @@
-"""Newton's method on many small programs together, stacked as one union."""
+"""Newton's method on many small programs together, stacked as one union.
+
+It stands beside `maxent.solvers.newton.augmented_lagrangian`, which takes what is not `stackable`: one part at a time
+the 18 parts of a tree of Adult take 0.88 s of processor time with Gini in place of 0.70, and 21 with entropy 1.12 s in
+place of 0.99.
+"""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference
-from maxent.plotting.estimates import draw_estimate
+from maxent.plotting.figures import draw_estimate
 from maxent.policy.checks.registry import BY_KEY
 
 QI, TRUTH = str(D1 / "qi.csv"), str(D1 / "truth.csv")

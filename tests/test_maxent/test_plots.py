@@ -23,7 +23,7 @@ from maxent.disclosure.inference import Individuals
 from maxent.models.defenses.pruning import prune_leaf
 from maxent.models.errors import MissingExtra
 from maxent.models.induction.inducers import id3
-from maxent.plotting import comparisons, estimates
+from maxent.plotting import comparisons, figures
 from maxent.results.comparison import Comparison
 
 FILES = [str(D1 / name) for name in ("tree.json", "qi.csv")]
@@ -209,7 +209,7 @@ def test_the_divergence_curve_ends_at_the_overall_divergence(d1):
     assert "nats" in axes.get_ylabel()
 
 
-@pytest.mark.parametrize("kind", estimates.KINDS)
+@pytest.mark.parametrize("kind", figures.KINDS)
 @pytest.mark.parametrize("which", ["d1", "one", "many"])
 def test_texts_of_an_estimate_are_readable(which, kind, request):
     axes = drawn(lambda ax: request.getfixturevalue(which).plot(kind, ax=ax))
@@ -420,7 +420,7 @@ def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, 
 
 
 def test_the_command_line_has_all_kinds():
-    assert tuple(kind.value for kind in estimate.EstimatePlot) == estimates.KINDS
+    assert tuple(kind.value for kind in estimate.EstimatePlot) == figures.KINDS
     assert tuple(kind.value for kind in compare.ComparisonPlot) == comparisons.KINDS
 
 
