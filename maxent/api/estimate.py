@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, has_likelihood, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
+from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares

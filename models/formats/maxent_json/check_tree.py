@@ -307,10 +307,10 @@ def _check_rate(problems: list[Problem], place: str, node: Node, publication: Pu
         expected = f"at most {highest:.4g}, since the label is a most frequent of {len(publication.classes)} classes"
         problems.append(Problem(place, "error_rate", expected, show(rate)))
         return
-    counts = node.counts or {}
-    total = total_count(counts)
-    if total and publication.same_records:
-        share = 1 - counts[node.label or ""] / total
+    if node.counts is None or not publication.same_records:
+        return
+    if total := total_count(node.counts):
+        share = 1 - node.counts[node.label or ""] / total
         if abs(share - rate) > allowed:
             expected = f"the share of counts that are not {show(node.label)}, {share:.6g}"
             problems.append(Problem(place, "error_rate", expected, show(rate)))
