@@ -24,6 +24,7 @@ from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
 if TYPE_CHECKING:
     from maxent.constraints.program.program import NoiseLoss
     from maxent.solvers.control import Clock
+    from maxent.solvers.dual.by_class import EntropyByClass
 
 # The linear entropy problem with the likelihood of draws, and its dual.
 #
@@ -45,13 +46,13 @@ if TYPE_CHECKING:
 class LikelyEntropy:
     """Maximise the entropy and ``sum draws ln(C m + shift)``, drawn rows within ``low <= C m <= high``.
 
-    ``linear`` has all rows; both sides of drawn ones are 0 in it. Arrays have the shape (n_rows,), and are only looked
-    at for rows with draws, where ``low + shift`` is not negative and ``high`` finite. ``shares`` are
-    the draws as shares of those of all classes of the same leaf. The last rows have ``noise``: equations that are
-    missed at its loss.
+    ``linear`` has all rows; both sides of drawn ones are 0 in it. Arrays have the shape of its sides, (n_rows,) or,
+    with the classes as columns, (n_rows, n_classes), and are only looked at for rows with draws, where ``low + shift``
+    is not negative and ``high`` finite. ``shares`` are the draws as shares of those of all classes of the same leaf.
+    The last rows have ``noise``: equations that are missed at its loss.
     """
 
-    linear: LinearEntropy
+    linear: LinearEntropy | EntropyByClass
     draws: FloatArray
     shift: FloatArray
     low: FloatArray
@@ -68,7 +69,7 @@ class LikelyEntropy:
     @cached_property
     def variance(self) -> FloatArray:
         """The variance of Gaussian noise in rows, 0 of others."""
-        found = np.zeros(len(self.draws))
+        found = np.zeros_like(self.draws)
         if self.noise is not None:
             found[self.noisy] = self.noise.variance
         return found
@@ -76,7 +77,7 @@ class LikelyEntropy:
     @cached_property
     def caps(self) -> tuple[FloatArray, FloatArray]:
         """The least and the largest multiplier of each row, infinite but where noise has a kink."""
-        least, most = np.full(len(self.draws), -np.inf), np.full(len(self.draws), np.inf)
+        least, most = np.full_like(self.draws, -np.inf), np.full_like(self.draws, np.inf)
         if self.noise is not None:
             kink = self.noise.variance <= 0
             least[self.noisy[kink]], most[self.noisy[kink]] = -self.noise.above[kink], self.noise.below[kink]
@@ -84,7 +85,7 @@ class LikelyEntropy:
 
     def loose(self, price: FloatArray) -> BoolArray:
         """Rows with noise that need not be met at these multipliers, shape (n_rows,)."""
-        found, (least, most) = np.zeros(len(price), bool), self.caps
+        found, (least, most) = np.zeros(price.shape, bool), self.caps
         found[self.noisy] = ((price <= least) | (price >= most) | (self.variance > 0))[self.noisy]
         return found
 
@@ -117,11 +118,11 @@ class LikelyEntropy:
 
     def value(self, y: FloatArray) -> float:
         """``D(y)``, nats: an upper bound of the maximum for every y of shape (n_rows,), up to ``rounding(y)``."""
-        return self.linear.value(y) + float(self._phi(y).sum()) + 0.5 * float(self.variance @ y**2)
+        return self.linear.value(y) + float(self._phi(y).sum()) + 0.5 * float(np.vdot(self.variance, y**2))
 
     def rounding(self, y: FloatArray) -> float:
         """How far ``value(y)`` can be off because of floating-point arithmetic, nats."""
-        extra = np.abs(self._phi(y)).sum() + self.variance @ y**2
+        extra = np.abs(self._phi(y)).sum() + np.vdot(self.variance, y**2)
         return self.linear.rounding(y) + float(8 * np.finfo(float).eps * extra)
 
     def objective(self, masses: FloatArray) -> float:
@@ -374,23 +375,25 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30
 # How often multipliers are changed; steps onto the rows afterwards, and how many of them onto all with a price.
 OUTER, MOVES, PRICED = 30, 60, 8
-# Shares of the right side that are left by conjugate gradients, at least and at most.
-ACCURACY = (1e-3, 0.1)
+# Shares of the right side that are left by conjugate gradients, at least and at most, of small problems and of others.
+ACCURACY = (1e-3, 0.1), (0.05, 0.3)
 # How much the logarithm of a mass may rise and fall in a step.
 RISE, FALL = 5.0, 50.0
-# Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left.
-FIRM, FIRMER, SLOW = 10.0, 4.0, 0.25
+# Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left of a
+# small problem, and of another.
+FIRM, FIRMER, SLOW = 10.0, 4.0, (0.25, 0.5)
 # Newton steps, at most, for the multipliers of rows that an answer is at an end of.
 PRICING = 60
-# Individuals that rows may miss before the masses are moved onto them, and afterwards.
-NEAR, MET = 1e-3, 1e-11
+# Individuals that rows may miss before the masses are moved onto them, of a small problem and of another, and
+# afterwards; the share of what they miss that conjugate gradients leave.
+NEAR, MET, NEARLY = (1e-3, 0.05), 1e-11, 1e-3
 # Gap, nats per individual, with which an answer to a small problem, and to another, is left as it is.
 CLOSE = (1e-14, 9e-7)
 # Norm of the gradient with which Newton's method is at its end, by the root of the individuals, and by how much rows
 # were missed before, if that is more.
-STILL, STILLER = 1e-10, 1e-3
+STILL, STILLER = 1e-10, (1e-3, 0.03)
 # Share of the gap that is left by a change of multipliers that is not worth another, once it is that small.
-LITTLE, MOST_LIKELY_FAR = 0.85, 1e-5
+LITTLE, MOST_LIKELY_FAR = 0.85, 5e-5
 # Times the last change of multipliers that they are changed by further, at most.
 FURTHEST = 1024.0
 # Masses up to which the optimum is found as exactly as rounding allows.
@@ -433,7 +436,7 @@ class _Lagrangian:
 
     def value(self, masses: FloatArray) -> float:
         sums, problem = self.problem.linear.matrix @ masses, self.problem
-        price, lost = self.priced(sums), np.zeros(len(sums))
+        price, lost = self.priced(sums), np.zeros_like(sums)
         noisy, rest = problem.noisy, slice(0, len(sums) - len(problem.noisy))
         lost[rest] = price[rest] ** 2 / (2 * self.firmness[rest])
         change = price[noisy] - self.price[noisy]
@@ -448,15 +451,15 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
     ``clock``: asked before each Newton step, and within, whether to stop with the best so far.
     """
     linear, (low, high) = problem.linear, problem.ends
-    masses = linear.restored(problem.transposed @ problem.shares + MIXED)
+    masses = linear.softmax(np.log(problem.transposed @ problem.shares + MIXED) + np.log(linear.weight))
     size = np.where(np.isfinite(low), low + problem.shift, np.where(np.isfinite(high), high, 1.0))
-    scale = np.where(problem.drawn, problem.draws, 1.0) / np.maximum(size, 1.0) ** 2
+    scale = 1.0 / np.maximum(np.where(problem.drawn, problem.draws, size), 1.0)
     scale = np.where(problem.variance > 0, 1 / np.maximum(FIRM * problem.variance, TINY), scale)
-    now = _Lagrangian(problem, np.zeros(len(low)), FIRM * scale)
-    people, gap = max(1.0, float(linear.total.sum())), np.inf
-    enough = CLOSE[len(masses) > SMALL] * people
+    now = _Lagrangian(problem, np.zeros_like(low), FIRM * scale)
+    people, gap, large = max(1.0, float(linear.total.sum())), np.inf, masses.size > SMALL
+    enough = CLOSE[large] * people
     bound, multipliers, answer, value = np.inf, now.price, masses, -np.inf
-    y, before, missed, steps = now.price, np.full(len(low), np.inf), 0.0, 0
+    y, before, missed, steps = now.price, np.full_like(low, np.inf), 0.0, 0
     for outer in range(OUTER):
         masses, more = _maximum(now, masses, missed, clock)
         steps, sums = steps + more, linear.matrix @ masses
@@ -470,18 +473,18 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         if (here := problem.value(y) + problem.rounding(y)) < bound:
             bound, multipliers = here, y
         stopped = outer + 1 == OUTER or clock.stop() is not None
-        if missed <= NEAR or stopped:
+        if missed <= NEAR[large] or stopped:
             met = _onto(problem, masses, price, clock)
             if problem.objective(met) > value:
                 answer, value = met, problem.objective(met)
-            if bound - value > enough and len(masses) > SMALL:  # else its own multipliers end nearer
+            if bound - value > enough and large and masses.ndim == 1:  # else its own multipliers end nearer
                 exact, price = _priced(problem, met, price, clock)
                 if (here := problem.value(exact) + problem.rounding(exact)) < bound:
                     bound, multipliers = here, exact
         last_gap, gap = gap, bound - value
-        if stopped or gap <= enough or (len(masses) > SMALL and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people):
+        if stopped or gap <= enough or (large and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people):
             break
-        slow, before = left > SLOW * before, left
+        slow, before = left > SLOW[large] * before, left
         # The curvature of Gaussian noise is its own, not a penalty's.
         price = np.where(problem.variance > 0, 0.0, price)
         now = _Lagrangian(problem, price, np.where(slow & (problem.variance <= 0), FIRMER, 1.0) * now.firmness)
@@ -531,20 +534,21 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
     """The masses of the largest Lagrangian, as nearly as rows were ``missed`` before, and the Newton steps to there."""
     problem, linear = now.problem, now.problem.linear
     value = now.value(masses)
-    small = max(STILL * np.sqrt(max(1.0, float(linear.total.sum()))), STILLER * missed)
+    stiller = STILLER[masses.size > SMALL]
+    small = max(STILL * np.sqrt(max(1.0, float(linear.total.sum()))), stiller * missed)
     for step in range(NEWTON_STEPS):
         if clock.stop() is not None:
             return masses, step
         sums = linear.matrix @ masses
-        positive, price = np.maximum(sums + problem.shift, TINY), now.priced(sums)
+        positive, price = np.maximum(sums + problem.shift, INVERTIBLE), now.priced(sums)
         slope = np.where(problem.drawn, problem.draws / positive, 0.0) + price
         logarithm = np.log(np.maximum(masses, TINY))
         right = linear.centred(np.log(linear.weight) - logarithm + problem.transposed @ slope, masses)
-        if float(masses @ right**2) <= small**2:
+        if float(np.vdot(masses, right**2)) <= small**2:
             return masses, step
         curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + now.curvature(price)
         change = np.clip(_newton(problem, masses, curvature, right, clock), -FALL, RISE)
-        promised, length = float(masses @ (right * change)), 1.0
+        promised, length = float(np.vdot(masses, right * change)), 1.0
         for _ in range(HALVINGS):
             moved = linear.softmax(logarithm + length * change)
             reached = now.value(moved)
@@ -566,8 +570,8 @@ def _newton(
     def product(direction: FloatArray) -> FloatArray:
         return direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
 
-    system = Conjugate(product, right, dot=lambda a, b: float(masses @ (a * b)))
-    accuracy = float(np.clip(np.sqrt(system.size / max(1.0, float(masses.sum()))), *ACCURACY))
+    system = Conjugate(product, right, dot=lambda a, b: float(np.vdot(masses, a * b)))
+    accuracy = float(np.clip(np.sqrt(system.size / max(1.0, float(masses.sum()))), *ACCURACY[masses.size > SMALL]))
     return cg(system, accuracy, PRODUCTS, lambda: clock.stop() is not None)
 
 
@@ -576,7 +580,7 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
     linear, (low, high), loose = problem.linear, problem.ends, problem.loose(price)
     low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
     price = np.where(loose, 0.0, price)
-    held: IntArray = np.flatnonzero(price)
+    held: BoolArray = price != 0
     for move in range(MOVES):
         sums = linear.matrix @ masses
         missing = np.clip(sums, low, high) - sums
@@ -584,13 +588,33 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
             break
         if move < PRICED:
             missing = np.where(price > 0, low - sums, np.where(price < 0, high - sums, missing))
-        held = np.union1d(held if move != PRICED else held[:0], np.flatnonzero(np.abs(missing) > MET))
-        system = linear.hessian(masses, held)
+        held = (np.abs(missing) > MET) | (held & (move != PRICED))
+        change = _least_change(problem, masses, held, np.where(held, missing, 0.0), clock)
+        if change is None:
+            break
+        masses = linear.softmax(np.log(np.maximum(masses, TINY)) + np.clip(change, -FALL, RISE))
+    return masses
+
+
+def _least_change(
+    problem: LikelyEntropy, masses: FloatArray, held: BoolArray, missing: FloatArray, clock: Clock
+) -> FloatArray | None:
+    """The least change of logarithms that makes up for what some rows miss, to first order; None without one."""
+    linear = problem.linear
+    if isinstance(linear, LinearEntropy):
+        rows = np.flatnonzero(held)
+        system = linear.hessian(masses, rows)
         dense: FloatArray = system if isinstance(system, np.ndarray) else system.toarray()
         scale = 1 / np.sqrt(np.maximum(np.diag(dense), max(RIDGES[0] * np.diag(dense).max(), INVERTIBLE)))
         solve = cholesky(dense * scale[:, None] * scale, RIDGES)
-        if solve is None:
-            break
-        change = problem.transposed[:, held] @ (scale * solve(scale * missing[held]))
-        masses = linear.softmax(np.log(np.maximum(masses, TINY)) + np.clip(change, -FALL, RISE))
-    return masses
+        return None if solve is None else problem.transposed[:, rows] @ (scale * solve(scale * missing[rows]))
+    size = linear.matrix @ linear.variance(masses)
+    size = np.maximum(size, max(RIDGES[0] * size.max(initial=0.0), INVERTIBLE))
+
+    def product(direction: FloatArray) -> FloatArray:
+        spread = linear.centred(problem.transposed @ direction, masses)
+        return np.where(held, linear.matrix @ (masses * spread), 0.0)
+
+    rounds = Conjugate(product, missing, lambda left: left / size, lambda a, b: float(np.vdot(a, b)))
+    found = cg(rounds, NEARLY, PRODUCTS, lambda: clock.stop() is not None)
+    return np.asarray(problem.transposed @ found)

@@ -11,13 +11,17 @@ from support.search import cases
 
 import maxent
 from maxent.constraints.compiler import compile_program
+from maxent.constraints.presolve.merge import merge
 from maxent.constraints.program.program import Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.tables.qi_table import read_qi
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.dual import by_class as columns_module
 from maxent.solvers.dual import relaxation
+from maxent.solvers.dual.by_class import NOBODY, by_class
 from maxent.solvers.solve.driver import Outcome, solve_program
 
 
@@ -74,6 +78,37 @@ def test_rows_that_leave_masses_next_to_nothing_get_the_prices_that_they_need(mo
     outcome = solved(program_of(1, n=300, n_estimators=20, max_depth=6), "newton")
     assert outcome.duality_gap <= 1e-9
     assert outcome.violation <= 1e-8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_classes_as_columns_come_to_the_answer_of_rows(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = program_of(seed, n=200, n_estimators=10, max_depth=5)
+    rows = solved(program, "newton")
+    monkeypatch.setattr(columns_module, "MANY", 0)
+    columns = solved(program, "auto")
+    assert columns.status == "optimal"
+    assert columns.violation <= 1e-8
+    best = program.objective(rows.point.cells(program))
+    assert abs(program.objective(columns.point.cells(program)) - best) <= 1e-8
+    assert columns.entropy_upper_bound >= best - 1e-9
+
+
+def test_columns_bound_the_objective_at_any_multipliers() -> None:
+    """Of masses that are impossible, too: those are compared with next to nobody."""
+    program = program_of(2, n=40, n_estimators=8, max_depth=None)
+    merged = merge(program, Evaluator(program).internal, np.empty(0, np.int64))
+    problem = by_class(program, merged)
+    assert problem is not None
+    weight, rng = problem.linear.weight, np.random.default_rng(0)
+    assert (weight <= NOBODY).any()
+    best = solved(program, "newton")
+    masses = merged.pool(best.point.cells(program))[np.argsort(merged.owner, kind="stable")]
+    assert masses[weight <= NOBODY].max() <= 1e-6
+    kept = np.where(weight <= NOBODY, 0.0, masses)
+    for _ in range(50):
+        y = problem.allowed(problem.draws / np.maximum(problem.linear.matrix @ masses, 1e-3))
+        y = problem.allowed(y + rng.normal(size=y.shape))
+        assert problem.value(y) + problem.rounding(y) >= problem.objective(kept) - 1e-6
 
 
 def test_no_other_classes_are_more_entropic_and_likely() -> None:
