@@ -500,6 +500,7 @@ def _priced(
     # need beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with
     # the masses that the other multipliers make for weights.
     linear, (low, high) = problem.linear, problem.ends
+    assert isinstance(linear, LinearEntropy)
     sums, loose = linear.matrix @ masses, problem.loose(price)
     fixed = np.where(loose, price, 0.0)
     if problem.noise is not None:
