@@ -7,8 +7,6 @@ with a row for each place and class, the statements of a hundred trees about six
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,7 +14,8 @@ from scipy import sparse
 
 from maxent.constraints.presolve.parts import FIXED
 from maxent.constraints.program.residuals import statement_rows
-from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
+from maxent.models.arrays import BoolArray, FloatArray, IntArray, ranges, run_ends
+from maxent.solvers.dual.linear_entropy import EntropyByClass
 from maxent.solvers.dual.relaxation import FAR, LikelyEntropy
 
 if TYPE_CHECKING:
@@ -31,85 +30,6 @@ NOBODY = 1e-280
 PASSES = 20
 # Cells whose rows are looked at together.
 AT_A_TIME = 512
-
-
-@dataclass(frozen=True, eq=False)
-class EntropyByClass:
-    """`maxent.solvers.dual.linear_entropy.LinearEntropy` with the classes as columns.
-
-    ``owner``, shape (n,): whose each cell is, increasing. ``total``, shape (n_owners,): individuals of each owner,
-    positive. ``weight``, shape (n, n_classes): what each mass is compared with. ``matrix``, shape (n_rows, n): 1 where
-    a place (row) has a cell. ``lower`` and ``upper``, shape (n_rows, n_classes), are the sides of its classes.
-    """
-
-    owner: IntArray
-    total: FloatArray
-    weight: FloatArray
-    matrix: sparse.csr_matrix
-    lower: FloatArray
-    upper: FloatArray
-
-    def value(self, y: FloatArray) -> float:
-        """The dual function without draws, nats, at multipliers of shape (n_rows, n_classes)."""
-        scores = np.asarray(self.transposed @ y) + np.log(self.weight)
-        top = self.largest(scores)
-        sums = self._summed(np.exp(scores - top[self.owner, None]))
-        side = np.where(y > 0, self.lower, self.upper)
-        sides = np.multiply(y, side, out=np.zeros_like(y), where=y != 0).sum()
-        return float(self.total @ (top + np.log(sums) - np.log(self.total))) - float(sides)
-
-    def rounding(self, y: FloatArray) -> float:
-        """Largest floating-point error of ``value(y)``, nats."""
-        size = self.largest(np.asarray(self.transposed @ np.abs(y)) + np.abs(np.log(self.weight)))
-        side = np.where(y > 0, self.lower, self.upper)
-        sides = np.multiply(y, side, out=np.zeros_like(y), where=y != 0)
-        terms = self.total @ (size + np.abs(np.log(self.total)))
-        return float(4 * np.finfo(float).eps * (terms + np.abs(sides).sum()))
-
-    def entropy(self, masses: FloatArray) -> float:
-        """``-sum m ln(m / w)``, nats."""
-        return -float((masses * np.log(np.maximum(masses, TINY) / self.weight)).sum())
-
-    def centred(self, values: FloatArray, masses: FloatArray) -> FloatArray:
-        """Values less their mean over the owner, weighted by the masses."""
-        mean = self._summed(masses * values) / self.total
-        return values - mean[self.owner, None]
-
-    def variance(self, masses: FloatArray) -> FloatArray:
-        """``m (1 - m / t)``, individuals."""
-        return masses * np.maximum(1.0 - masses / self.total[self.owner, None], 0.0)
-
-    def softmax(self, scores: FloatArray) -> FloatArray:
-        """Masses in proportion to the exponentials of scores, with the owners' totals."""
-        return self.restored(np.exp(scores - self.largest(scores)[self.owner, None]))
-
-    def restored(self, masses: FloatArray) -> FloatArray:
-        """Masses scaled to the owners' totals."""
-        factor: FloatArray = self.total / self._summed(masses)
-        return masses * factor[self.owner, None]
-
-    def largest(self, values: FloatArray) -> FloatArray:
-        """The largest value of each owner, shape (n_owners,)."""
-        found: FloatArray = np.maximum.reduceat(values.max(axis=1), self._first)
-        return found
-
-    def _summed(self, values: FloatArray) -> FloatArray:
-        found: FloatArray = np.add.reduceat(values.sum(axis=1), self._first)
-        return found
-
-    @cached_property
-    def transposed(self) -> sparse.csr_matrix:
-        """The matrix, transposed."""
-        return sparse.csr_matrix(self.matrix.T)
-
-    @cached_property
-    def empty(self) -> BoolArray:
-        """Rows without a cell, shape (n_rows, 1)."""
-        return np.asarray(np.diff(self.matrix.indptr) == 0)[:, None]
-
-    @cached_property
-    def _first(self) -> IntArray:
-        return np.flatnonzero(np.diff(self.owner, prepend=-1))
 
 
 def by_class(program: Program, merged: Merged) -> LikelyEntropy | None:

@@ -24,7 +24,7 @@ from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
 if TYPE_CHECKING:
     from maxent.constraints.program.program import NoiseLoss
     from maxent.solvers.control import Clock
-    from maxent.solvers.dual.by_class import EntropyByClass
+    from maxent.solvers.dual.linear_entropy import EntropyByClass
 
 # The linear entropy problem with the likelihood of draws, and its dual.
 #
