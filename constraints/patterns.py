@@ -289,7 +289,8 @@ def uncertain_numbers(release: Release, patterns: Patterns, trees: tuple[TreeCou
     n_classes = len(release.target.classes)
     for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):
         places, n_places = counts.places, len(counts.places)
-        drawn = distinct = np.zeros((n_places, n_classes))
+        drawn: FloatArray = np.zeros((n_places, n_classes))
+        distinct = drawn
         published = noisy_numbers(tree, n_places, release.target.classes)
         told = ~np.isnan(published)
         if release.noise is None:
@@ -297,7 +298,8 @@ def uncertain_numbers(release: Release, patterns: Patterns, trees: tuple[TreeCou
             told[np.fromiter(finest(places, of_place[:, 0] != UNKNOWN), np.int64)] = True
             drawn = np.where(told, of_place, 0).astype(np.float64)
             alone = (drawn > 0).sum(axis=1) == 1
-            distinct = (drawn > 0) * np.where(alone & (different != UNKNOWN), different, 0)[:, None]
+            by_class = np.where(alone & (different != UNKNOWN), different, 0)
+            distinct = np.where(drawn > 0, by_class[:, None], 0).astype(np.float64)
         number = np.full((n_places, n_classes), -1)
         number[told] = begin + np.arange(int(told.sum()))
         numbers.append((published[told], drawn[told], distinct[told]))

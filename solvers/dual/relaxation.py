@@ -269,7 +269,7 @@ def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, 
     )
     more = np.zeros(len(rest) + len(near))
     ends = (np.concatenate([v, more]) for v in (draws, shift, low, high, draws / among))
-    return LikelyEntropy(rows, *ends, noise), constant - lost
+    return LikelyEntropy(rows, *ends, noise=noise), constant - lost
 
 
 def _noisy_rows(program: LiftedProgram, relaxed: Relaxation) -> tuple[sparse.csr_matrix, NoiseLoss | None, float]:

@@ -184,9 +184,9 @@ def dependence(shares: Shares, people: FloatArray) -> Dependence:
     return Dependence(tuple(given), np.log(_smoothed(people @ shares[root])))
 
 
-def log_chances(held: Sequence[BoolArray | FloatArray], depends: Dependence) -> FloatArray:
+def log_chances(held: Sequence[FloatArray], depends: Dependence) -> FloatArray:
     """The logarithm of the probability of each pattern: of all values that it may have together, nats."""
-    best = [np.where(np.asarray(has) > 0, 0.0, -np.inf) for has in held]
+    best = [np.where(has > 0, 0.0, -np.inf) for has in held]
     best[-1] = best[-1] + depends.of_class
     for each in reversed(depends.given):
         own, given = np.exp(best[each.attribute]), np.exp(each.log)
