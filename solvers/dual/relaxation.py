@@ -268,8 +268,8 @@ def likely(program: LiftedProgram, relaxed: Relaxation) -> tuple[LikelyEntropy, 
         upper=np.concatenate([none, linear.upper[rest], near]),
     )
     more = np.zeros(len(rest) + len(near))
-    ends = (np.concatenate([v, more]) for v in (draws, shift, low, high, draws / among))
-    return LikelyEntropy(rows, *ends, noise=noise), constant - lost
+    draws, shift, low, high, shares = (np.concatenate([v, more]) for v in (draws, shift, low, high, draws / among))
+    return LikelyEntropy(rows, draws, shift, low, high, shares, noise), constant - lost
 
 
 def _noisy_rows(program: LiftedProgram, relaxed: Relaxation) -> tuple[sparse.csr_matrix, NoiseLoss | None, float]:

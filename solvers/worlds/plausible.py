@@ -40,6 +40,7 @@ from maxent.solvers.worlds.tables import (
     Rebuilt,
     Run,
     Shares,
+    Status,
     base_of,
     codes_of,
     dependence,
@@ -143,7 +144,8 @@ def draw_tables(
     each owner. ``late``: whether a share of the time is over.
     """
     table = _Table(matrix, gains, owner, weight, rng)
-    mean, samples = np.zeros(len(owner)), []
+    mean = np.zeros(len(owner))
+    samples: list[IntArray] = []
     prior = learn(mean)
     table.fill(prior, lambda: late(ENDS[-1]))
     seen = table.people().astype(np.float64)
@@ -332,7 +334,7 @@ def rebuild_uncertain(
         for part, of_part in zip(parts, found, strict=True):
             proved[part.patterns] = described(of_part.group, part.codes).T
     settled = bool(found) and all(each.settled for each in found)
-    status = "partial" if missed else "consistent"
+    status: Status = "partial" if missed else "consistent"
     return Rebuilt(patterns, people, value, proved[:, :-1], status, settled), drawn.samples
 
 
