@@ -2,6 +2,7 @@
 # make test    the test suite          make lint    ruff          make types    strict mypy
 # make slow    the tests that take long, all of them              make hunt    searches with new seeds: TIME=3600 SEED=7
 # make pages   whether the pages of papers are what their programs make of the data today (15 minutes)
+# make bench   this version beside others, twelve tasks: BEFORE=988728d RUNS=5; writes docs/benchmarks.md
 # make reproduce   every experiment of five papers and every figure of docs/, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
 # make release dist/: wheel and source tried on every Python that is found, checksums, and an SBOM
@@ -23,7 +24,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test slow hunt lint copy types docs pages reproduce wheel release clean
+.PHONY: demo test slow hunt bench lint copy types docs pages reproduce wheel release clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -51,6 +52,12 @@ slow: $(DEV)
 TIME ?= 600
 hunt: $(DEV)
 	$(BIN)/python tests/hunt.py --time $(TIME) $(addprefix --seed ,$(SEED)) --workers $(WORKERS) $(ONLY)
+
+# Revisions to compare with, and how many times each command runs; ONLY: tasks with a text in their names.
+BEFORE ?= 988728d
+RUNS ?= 5
+bench: $(DEV)
+	$(BIN)/python benchmarks/versions.py --before $(BEFORE) --runs $(RUNS) $(if $(ONLY),--only '$(ONLY)' --print)
 
 lint: $(DEV)
 	$(BIN)/ruff check .
