@@ -59,8 +59,8 @@ def _compiled(context: Context, row: LinearStatement) -> Iterator[Linear]:
     counted = row.klass is not None and np.isin(weights, (0.0, 1.0)).all() and weights.any()
     if not counted and row.low <= least + REACHED * size and row.high >= most - REACHED * size:
         return
-    used = np.flatnonzero(weights.any(axis=0))
-    inside = np.flatnonzero(weights.any(axis=1)[owner])
+    used, somewhere = np.flatnonzero(weights.any(axis=0)), np.asarray(weights.any(axis=1))
+    inside = np.flatnonzero(somewhere[owner])
     if not len(inside):  # 0 does not lie between the sides
         inside, weights, used = np.arange(len(owner)), np.zeros((len(counts), 1)), np.zeros(1, np.int64)
     here = weights[owner[inside]][:, used]

@@ -127,8 +127,9 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
     keys.text("format", among=(FORMAT,))
     of = keys.child("target")
     target_name, classes = of.text("name"), of.raw("classes")
-    texts = [str(c) for c in classes] if isinstance(classes, list) else []
-    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(isinstance(c, (str, int, float)) for c in classes):  # type: ignore[union-attr]
+    named: list[object] = classes if isinstance(classes, list) else []
+    texts = [str(c) for c in named]
+    if len(texts) < 2 or len(set(texts)) < len(texts) or not all(isinstance(c, (str, int, float)) for c in named):
         of.refuse("classes", "a list of at least two classes")
     of.close()
     individuals = keys.whole("individuals", None, 1)

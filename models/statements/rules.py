@@ -102,4 +102,4 @@ def _test(keys: Keys) -> Test:
         return Test(column, limits=limits)
     listed = values if isinstance(values, list) else [values]
     keys.use(column, values=listed)
-    return Test(column, tuple(v if isinstance(v, str) else float(v) for v in listed))
+    return Test(column, tuple(v if isinstance(v, str) else float(v) for v in listed))  # type: ignore[arg-type]

@@ -195,7 +195,7 @@ def statement(kind: str, frame: pd.DataFrame, rng: np.random.Generator) -> Fact 
 
 def document(frame: pd.DataFrame, *said: Fact) -> Any:
     """A release of statements."""
-    names = sorted({"no", "yes"} | set(frame["y"]))
+    names = sorted({"no", "yes"} | set(frame["y"]) | set(frame.get("guess", ())))
     written = json.loads(json.dumps({"format": "maxent-statements/1", "target": {"name": "y", "classes": names}}))
     written["statements"] = json.loads(json.dumps(said))
     return parse_statements(written, "s.json").release
@@ -407,3 +407,37 @@ def test_linked_tables_that_are_each_safe_are_not_together() -> None:
     assert alone == [3 + 2, 3 + 2]
     assert both["exact"] == 3 + 4 + 1  # K is what county-2 has beside N and the group of L and M
     assert both["follow"] == 1
+
+
+FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ({"kind": "counts", "class": "yes", "equals": 1}, "kind: expected one of linear"),
+        ({"kind": "count", "class": "yes", "equals": 1, "digit": 0}, "an unknown key"),
+        ({"kind": "count", "class": "ja", "equals": 1}, "class: expected a class: 'no', 'yes', found 'ja'"),
+        (
+            {"kind": "share", "class": "yes", "equals": 0.255, "digits": 2},
+            "digits: expected the digits that equals has",
+        ),
+        ({"kind": "count", "class": "yes", "equals": 1, "where": {"region": "north"}}, "a value that somebody has"),
+        ({"kind": "mean", "of": "y", "class": "yes", "equals": 1.5}, "not the target"),
+        ({"kind": "mean", "of": "region", "class": "yes", "equals": 1.5}, "expected a finite number"),
+        ({"kind": "auc", "score": "weight", "class": "yes", "equals": 0.5}, "weight"),
+        ({"kind": "table", "by": ["region"], "cells": [{"at": ["n", "s"], "class": "yes", "count": 1}]}, "a list of 1"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_place(said: Fact, words: str) -> None:
+    written = {"format": "maxent-statements/1", "target": {"name": "y", "classes": CLASSES}}
+    with pytest.raises(maxent.InvalidInput) as error:
+        maxent.bounds(parse_statements({**written, "statements": [said]}, "s.json").release, FRAME)
+    assert words in str(error.value)
+
+
+def test_statements_that_contradict_the_table_are_named() -> None:
+    said = {"kind": "count", "class": "yes", "equals": 3, "where": {"region": "n"}, "source": "Table 2, row 1"}
+    frame = FRAME.assign(y="no")
+    program = compile_release(document(frame, said), FRAME)
+    assert [str(each.origin) for each in program.contradictions] == ["s.json, Table 2, row 1"]

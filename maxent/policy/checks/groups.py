@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.attacks.linking import NO_CLASS, CountBounds, background_knowledge, only_class
-from maxent.disclosure.limits import IDS
+from maxent.disclosure.limits import CHECK_WORDS, IDS
 from maxent.models.columns import NOTHING
 from maxent.models.nodes import each, parts_of, statements_of
 from maxent.policy.checks.context import (
-    CHECK_WORDS,
     GROUP,
     LEAVES,
     PEOPLE,
