@@ -77,6 +77,19 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
+def unread_beside_draws(release: Release, known: frozenset[str]) -> tuple[Unread, ...]:
+    """What a release states that equations about rows do not: which splits were chosen, and what is no count."""
+    found = _of_leaves(release, LeafCounts(*(np.empty(0, np.int64) for _ in range(6)))) if "counts" in known else {}
+    if "internal" in known:
+        of = [
+            (t, int((links_of(tree.nodes)[0] == 0).sum()))
+            for t, tree in enumerate(release.trees)
+            if tree.induction.among is not None
+        ]
+        found |= {CHOICES: of} if of else {}
+    return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
+
+
 def _of_leaves(release: Release, scored: LeafCounts) -> dict[str, list[tuple[int, int]]]:
     """What leaves state that is in no constraint: each tree where there is some, and in how many leaves."""
     read = scored.read

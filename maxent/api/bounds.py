@@ -12,6 +12,8 @@ from maxent.api.calling import takes
 from maxent.api.compile import Knowledge, compile_beside, compile_in_time, system_of
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import Drawing, Proving, proving_seconds
+from maxent.constraints.compiler import unread_beside_draws
+from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
 from maxent.results.bounds import ProvedBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
@@ -86,6 +88,11 @@ def _of_rows(case: Case, known: Knowledge, how: Proving, clock: Clock) -> tuple[
     wrong = program.contradictions if found.consistent else found.contradictions
     notes = (*program.notes, found.in_words())
     program = replace(program, contradictions=wrong, notes=notes, row_equations=found.as_dict(), ties=how.ties)
+    if beside is None:  # it has no trees: what these tell beside equations, and of draws, is still theirs
+        kinds = frozenset(choices_of_knowledge() if known.kinds is None else known.kinds)
+        parts = [case.release] if case.joined is None else [*case.joined.parts]
+        unread = tuple(each for part in parts for each in unread_beside_draws(part, kinds))
+        program = replace(program, release=replace(program.release, draws=told[0]), unread=unread)
     return program, Proved(found.bounds, found.status)
 
 

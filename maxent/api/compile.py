@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from maxent.api import options
-from maxent.constraints.compiler import check_options, compile_program, has_likelihood
+from maxent.constraints.compiler import check_options, compile_program, has_likelihood, unread_beside_draws
+from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
 from maxent.models.files.json_files import uncollected
@@ -113,6 +114,13 @@ def compile_beside(
         "cells": case.cells(check),
         "check": check,
     }
+    if case.rows and case.joined is None and case.release.draws is not None:  # equations about rows say all of it
+        kinds = frozenset(choices_of_knowledge() if known.kinds is None else known.kinds)
+        beside = kinds & (set() if case.of_each_class is None else {"marginal"})
+        given |= {"knowledge": beside, "noise": "intervals"}
+        program = compile_program(case.release, case.people, **given)
+        told = case.release if "counts" in kinds else program.release
+        return replace(program, release=told, unread=unread_beside_draws(case.release, kinds), notes=())
     if case.joined is not None:
         from maxent.constraints.compiler import compile_several
 

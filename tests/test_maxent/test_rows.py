@@ -133,6 +133,9 @@ def test_equations_alone_tell_everybody_of_a_default_forest():
     sure = frame[frame.low == 1]
     assert sure["class"].astype(int).tolist() == y.tolist()
     assert (frame.low == frame.high).all()
+    checks = {each["key"]: each["status"] for each in found.verdict(max_certain=500).as_dict()["checks"]}
+    assert checks == {"max_certain": "cannot_tell", "no_draws": "fail"}
+    assert [each["what"] for each in found.summary["unread"]] == ["choices of splits"]
     audit = maxent.audit(release, table, rows=True)
     assert audit["row_equations"] == told
     assert "row_equations" not in maxent.audit(release, table)
