@@ -20,6 +20,7 @@ import numpy as np
 from maxent.models.packages import need
 from maxent.solvers.control import Clock, in_time
 from maxent.solvers.workers import apart, cores
+from maxent.solvers.worlds.halves import settle_halves
 from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, WholePart, gini_scale, tells_ties
 
 if TYPE_CHECKING:
@@ -419,7 +420,11 @@ def settle(
     ``likely`` are shares of the classes, of the same shape: what they make look certain is asked first.
     """
     solver = WorldSolver(part, state, patience)
-    state.possible = solver.any_world() if (state.low <= state.high).all() else False
+    if (state.low <= state.high).all() and settle_halves(part, state, asked, patience, likely):
+        return 0
+    tell(state, 0)
+    if not state.possible:
+        state.possible = solver.any_world() if (state.low <= state.high).all() else False
     tries, asking = np.zeros((2, *asked.shape), np.int64), np.stack([asked, asked])
     together = len(part.owner) * part.n_classes <= SMALL
     doubt = _doubt(part) if likely is None else np.stack([1.0 - likely, likely])

@@ -344,7 +344,7 @@ WAYS_OUT = {
     "one against the rest": (OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
         "give one of its estimators_ that is"),
     "linear": (LogisticRegression(),
-        "a fitted sklearn.tree.DecisionTreeClassifier, or an ensemble of these, found LogisticRegression"),
+        "maxent.convert(model), or --from glm of its file, makes statements of a regression, found LogisticRegression"),
 }  # fmt: skip
 
 

@@ -1,0 +1,218 @@
+"""Worlds of few people by meeting in the middle: sums over one half of them, sorted, and the other half's beside.
+
+Rows with real weights tell all people of a part from each other, which leaves CP-SAT nothing to pass on. The sums of
+all labellings of a half are cut into cells as wide as the rows are; a labelling of the other half then looks into two
+cells of each row (Horowitz and Sahni 1974). Where both halves are small enough that is every world; else some people
+are drawn as the estimate has them, and the others are tried in all ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import product
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxent.models.arrays import FloatArray, IntArray, ranges
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray
+    from maxent.solvers.worlds.part import WholePart
+    from maxent.solvers.worlds.settle import Extremes, Patience
+
+# Labellings of a half that are listed: where all are, and where only some people are tried.
+COMPLETE, TRIED = 1 << 17, 1 << 16
+# Rows whose cells are looked into, and labellings and pairs that are looked at together.
+ROWS, CHUNK, PAIRS = 5, 1 << 13, 1 << 21
+# Draws of the others for one question.
+DRAWS, DRAWN = 20, 3000
+# Draws in vain after which there are hardly worlds to be found.
+VAIN = 40
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Labelling:
+    """People of the second class in each group, ``low <= m <= high``, with ``lower <= matrix @ m <= upper``.
+
+    ``matrix`` has shape (n_rows, n_groups).
+    """
+
+    matrix: IntArray
+    lower: IntArray
+    upper: IntArray
+    low: IntArray
+    high: IntArray
+
+    @property
+    def choices(self) -> float:
+        """How many labellings there are, rows apart."""
+        return float(np.prod(self.high - self.low + 1.0))
+
+    def halves(self) -> tuple[IntArray, IntArray]:
+        """Groups that are open, in two halves with about as many labellings each."""
+        free = np.flatnonzero(self.low < self.high)
+        order = free[np.argsort(-(self.high - self.low)[free], kind="stable")]
+        return order[::2], order[1::2]
+
+    def found(self) -> Iterator[IntArray]:
+        """All labellings that agree with the rows, many at a time, shape (n, n_groups)."""
+        first, second = self.halves()
+        base = self.matrix @ self.low
+        one, other = self._sums(first), self._sums(second)
+        lower, upper = self.lower - base, self.upper - base
+        if (lower > upper).any():
+            return
+        width = upper - lower + 1
+        spread = np.ptp(one, axis=0).astype(np.float64) + np.ptp(other, axis=0)
+        chosen = np.argsort(-spread / width, kind="stable")[:ROWS]
+        pairs = len(one) * len(other) * np.cumprod(np.minimum(3 * width[chosen] / np.maximum(spread[chosen], 1), 1))
+        chosen = chosen[: 1 + int((pairs > 2 * len(other)).sum())]
+        factor = np.random.default_rng(0).integers(1, 1 << 62, len(chosen)) | 1
+        cells = other[:, chosen] // width[chosen]
+        with np.errstate(over="ignore"):
+            keys = (cells * factor).sum(axis=1)
+        order = np.argsort(keys, kind="stable")
+        keys = keys[order]
+        for begin in range(0, len(one), CHUNK):
+            mine = one[begin : begin + CHUNK]
+            start = (lower[chosen] - mine[:, chosen]) // width[chosen]
+            for offset in product((0, 1), repeat=len(chosen)):
+                cell = start + np.array(offset, np.int64)
+                with np.errstate(over="ignore"):
+                    key = (cell * factor).sum(axis=1)
+                left, right = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
+                for part in _shares(right - left):
+                    n = (right - left)[part]
+                    a = np.repeat(np.arange(len(mine))[part], n)
+                    b = order[ranges(left[part], right[part])]
+                    sums = mine[a] + other[b]
+                    good = (cells[b] == cell[a]).all(axis=1) & ((lower <= sums) & (sums <= upper)).all(axis=1)
+                    if good.any():
+                        yield self._labels(first, second, begin + a[good], b[good])
+
+    def _sums(self, groups: IntArray) -> IntArray:
+        """Sums of rows over groups for each labelling of these, above the fewest people, shape (n, n_rows)."""
+        found = np.zeros((1, len(self.matrix)), np.int64)
+        for g in groups.tolist():
+            steps = np.arange(self.high[g] - self.low[g] + 1)[:, None] * self.matrix[:, g]
+            found = (found[:, None, :] + steps).reshape(-1, len(self.matrix))
+        return found
+
+    def _labels(self, first: IntArray, second: IntArray, a: IntArray, b: IntArray) -> IntArray:
+        """Labellings by their numbers in each half."""
+        found = np.repeat(self.low[None], len(a), axis=0)
+        for groups, number in ((first, a.copy()), (second, b.copy())):
+            for g in groups[::-1].tolist():
+                number, digit = np.divmod(number, self.high[g] - self.low[g] + 1)
+                found[:, g] += digit
+        return found
+
+
+def _shares(sizes: IntArray) -> Iterator[slice]:
+    """Runs of entries whose sizes are together about as many as are looked at together."""
+    ends = np.cumsum(sizes)
+    begin = 0
+    while begin < len(sizes) and ends[-1] > (ends[begin - 1] if begin else 0):
+        stop = int(np.searchsorted(ends, (ends[begin - 1] if begin else 0) + PAIRS, "right"))
+        stop = max(stop, begin + 1)
+        yield slice(begin, stop)
+        begin = stop
+
+
+def labelling_of(part: WholePart, state: Extremes) -> Labelling | None:
+    """The people of the second of two classes in each group; None of parts that need more than linear rows."""
+    matrix = part.rows.matrix
+    if part.n_classes != 2 or part.comparisons or len(part.owners) < len(part.owner) or not len(part.rows):
+        return None
+    dense = matrix.toarray().astype(np.int64)
+    weight = part.weight[part.owner]
+    base = dense[:, ::2] @ weight
+    low = np.maximum(state.low[part.owner, 1], weight - state.high[part.owner, 0])
+    high = np.minimum(state.high[part.owner, 1], weight - state.low[part.owner, 0])
+    if (low > high).any():
+        return None
+    return Labelling(dense[:, 1::2] - dense[:, ::2], part.rows.lower - base, part.rows.upper - base, low, high)
+
+
+def dense(part: WholePart) -> bool:
+    """Whether rows with weights of many sizes hold a part together."""
+    matrix = part.rows.matrix
+    return bool(len(part.owner) <= 400 and len(np.unique(np.abs(matrix.data))) > 2 * len(part.rows))
+
+
+def settle_halves(
+    part: WholePart, state: Extremes, asked: BoolArray, patience: Patience, likely: FloatArray | None
+) -> bool:
+    """Find worlds of a part; whether these were all, so that nothing is left open."""
+    said = labelling_of(part, state) if dense(part) else None
+    if said is None:
+        return False
+    size = [np.prod((said.high - said.low + 1.0)[half]) for half in said.halves()]
+    if max(size) <= COMPLETE:
+        for found in said.found():
+            _add(part, state, found)
+            if patience.ended():
+                return False
+        if not state.possible:
+            state.possible = False
+        else:
+            state.low, state.high = state.least.copy(), state.most.copy()
+        return True
+    random = np.random.default_rng(0)
+    share = np.full(len(part.owner), 0.5) if likely is None else likely[part.owner, 1]
+    tries = np.zeros((2, *asked.shape), np.int64)
+    place = np.argsort(part.owner, kind="stable")
+    while not patience.ended():
+        wanted = state.open() & asked & (tries < DRAWS)
+        if not wanted.any():
+            break
+        end, o, x = (int(i) for i in np.argwhere(wanted)[random.integers(int(wanted.sum()))])
+        tries[end, o, x] += 1
+        if tries.sum() > VAIN and not state.possible:
+            break
+        target = int(state.targets(np.zeros_like(tries))[end][o, x])
+        g = int(place[o])
+        fixed = target if x == 1 else int(part.weight[o]) - target
+        if said.low[g] <= fixed <= said.high[g]:
+            for found in _some(said, share, g, fixed, random).found():
+                _add(part, state, found)
+                if patience.ended():
+                    break
+    return False
+
+
+def _some(said: Labelling, share: FloatArray, g: int, fixed: int, random: np.random.Generator) -> Labelling:
+    """A labelling of which a few people are open, others drawn, and one group as it is asked for."""
+    choices, free = 1.0, np.zeros(len(share), bool)
+    doubt = -np.abs(share - 0.5) + 0.3 * random.random(len(share))
+    for other in np.argsort(-doubt, kind="stable").tolist():
+        more = said.high[other] - said.low[other] + 1
+        if other == g or more < 2:
+            continue
+        if choices * more > float(TRIED) ** 2:
+            break
+        free[other] = True
+        choices *= more
+    share = np.clip(share, 0.0, 1.0)
+    drawn = np.clip(random.binomial(np.maximum(said.high, 0), share, (DRAWN, len(share))), said.low, said.high)
+    drawn[:, g] = fixed
+    # Of several draws the one that leaves the open people about what they have on average.
+    expected = np.where(free, said.low + share * (said.high - said.low), drawn)
+    spread = np.abs(said.matrix[:, free]).sum(axis=1) + 1.0
+    off = (expected @ said.matrix.T - (said.lower + said.upper) / 2) / spread
+    best = drawn[int(np.square(off).sum(axis=1).argmin())]
+    low, high = np.where(free, said.low, best), np.where(free, said.high, best)
+    return Labelling(said.matrix, said.lower, said.upper, low, high)
+
+
+def _add(part: WholePart, state: Extremes, found: IntArray) -> None:
+    """Take in those worlds, of many, in which somebody has fewer or more people of a class than was seen."""
+    second = np.empty((len(found), len(part.owners)), np.int64)
+    second[:, part.owner] = found
+    for pick in {*second.argmin(axis=0).tolist(), *second.argmax(axis=0).tolist()}:
+        masses = np.stack([part.weight[part.owner] - found[pick], found[pick]], axis=1)
+        totals = part.totals(masses)
+        if not state.worlds or (totals < state.least).any() or (totals > state.most).any():
+            state.add(part, masses)

@@ -1,0 +1,97 @@
+"""Whole people under rows with real weights: every labelling, against all that there are."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import maxent
+from maxent.api.estimate import compile_release
+from maxent.models.statements.read import parse_statements
+from maxent.solvers.control import Clock
+from maxent.solvers.worlds.halves import labelling_of, settle_halves
+from maxent.solvers.worlds.part import whole_program
+from maxent.solvers.worlds.settle import Patience, extremes
+from tests.support.search import cases
+
+
+def fitted(seed: int) -> tuple[pd.DataFrame, Any, maxent.Release]:
+    """Up to 14 people with covariates of two decimals, their classes, and a printed regression of them."""
+    random = np.random.default_rng(seed)
+    n, width, digits = (int(random.integers(a, b)) for a, b in ((6, 15), (1, 5), (0, 4)))
+    x = pd.DataFrame({f"x{j}": np.round(random.normal(size=n), 2) for j in range(width)})
+    y = random.integers(0, 2, n)
+    y[:2] = 0, 1
+    model = LogisticRegression(tol=1e-8, max_iter=10_000).fit(x, y)
+    coefficients = {"intercept": model.intercept_[0], **dict(zip(x, model.coef_[0], strict=True))}
+    terms = [
+        {**({"intercept": True} if name == "intercept" else {"column": name}), "value": f"{b:.{digits}f}"}
+        for name, b in coefficients.items()
+    ]
+    said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, "l2": 1, "mean_tolerance": 1e-6}
+    target = {"name": "y", "classes": ["0", "1"]}
+    return (
+        x,
+        y,
+        parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release,
+    )
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(0, 25, hunted=200))
+def test_every_labelling_is_found_once(seed: int) -> None:
+    x, _, release = fitted(seed)
+    program = compile_release(release, x)
+    whole = whole_program(program)
+    for number in range(len(whole.pieces)):
+        part = whole.part(number)
+        if not len(part.rows):
+            continue
+        n = len(part.owners)
+        nothing = np.zeros((n, 2), np.int64)
+        state = extremes(part, nothing, nothing + part.weight[:, None], part.weight)
+        said = labelling_of(part, state)
+        assert said is not None
+        choices = [np.arange(a, b + 1) for a, b in zip(said.low.tolist(), said.high.tolist(), strict=True)]
+        every = np.stack(np.meshgrid(*choices, indexing="ij"), axis=-1).reshape(-1, n)
+        sums = every @ said.matrix.T
+        right = every[((said.lower <= sums) & (sums <= said.upper)).all(axis=1)]
+        found = np.concatenate([np.empty((0, n), np.int64), *said.found()])
+        assert sorted(map(tuple, found.tolist())) == sorted(map(tuple, right.tolist()))
+        if settle_halves(part, state, np.ones((n, 2), bool), Patience(Clock()), None):
+            second = right[:, np.argsort(part.owner)]
+            assert state.low[:, 1].tolist() == second.min(axis=0).tolist()
+            assert state.high[:, 1].tolist() == second.max(axis=0).tolist()
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", [3, 8])
+def test_bounds_of_whole_people_are_those_of_all_labellings(seed: int) -> None:
+    x, y, release = fitted(seed)
+    program = compile_release(release, x)
+    codes = np.stack([x[a.name].to_numpy() for a in program.table.attributes], axis=1)
+    table = program.table.frame()[[a.name for a in program.table.attributes]].to_numpy(float)
+    place = [int(np.flatnonzero((table == row).all(axis=1))[0]) for row in codes.astype(float)]
+    n = len(table)
+    every = np.stack(np.meshgrid(*[np.arange(c + 1) for c in program.table.counts], indexing="ij"), -1).reshape(-1, n)
+    good = np.ones(len(every), bool)
+    for row in (row for row in program.linear if row.kind == "statements"):
+        cells = program.regions[row.region]
+        owner, weights = program.cells.owner[cells], row.coef[0] * (1.0 if row.weights is None else row.weights)
+        weights = np.broadcast_to(weights, (len(cells), 2))
+        value = every[:, owner] @ weights[:, 1] + (program.table.counts[owner] - every[:, owner]) @ weights[:, 0]
+        good &= (value >= row.lower[0] - 1e-8) & (value <= row.upper[0] + 1e-8)
+    found = maxent.bounds(release, x, level="integer").frame()
+    found = found[found["class"].astype(str) == "1"]
+    truth = np.bincount(place, y, n)
+    assert good[(every == truth).all(axis=1)].all()
+    key = {tuple(row): i for i, row in enumerate(table.tolist())}
+    names = [a.name for a in program.table.attributes]
+    for row in found.to_dict("records"):
+        i = key[tuple(float(row[name]) for name in names)]
+        count = program.table.counts[i]
+        assert row["low"] * count == pytest.approx(every[good][:, i].min())
+        assert row["high"] * count == pytest.approx(every[good][:, i].max())
