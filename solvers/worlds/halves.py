@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -20,7 +20,10 @@ from maxent.models.arrays import FloatArray, IntArray, ranges
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray
     from maxent.solvers.worlds.part import WholePart
-    from maxent.solvers.worlds.settle import Extremes, Patience
+
+# Those of `maxent.solvers.worlds.settle`, which asks here.
+Extremes: TypeAlias = Any
+Patience: TypeAlias = Any
 
 # Labellings of a half that are listed: where all are, and where only some people are tried.
 COMPLETE, TRIED = 1 << 17, 1 << 16
