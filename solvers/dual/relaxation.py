@@ -385,8 +385,8 @@ FIRM, FIRMER, SLOW = 10.0, 4.0, (0.25, 0.5)
 # Newton steps, at most, for the multipliers of rows that an answer is at an end of.
 PRICING = 60
 # Individuals that rows may miss before the masses are moved onto them, of a small problem and of another, and
-# afterwards; the share of what they miss that conjugate gradients leave.
-NEAR, MET, NEARLY = (1e-3, 0.05), 1e-11, 1e-3
+# afterwards, with the classes as columns, too; the share of what they miss that conjugate gradients leave.
+NEAR, MET, MET_BY_CLASS, NEARLY = (1e-3, 0.05), 1e-11, 1e-9, 0.03
 # Gap, nats per individual, with which an answer to a small problem, and to another, is left as it is.
 CLOSE = (1e-14, 9e-7)
 # Norm of the gradient with which Newton's method is at its end, by the root of the individuals, and by how much rows
@@ -582,10 +582,15 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
     low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
     price = np.where(loose, 0.0, price)
     held: BoolArray = price != 0
+    nearest, before = masses, np.inf
     for move in range(MOVES):
         sums = linear.matrix @ masses
         missing = np.clip(sums, low, high) - sums
-        if np.abs(missing).max(initial=0.0) <= MET or clock.stop() is not None:
+        worst = float(np.abs(missing).max(initial=0.0))
+        if masses.ndim > 1 and worst >= before:  # moves of many rows at once may lead away
+            return nearest
+        nearest, before = masses, worst
+        if worst <= (MET if masses.ndim == 1 else MET_BY_CLASS) or clock.stop() is not None:
             break
         if move < PRICED:
             missing = np.where(price > 0, low - sums, np.where(price < 0, high - sums, missing))
