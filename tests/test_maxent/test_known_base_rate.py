@@ -280,7 +280,7 @@ def test_an_estimate_judges_draws_as_a_check_does(tmp_path):
     maxent.from_sklearn(model, target="ill", X=x).save(tmp_path / "release.json")
     truth = x.assign(ill=y)
     limits = {"max_posterior": 0.95, "max_certain": 0}
-    found = maxent.estimate(tmp_path / "release.json", x, truth)
+    found = maxent.estimate(tmp_path / "release.json", x, truth, noise="intervals")
     checked = maxent.check(tmp_path / "release.json", x, truth=truth, **limits)
     estimated = {check.limit: (check.status, check.found) for check in found.verdict(**limits).releases[0].checks}
     assert found.disclosure.max_posterior <= estimated["max_posterior"][1]
