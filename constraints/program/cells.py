@@ -58,7 +58,7 @@ class TreeCells:
 
     def of_cell(self, cells: IntArray) -> IntArray:
         """The rank of the leaf of some cells, shape (n,)."""
-        found = np.empty(len(self.order), np.int32)
+        found = np.empty(len(self.order), np.int64)
         found[self.order] = self.rank
         return found[cells]
 
@@ -502,7 +502,7 @@ class CellSums:
             self._kept[key] = _sums(held, self._nested[tree], self.shares(column), self._sizes[column])
         return self._kept[key]
 
-    def counted(self, tree: int, column: int, people: IntArray) -> FloatArray:
+    def counted(self, tree: int, column: int, people: FloatArray) -> FloatArray:
         """Sums of whole numbers, shape (n_cells,), over the blocks of `by_value`, without a matrix of these."""
         sums, found = self.by_value(tree, column), self.shares(column)
         held = self._cells.trees[tree]
@@ -525,7 +525,7 @@ def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int) -> Su
     size, n = len(places) * n_values, len(held.order)
 
     def keys() -> IntArray:
-        return deepest[rank] * n_values + found.code
+        return np.asarray(deepest[rank] * n_values + found.code, np.int64)
 
     if size <= 4 * len(rank):
         there = np.zeros(size, bool)
