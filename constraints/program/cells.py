@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -340,6 +340,11 @@ class Sums:
         """These cells, and what share of each has the value, shape (n_own, n_cells); made when first asked for."""
         return self.gathered()
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Another process gets the cells as they are: what makes them cannot be sent."""
+        made = (self.places, self.start, self.key, self.n_values, self.own, partial(_known, self.cells), self.levels)
+        return Sums, made
+
     def __call__(self, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n_cells,) or (n_cells, k), over the blocks: (n_blocks,) or (n_blocks, k)."""
         return self.up(self.cells @ values)
@@ -361,6 +366,10 @@ class Sums:
     def node(self) -> IntArray:
         """The place of each block as an index into ``places``, shape (n_blocks,)."""
         return np.repeat(np.arange(len(self.places)), np.diff(self.start))
+
+
+def _known(cells: sparse.csr_matrix) -> sparse.csr_matrix:
+    return cells
 
 
 @dataclass(frozen=True, slots=True, eq=False)
