@@ -79,7 +79,9 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
 
 def unread_beside_draws(release: Release, known: frozenset[str]) -> tuple[Unread, ...]:
     """What a release states that equations about rows do not: which splits were chosen, and what is no count."""
-    found = _of_leaves(release, LeafCounts(*(np.empty(0, np.int64) for _ in range(6)))) if "counts" in known else {}
+    whole, real = np.empty(0, np.int64), np.empty(0)
+    nothing = LeafCounts(whole, whole, whole, real, real, real)
+    found = _of_leaves(release, nothing) if "counts" in known else {}
     if "internal" in known:
         of = [
             (t, int((links_of(tree.nodes)[0] == 0).sum()))
