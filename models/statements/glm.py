@@ -215,8 +215,8 @@ def sums_of(fit: Regression, design: FloatArray, people: FloatArray, sample_weig
     for r, (j, d) in enumerate(which):
         plain[r, j, d] = 1.0
     rows, combined, of = plain, [False] * len(which), list(which)
-    if n <= COMBINED and len(which) > 1 and (found := _inverse(fit, design, cases, which)) is not None:
-        rows = np.concatenate([plain, found])
+    if n <= COMBINED and len(which) > 1 and (inverse := _inverse(fit, design, cases, which)) is not None:
+        rows = np.concatenate([plain, inverse])
         combined, of = [*combined, *([True] * len(which))], [*of, *which]
     with np.errstate(over="ignore", invalid="ignore"):
         low, high = _ends(fit, design, cases, rows)
@@ -485,7 +485,7 @@ class Coefficients:
             half,
             _responses(keys, family, of),
             _stopping(keys, family),
-            free > 0,
+            free,
             l2 * free,
             l1 * free,
             mean_l2 * free,

@@ -295,11 +295,11 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
             content = [{"family": "multinomial", "terms": terms(range(len(classes)), classes), **keys}]
     else:
         family = "poisson" if name in POISSON else "linear"
-        found = classes_in(wanted, reader, wanted.target)
-        if found is None or len(coefficients) > 1:
+        numbers = classes_in(wanted, reader, wanted.target)
+        if numbers is None or len(coefficients) > 1:
             expected = "the numbers that the target can be: --classes 0,1,2, or --train with --target"
             raise invalid(source, "options", "classes", expected, "none")
-        classes, content = found, [{"family": family, "terms": terms([0], [None]), **keys}]
+        classes, content = numbers, [{"family": family, "terms": terms([0], [None]), **keys}]
     release = statements_of([{"source": name, **each} for each in content], source, wanted, classes)
     version = getattr(final, "_sklearn_version", None)
     if version is None:
@@ -454,8 +454,9 @@ def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
         of = cell.get("targetCategory")
         more = {"class": of} if family == "multinomial" else {}
         terms.append({**entry(found[0] if found else Term(), cell.need("beta"), **more)})
-    of = {next((c.get("targetCategory") for c in model.one("ParamMatrix").all("PCell")), None)} - {None}
-    more = {"of": next(iter(of), classes[-1])} if family == "logistic" else {}
+    cells = model.one("ParamMatrix").all("PCell")
+    stated = next((category for cell in cells if (category := cell.get("targetCategory")) is not None), classes[-1])
+    more = {"of": stated} if family == "logistic" else {}
     return [{"family": family, "terms": terms, **more}]
 
 
@@ -481,7 +482,9 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
 
 def _recognise(head: Head) -> bool:
     found = re.search(r"<(?:\w+:)?(General)?RegressionModel[\s>]", head.text)
-    return bool(found) and "PMML" in head.text[: found.start()] and not re.search(r"<(\w+:)?MiningModel", head.text)
+    if found is None or re.search(r"<(\w+:)?MiningModel", head.text):
+        return False
+    return "PMML" in head.text[: found.start()]
 
 
 READER = model_reader(
