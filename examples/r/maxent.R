@@ -5,7 +5,7 @@
 #   maxent_export(model, "folder", data)      # the files that `maxent review folder data.csv ...` reads, to carry out
 #
 # Models: rpart, partykit (ctree, as.party), ranger, randomForest, C5.0, gbm and glm. Base R and jsonlite; the command
-# `maxent` has to be installed (pip install maxent) and on the path, or named: options(maxent.command = "/path/to/maxent").
+# `maxent` has to be installed and on the path, or named: options(maxent.command = "/path/to/maxent").
 
 # One way for each class of model: what is written into the folder, and what the command has to be told beside it.
 maxent_exporters <- list(
@@ -61,7 +61,12 @@ maxent_exporters <- list(
   glm = function(model, folder, data) {
     coefficients <- coef(summary(model))
     .maxent_csv(coefficients, folder, "coefficients.csv", row.names = TRUE)
-    list(path = "coefficients.csv", from = "glm-r")
+    .maxent_levels(data, folder)
+    known <- c(binomial = "logistic", poisson = "poisson", gaussian = "linear")
+    family <- known[[match.arg(model$family$family, names(known))]]
+    # A logistic model is about all levels of the response but the first.
+    of <- if (is.factor(model$model[[1]])) levels(model$model[[1]])[2] else "1"
+    list(path = "coefficients.csv", from = "glm-r", param = c(family = family, if (family == "logistic") c(of = of)))
   }
 )
 
@@ -135,7 +140,7 @@ print.maxent_review <- function(x, ...) {
 .maxent_run <- function(words) {
   command <- getOption("maxent.command", unname(Sys.which("maxent")))
   if (!nzchar(command)) {
-    stop("maxent: expected the command maxent on the path, found none: pip install maxent, or options(maxent.command = ...)", call. = FALSE)
+    stop("maxent: expected the command maxent on the path, found none: install it, or options(maxent.command = ...)", call. = FALSE)
   }
   quoted <- vapply(words, shQuote, "", type = if (.Platform$OS.type == "windows") "cmd2" else "sh", USE.NAMES = FALSE)
   answer <- tempfile("maxent", fileext = ".json")

@@ -282,7 +282,7 @@ def model_reader(
 def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:
     """A release of a tool whose trees say so, where nothing is stated of their growth; ``among``: all attributes."""
     names = tuple(attribute.name for attribute in release.attributes) if among is None else tuple(among)
-    if not names:
+    if not names or release.statements:  # a regression grew no tree
         return release
     tool = Induction(among=names)
     trees = (replace(tree, induction=tool) if tree.induction == Induction() else tree for tree in release.trees)
