@@ -131,10 +131,10 @@ def compile_beside(
 
 
 def _noise(case: Case, known: Knowledge) -> Noise:
-    """What draws are taken for: of rows in training order, for what is certain."""
+    """What counts are taken for: noise by its likelihood, draws by intervals, those of rows by what is certain."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     drawn = case.rows and case.release.target.numbers is None and any(r.resampled is not None for r in releases)
-    if drawn or (known.noise is None and any(map(has_likelihood, releases))):
+    if drawn or (known.noise is None and any(release.noise is not None for release in releases)):
         return "likelihood"
     return "intervals" if known.noise is None else known.noise
 

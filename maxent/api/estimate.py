@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
-from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
@@ -370,8 +369,8 @@ def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estima
     It is of who knows the base rate, and who reads draws by their likelihood, as reviews and checks do.
     """
     more, noise = known.of_verdict(case), known.noise
-    if case.joined is None and case.records is None and noise == "intervals" and has_likelihood(case.release):
-        noise = None
+    if case.joined is None and case.records is None and case.release.resampled is not None and noise != "likelihood":
+        noise = noise_of(case.release)
     if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
         more = case
     if more is case and noise == known.noise:

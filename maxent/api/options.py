@@ -135,11 +135,12 @@ class Noisy:
 
     noise: Noise | None = parameter(
         None,
-        "Draws and counts with noise: intervals of true counts, or the likelihood beside the entropy (the default).",
+        "Draws and counts with noise: intervals of true counts, or their likelihood beside the entropy; default: the "
+        "likelihood, but of draws intervals, except in review and check.",
         group="known",
         doc="What draws of a bootstrap and counts with noise are taken for: intervals of the true counts, or what is "
-        "certain of them, and their likelihood, which is maximised together with the entropy; the likelihood by "
-        "default, intervals where bounds are proved.",
+        "certain of them, and their likelihood, which is maximised together with the entropy. By default the "
+        "likelihood; intervals where bounds are proved, and of draws, except in reviews and checks.",
     )
 
 
@@ -227,7 +228,9 @@ class RebuildingOptions(Noisy):
     """What a table is rebuilt with, and compared with."""
 
     rows: bool = parameter(
-        False, "QI lists people in the order of training: who was drawn is known of each.", group="known"
+        False,
+        "QI lists the people in training order: who was drawn for each tree is then known of each row.",
+        group="known",
     )
     others: Source | None = parameter(
         None,
@@ -236,11 +239,11 @@ class RebuildingOptions(Noisy):
         group="known",
     )
     prior: Literal["uniform", "others"] = parameter(
-        "uniform", "What is known of a row beside --others: every cell alike, or as the others are.", group="known"
+        "uniform", "Prior of the row that --others lacks: every cell alike, or as the others are.", group="known"
     )
     truth: Source | None = parameter(
         None,
-        "The people of the data, with their classes: how near the table is to them.",
+        "The confidential data: how near the table is to the people.",
         metavar="FILE",
         group="measured",
     )

@@ -199,7 +199,7 @@ def test_names_of_columns_stay_as_they_are():
 
 
 def maxent_document(release):
-    from maxent.models.formats.maxent_json.read import release_to_document
+    from maxent.models.formats.maxent_json.write import release_to_document
 
     return release_to_document(release)
 
