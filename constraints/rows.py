@@ -47,6 +47,8 @@ WHOLE = 1e-6
 FINE, MOST_SUM = 2**32, 2**48
 # Relative error of one operation in double precision.
 DOUBLE = 2.0**-53
+# The same in single precision, and the largest number that it holds.
+SINGLE, LARGEST_SINGLE = 2.0**-24, 3.4e38
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +220,7 @@ def _of_draws(
     sums: list[_Sum] = []
     misfits: list[Contradiction] = []
     numeric = scale is not None and not release.blurred and "rate" in known
-    printed = (0.0, 0.0) if scale is None or not numeric else _printed(release, scale)
+    printed = _printed(release) if numeric else (0.0, 0.0)
     for t, tree in enumerate(release.trees):
         check(f"equations of {t} of {told.trees} trees were made")
         places = number_places(tree)
@@ -253,7 +255,8 @@ def _of_draws(
                     origin = _origin(releases, r, t, int(here[i]))
                     misfits.append(Contradiction(origin, words, float(abs(found[i] - said[i]))))
             ended_at = np.unique(place)
-            left = told.drawn - int(said_here.sum())
+            held = totals[np.unique(place[drawn[t] > 0])]  # also where no equation follows
+            left = told.drawn - int(held.sum())
             if left and (ended_at >= 0).all() and (totals[ended_at] != UNKNOWN).all() and not len(misfits):
                 words = f"{MISFIT}: of {told.drawn:,} draws {told.drawn - left:,} are in leaves that rows reach"
                 misfits.append(Contradiction(_origin(releases, r, t, 0), words, float(abs(left))))
@@ -341,25 +344,44 @@ def _powers(low: _End, high: _End, origin: Fraction, power: int) -> tuple[_End, 
     return (Fraction(0) if around else min(each for each in squares if each is not None)), most
 
 
-def _printed(release: Release, scale: Scale) -> tuple[float, float]:
+def _printed(release: Release) -> tuple[float, float]:
     """Largest distance of means and of variances from their printed forms; 0 where numbers were not rounded.
 
-    A file with seeds states the tool's own numbers. They were not rounded if a number has enough digits to show that,
-    or if all means are such that sums are whole.
+    They were not rounded if some number of the kind has enough digits to show that. Nodes above leaves show it of the
+    leaves, too, if these add up to the root in every tree. Numbers that single precision holds, all of them, may be
+    rounded to it. Where all are 0, nothing tells how far they were rounded.
     """
-    shapes = printed_moments(node for tree in release.trees for node in each(tree.nodes))
+    added = all(_adds_up(tree, release.target.classes) for tree in release.trees)
+    nodes = (node for tree in release.trees for node in each(tree.nodes) if added or node.is_leaf)
+    shapes, found = printed_moments(nodes, apart=True), []
     held = [_stated_moments(tree.nodes) for tree in release.trees]
-    if release.draws is not None and release.draws.seeds and scale.whole and not scale.off[0]:
-        sizes = np.concatenate([statements_of(tree.nodes, release.target.classes).n for tree in release.trees])
-        sums = sizes * (np.concatenate([mean for mean, _ in held]) - scale.origin) / scale.unit[0]
-        sums = sums[(sizes != NOTHING) & ~np.isnan(sums)]
-        if (np.abs(sums - np.rint(sums)) <= WHOLE * np.maximum(1.0, np.abs(sums) * WHOLE)).all():
-            return 0.0, 0.0
-    found = []
     for shape, columns in zip(shapes, zip(*held, strict=True), strict=True):
         numbers = np.unique(np.concatenate(columns))
-        found.append(0.0 if shape.whole else max(map(shape.off, numbers[~np.isnan(numbers)].tolist()), default=0.0))
+        numbers = numbers[~np.isnan(numbers)]
+        if not numbers.any() or not shape.any:
+            found.append(np.inf)
+            continue
+        off = 0.0 if shape.whole else max(map(shape.off, numbers.tolist()))
+        largest = float(np.abs(numbers).max())
+        single = largest <= LARGEST_SINGLE and bool((numbers.astype(np.float32) == numbers).all())
+        found.append(max(off, SINGLE * largest if single else 0.0))
     return found[0], found[1]
+
+
+def _adds_up(tree: Tree, classes: Sequence[str]) -> bool:
+    """Whether the leaves of a tree have the mean and the variance that its root states, but for double precision."""
+    leaf = links_of(tree.nodes)[0] == 0
+    w, (mean, variance) = statements_of(tree.nodes, classes).n, _stated_moments(tree.nodes)
+    if leaf[0]:
+        return True
+    if (w[leaf] == NOTHING).any() or w[0] != w[leaf].sum():
+        return False
+    size = max(float(np.abs(mean[leaf]).max()), abs(float(mean[0])))
+    added = bool(abs(w[leaf] @ mean[leaf] / w[0] - mean[0]) <= 10 * COMPUTED * size)
+    if not added or np.isnan(variance).all():
+        return added
+    around = w[leaf] @ (variance[leaf] + (mean[leaf] - mean[0]) ** 2) / w[0]
+    return bool(abs(around - variance[0]) <= 10 * COMPUTED * variance[0] + len(leaf) * w[0] * DOUBLE * size**2)
 
 
 def _stated_moments(nodes: Sequence[Node]) -> tuple[FloatArray, FloatArray]:

@@ -340,20 +340,23 @@ class PrintedNumber:
     whole: bool
     digits: int
     decimals: int
+    any: bool = True  # whether there is one that is not 0
 
     def off(self, number: float) -> float:
         """Largest distance of a number from its printed form."""
         if self.whole:
             return 0.0
+        if not number:
+            return float(0.5 * 10.0**-self.decimals)
         digits, last = _digits(number)
         first = last + digits - 1
         return float(0.5 * 10.0 ** min(last, max(first + 1 - self.digits, -self.decimals)))
 
 
-def printed_moments(nodes: Iterable[Node]) -> tuple[PrintedNumber, PrintedNumber]:
+def printed_moments(nodes: Iterable[Node], *, apart: bool = False) -> tuple[PrintedNumber, PrintedNumber]:
     """How the means of nodes were printed, and how their variances.
 
-    If some number has so many digits that it was not rounded, none of them was.
+    If some number has so many digits that it was not rounded, none of them was; ``apart``: no other of its kind.
     """
     means, variances = set(), set()
     for node in nodes:
@@ -362,12 +365,15 @@ def printed_moments(nodes: Iterable[Node]) -> tuple[PrintedNumber, PrintedNumber
         if node.variance is not None:
             variances.add(node.variance)
     shapes = [[_digits(number) for number in numbers if number] for numbers in (means, variances)]
-    whole = any(digits >= FULL for shape in shapes for digits, _ in shape)
+    full = [any(digits >= FULL for digits, _ in shape) for shape in shapes]
     first, second = (
         PrintedNumber(
-            whole, max((digits for digits, _ in shape), default=1), max((-last for _, last in shape), default=0)
+            whole if apart else any(full),
+            max((digits for digits, _ in shape), default=1),
+            max((-last for _, last in shape), default=0),
+            bool(shape),
         )
-        for shape in shapes
+        for shape, whole in zip(shapes, full, strict=True)
     )
     return first, second
 

@@ -251,6 +251,60 @@ def test_means_that_were_rounded_prove_what_their_digits_tell():
         assert found.proved.all() or digits < 3
 
 
+ROUNDINGS = {
+    "means": lambda node, rounded: replace(node, mean=rounded(node.mean), variance=None),
+    "means, not variances": lambda node, rounded: replace(node, mean=rounded(node.mean)),
+    "variances, not means": lambda node, rounded: replace(node, variance=rounded(node.variance)),
+    "both": lambda node, rounded: replace(node, mean=rounded(node.mean), variance=rounded(node.variance)),
+    "leaves alone": lambda node, rounded: replace(
+        node, mean=rounded(node.mean) if node.is_leaf else None, variance=node.variance if node.is_leaf else None
+    ),
+    "leaves under their roots": lambda node, rounded: (
+        replace(node, mean=rounded(node.mean), variance=rounded(node.variance)) if node.is_leaf else node
+    ),
+    "means of leaves under their roots": lambda node, rounded: (
+        replace(node, mean=rounded(node.mean)) if node.is_leaf else node
+    ),
+}
+
+
+def rounded_by_hand(release, what, rounded):
+    """A release with seeds whose numbers somebody rounded."""
+    trees = (
+        replace(tree, nodes=tuple(ROUNDINGS[what](node, rounded) for node in tree.nodes)) for tree in release.trees
+    )
+    return replace(release, trees=tuple(trees))
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 40, hunted=300))
+def test_no_row_is_proved_wrong_after_numbers_were_rounded_by_hand(seed):
+    release, table, y = forest(seed)
+    rng = np.random.default_rng(seed)
+    decimals = int(rng.integers(0, 4)) - int(rng.integers(2)) * int(np.floor(np.log10(np.ptp(y))))
+    single = rng.random() < 0.2
+
+    def rounded(number):
+        return None if number is None else float(np.float32(number)) if single else float(round(number, decimals))
+
+    what = list(ROUNDINGS)[seed % len(ROUNDINGS)]
+    check_sound(release, y, prove(system_of(rounded_by_hand(release, what, rounded), table), "linear", programs=False))
+
+
+@pytest.mark.parametrize("what", ["both", "leaves alone", "leaves under their roots"])
+def test_means_of_large_leaves_that_became_whole_prove_nothing_wrong(what):
+    X = np.repeat([[0.0], [1.0]], 50, axis=0)
+    y = np.concatenate([np.arange(50) % 5 == 0, np.arange(50) % 5 > 0]) * 1.0
+    model = RandomForestRegressor(30, max_depth=1, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="y", features=["a"], values=[0, 1])
+    table = pd.DataFrame(X, columns=["a"])
+    whole = rounded_by_hand(release, what, lambda number: None if number is None else float(round(number)))
+    found = prove(system_of(whole, table), "linear", programs=False)
+    check_sound(whole, y, found)
+    assert found.proved.sum() < 100
+    assert prove(system_of(release, table), "linear").proved.sum() > found.proved.sum()
+
+
 def test_of_private_attributes_the_nodes_above_them_state_sums():
     rng = np.random.default_rng(1)
     X, y = np.column_stack([rng.integers(0, 3, (80, 2)), rng.normal(size=80)]), rng.integers(0, 3, 80)

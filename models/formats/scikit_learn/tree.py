@@ -337,13 +337,15 @@ def numeric_nodes(
 ) -> Nodes:
     """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance.
 
-    ``draws``: they are of draws, and n counts these; ``distinct`` says of how many records.
+    ``draws``: they are of draws, and n counts these; ``distinct`` says of how many records. Then the root says as much
+    as the leaves: the mean of all draws shows whether somebody rounded means afterwards.
     """
     tree = member.tree
     assert tree is not None  # regression_of has it
     assert member.rows is not None
     nodes, order = bare("from_sklearn", member.splits, coding, attributes, classes)
     shown = (nodes.attribute == NOTHING) | inner
+    shown[0] |= draws and publish != "labels"
     full = shown & (publish != "labels")
     mean = np.asarray(tree.tree_.value[:, 0, 0], np.float64)[order.order]
     spread = np.maximum(np.asarray(tree.tree_.impurity, np.float64), 0.0)[order.order]
