@@ -286,6 +286,9 @@ class Tables:
             found = self.with_companions(Case(joined.release, table, joined=joined, rows=True), reader)
             return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
+        if joined.release.statements and people.joined.membership is not None:
+            expected = "statements beside trees with one table, as they are about everybody of it"
+            raise invalid("options", ARGUMENT, "releases", expected, "tables of different people")
         _check_values(people.joined.release, people.table, joined.own)
         found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:

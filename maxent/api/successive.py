@@ -45,6 +45,9 @@ def compare_releases(call: options.Differing) -> ReleaseDifference:
     how, known = options.of(Solving, call, bounds=level), options.of(Knowledge, call)
     clock = Clock(call.time_limit)
     case = case_of(call, releases)
+    if case.release.statements:
+        expected = "two releases of trees (statements beside a tree belong to what it tells: maxent estimate)"
+        raise invalid("options", ARGUMENT, "releases", expected, "a document of statements")
     if case.linked is None:
         raise no_table()
     with unwarned():

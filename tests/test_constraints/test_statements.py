@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from support.search import cases
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
+from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.stated import stated_cells
 
@@ -441,3 +443,17 @@ def test_statements_that_contradict_the_table_are_named() -> None:
     frame = FRAME.assign(y="no")
     program = compile_release(document(frame, said), FRAME)
     assert [str(each.origin) for each in program.contradictions] == ["s.json, Table 2, row 1"]
+
+
+def test_statements_are_not_told_of_tables_of_different_people(tmp_path: Path) -> None:
+    successive = Path(__file__).parents[2] / "examples" / "successive"
+    old = json.loads((successive / "old.json").read_text(encoding="utf-8"))
+    said = {"kind": "count", "class": old["target"]["classes"][0], "equals": 1}
+    told = {"format": "maxent-statements/1", "target": old["target"], "statements": [said]}
+    (tmp_path / "table.json").write_text(json.dumps(told), encoding="utf-8")
+    releases = [successive / "old.json", tmp_path / "table.json"]
+    tables_of = [successive / "old.csv", successive / "new.csv"]
+    with pytest.raises(InvalidInput, match="about everybody of it, found tables of different people"):
+        maxent.estimate(releases, tables_of, who="id")
+    with pytest.raises(InvalidInput, match="statements"):
+        maxent.compare_releases(releases, tables_of, who="id")
