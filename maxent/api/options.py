@@ -889,8 +889,8 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
         default=None,
         kw_only=False,
         metadata=positional(
-            "A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``), or what "
-            "such a file says: docs/policies.md."
+            "A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``, "
+            "``opensafely``), or what such a file says: docs/policies.md."
         ),
     )
     truth: Source | None = same(Truth, "truth")

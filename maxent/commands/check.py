@@ -47,7 +47,7 @@ def command(
         str | None,
         panels.limit(
             metavar="POLICY",
-            help="The policy: a .toml file, a .yaml file of ACRO, or satre, uk-llc or ehds (docs/policies.md).",
+            help="The policy: a .toml, a .yaml of ACRO, or satre, uk-llc, ehds or opensafely (docs/policies.md).",
             autocompletion=completed_policy,
         ),
     ] = None,

@@ -112,12 +112,20 @@ def memorised(folder: Path) -> Any:
     return maxent.check(folder / "memorised.json", members, truth=members, control=others, min_leaf=1).review
 
 
+def by_fives(document: dict[str, Any]) -> None:
+    for node in document["trees"][0]["nodes"]:
+        if node.pop("error_rate", None) is not None:
+            del node["n"], node["label"]
+            node["counts"] = {"<=50K": 5, ">50K": 10}
+
+
 ATTACKED: dict[str, Callable[[dict[str, Any]], object]] = {
     "sampled": sampled,
     "drawn": drawn,
     "inner numbers": with_inner_numbers,
     "wrong sums": adding_up_wrongly,
     "means": stating_means,
+    "by fives": by_fives,
 }
 
 
@@ -211,6 +219,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX110": (("plain", 2), ("plain", 3), ("sampled", 1)),
     "MX111": (("stated", 1), ("stated", 2), ("stated alone", 1)),
     "MX112": (("stated", 1), ("stated", 0), ("stated alone", 1)),
+    "MX121": (("by fives", 5), ("plain", 2), ("stated", 5)),
     "MX201": (("plain", 1.0), ("plain", 0.9), ("labels unsolved", 0.9)),
     "MX202": (("plain", 11), ("plain", 0), ("unsolved", 11)),
     "MX203": (("plain", 7), ("plain", 4), ("controlled", 7)),
@@ -379,7 +388,7 @@ def test_the_configuration_of_acro_is_a_policy(
     ]
 
 
-@pytest.mark.parametrize(("name", "status"), [("satre", 3), ("uk-llc", 3), ("ehds", 3)])
+@pytest.mark.parametrize(("name", "status"), [("satre", 3), ("uk-llc", 3), ("ehds", 3), ("opensafely", 3)])
 def test_policies_that_are_shipped(name: str, status: int, capsys: Any) -> None:
     assert name in presets()
     assert main(["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--policy", name]) == status

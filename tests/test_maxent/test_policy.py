@@ -170,7 +170,7 @@ def test_what_it_says_of_the_adversary_counts(tmp_path: Path) -> None:
         ("[adversary]\nknowledge = ['labels']", "knowledge: expected a list of kinds of statements (label, rate"),
         ("[adversary]\nproof = 'best'", "proof: expected one of closed, linear, convex, integer, auto, found 'best'"),
         ("[adversry]", "adversry: expected one of"),
-        ("extends = 'nowhere.toml'", "expected a policy file, or one of ehds, satre, uk-llc, found no such file"),
+        ("extends = 'nowhere.toml'", "expected a policy file, or one of ehds, opensafely, satre, uk-llc, found no"),
         ("extends = 'policy.toml'", "extends: expected at most 5 policies that extend each other, found more"),
         ("limits = 3", "limits: expected a table, found 3"),
         ("x = ", "expected a TOML document"),

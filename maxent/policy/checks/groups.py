@@ -199,6 +199,22 @@ def _min_dof(of: Matter, limit: int) -> Finding:
     return within(name, found, most, limit, bound="at least", why="as the release does not state how many were drawn")
 
 
+def _rounded_to(of: Matter, limit: int) -> Finding:
+    release, name = of.review.release, f"numbers of people that are no multiples of {limit}"
+    off = 0
+    for tree in of.review.audit.trees:
+        said = statements_of(tree.places.tree.nodes, release.target.classes)
+        off += int((said.count % limit != 0).sum() + ((said.n != NOTHING) & (said.n % limit != 0)).sum())
+        if release.rounded is None:  # what follows from the rate of so many people is published, too
+            low, high = tree.bounds.low, tree.bounds.high
+            follows = (low == high) & ~said.counted[tree.leaves][:, None]
+            off += int((follows[:, :-1] & (low[:, :-1] % limit != 0)).sum())
+    scored = release.boosting is not None or release.predicts == "score"
+    unclear = bool(of.row.get("unread")) or bool(release.statements) or scored or _states_means(of)
+    why = "as scores, means and statements beside trees give numbers, too" if unclear else ""
+    return within(name, off, None if unclear else off, 0, bound="at most", why=why)
+
+
 _DOMINANCE = Limit(
     "a table of n (people) and k (a share), such as { n = 2, k = 0.9 }",
     lambda v: isinstance(v, dict) and v.keys() == {"n", "k"} and is_whole(1)(v["n"]) and is_number(0, 1)(v["k"]),
@@ -335,5 +351,16 @@ CHECKS = (
         "Such a cell rules out a class for everybody in it, or gives it away.",
         f"Zeros and full cells: {HANDBOOK}.",
         "As for MX111.",
+    ),
+    PolicyCheck(
+        "MX121", "rounded_to", "multiple that all published numbers of people are rounded to", Limit(
+            "a whole number of at least 2, such as 5", is_whole(2), 5
+        ), _rounded_to,
+        "Whether every count and every n of a node, and every count that follows from its rate, is a multiple of the "
+        "limit. It cannot be told where scores, means or statements beside trees give numbers, too.",
+        "Differences of rounded numbers tell of nobody who joined or left, and small numbers are not exact.",
+        "OpenSAFELY, Applying statistical disclosure control (docs.opensafely.org/outputs/sdc): counts are rounded to "
+        "the nearest 5; SDC guidance of other environments: base 5 or 10.",
+        "Round what is published: `maxent defend ... --publish counts --round-counts 5`.",
     ),
 )  # fmt: skip
