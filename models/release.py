@@ -337,7 +337,7 @@ class Content(Shown):
     to a multiple of a base, each for itself; nothing else about records is stated then but labels. ``draws``: who was
     drawn for each tree, where the file tells it; numbers of nodes are then those of the draws. ``noise`` was added to
     every count, which `Node.noisy` has then; it states nothing about n, labels or sums. ``statements``: what else was
-    published of the same people, `maxent.models.statements.read.Statements` of each document.
+    published of the same people, `maxent.models.statements.read.StatementDocument` of each document.
     """
 
     target: Target

@@ -24,7 +24,7 @@ import numpy as np
 from maxent.models.arguments import shorten_list
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import invalid
-from maxent.models.statements.statement import Keys, LinearStatement, Number, People, described
+from maxent.models.statements.statement import Keys, LinearStatement, PrintedNumber, StatementPeople, described
 from maxent.models.statements.sums import sides
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Regression:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sums:
+class RegressionSums:
     """Bounds on sums: ``low[r] <= sum_i n_i sum_c weights(r)[i, c] share_ic <= high[r]``, with n_i people like i.
 
     ``of``: the term and response that a row is about, -1 for the sum of squares. ``combined``: whether a row is a
@@ -201,7 +201,9 @@ def _softmax(own: FloatArray, others: FloatArray) -> FloatArray:
 # Bounds on sums.
 
 
-def sums_of(fit: Regression, design: FloatArray, people: FloatArray, sample_weight: FloatArray | None = None) -> Sums:
+def sums_of(
+    fit: Regression, design: FloatArray, people: FloatArray, sample_weight: FloatArray | None = None
+) -> RegressionSums:
     """Bounds on the sums that a regression states of people with a design, and on combinations of them.
 
     ``design``: shape (n, n_terms), a row for people who are alike; ``people``: how many, shape (n,);
@@ -225,7 +227,7 @@ def sums_of(fit: Regression, design: FloatArray, people: FloatArray, sample_weig
         rows = np.concatenate([rows, np.zeros_like(rows[:1])])
         low, high = np.append(low, ends[0]), np.append(high, ends[1])
         of, combined = [*of, (-1, -1)], [*combined, False]
-    found = Sums(fit, design, weight, rows, low, high, tuple(of), tuple(combined))
+    found = RegressionSums(fit, design, weight, rows, low, high, tuple(of), tuple(combined))
     # What the weights themselves lose to rounding, for at most all people.
     size = np.array([float(np.abs(found.weights(r)).max(axis=1) @ people) for r in range(len(low))])
     lost = 8 * (terms + 4) * EPS * size
@@ -417,7 +419,7 @@ class Term:
     center: float = 0.0
     scale: float = 1.0
 
-    def numbers(self, people: People) -> FloatArray:
+    def numbers(self, people: StatementPeople) -> FloatArray:
         """The column of the design, shape (n_qi,)."""
         if self.column is None:
             return np.ones(len(people))
@@ -455,7 +457,7 @@ class Coefficients:
         classes = len(keys.classes)
         responses = classes if family == "multinomial" else 1
         terms: dict[Term, int] = {}
-        printed: dict[tuple[int, int], tuple[Number, float | None]] = {}
+        printed: dict[tuple[int, int], tuple[PrintedNumber, float | None]] = {}
         for each in keys.children("terms"):
             term = _term(each)
             klass = each.klass() if family == "multinomial" else 0
@@ -495,7 +497,7 @@ class Coefficients:
         weights = keys.column("weights") if "weights" in keys else None
         return cls(tuple(terms), fit, of, weights, _references(keys))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each coefficient, one for each combination that tells it best, and one for the sum of squares."""
         self._check_levels(people)
         weight = None if self.weights is None else people.numbers(self.weights)
@@ -526,7 +528,7 @@ class Coefficients:
             return None if combined else response
         return self.of
 
-    def _says(self, of: tuple[int, int], combined: bool, people: People) -> str:
+    def _says(self, of: tuple[int, int], combined: bool, people: StatementPeople) -> str:
         if of[0] < 0:
             return "sum of squares"
         term = self.terms[of[0]]
@@ -538,7 +540,7 @@ class Coefficients:
         numbers = "" if self.of is not None or self.fit.family == "multinomial" else ", times the number of the class,"
         return f"sum over people of {what}{numbers}" if not what.startswith("people") else f"number of {what}{numbers}"
 
-    def _check_levels(self, people: People) -> None:
+    def _check_levels(self, people: StatementPeople) -> None:
         """Refuse values that have no term, but one of each column."""
         named: dict[str, list[str | float]] = {}
         for term in self.terms:

@@ -24,11 +24,11 @@ from maxent.models.statements.registry import KINDS
 from maxent.models.statements.scores import RankSum
 from maxent.models.statements.statement import (
     ColumnUse,
-    Content,
     Keys,
     LinearStatement,
     Paired,
-    People,
+    StatementKeys,
+    StatementPeople,
     Where,
     together,
 )
@@ -48,9 +48,9 @@ class Statement:
     kind: str
     source: str
     where: Where
-    content: Content
+    content: StatementKeys
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Its linear rows over a table."""
         inside = self.where.mask(people)
         if not inside.all():
@@ -64,7 +64,7 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Statements:
+class StatementDocument:
     """A document of statements about the same people.
 
     ``name``: of the file. ``individuals``: how many people there are, where it is stated. ``columns``: how they use the
@@ -84,7 +84,7 @@ class Statements:
         ``total``, shape (n_classes, 2): the least and the largest number of people of each class. With it the rows are
         those of statements that depend on these, without it those of all others.
         """
-        people = People(table, self.target.classes, self.name)
+        people = StatementPeople(table, self.target.classes, self.name)
         if total is not None:
             people = replace(people, total=total)
         if self.individuals is not None and total is None:
@@ -116,7 +116,7 @@ def _attribute(source: str, column: str, use: ColumnUse) -> Attribute:
     return Attribute(column, "categorical", tuple(texts)) if texts else Attribute(column, "numeric")
 
 
-def parse_statements(document: Mapping[str, object], source: str, folder: str = "") -> Statements:
+def parse_statements(document: Mapping[str, object], source: str, folder: str = "") -> StatementDocument:
     """Statements of a decoded document.
 
     ``source`` is what problems call the document, such as its file name, and ``folder`` where the files are that it
@@ -156,7 +156,7 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
         else each
         for each in found
     )
-    statements = Statements(source, Target(target_name, tuple(texts)), individuals, paired, columns, document)
+    statements = StatementDocument(source, Target(target_name, tuple(texts)), individuals, paired, columns, document)
     statements.release  # noqa: B018  # columns that are numbers and texts are refused
     return statements
 
@@ -177,7 +177,7 @@ def _statement(keys: Keys, number: int) -> Statement:
     return Statement(kind, source or f"statement {number}", where, content)
 
 
-def read_statements(path: str | os.PathLike[str]) -> Statements:
+def read_statements(path: str | os.PathLike[str]) -> StatementDocument:
     """Statements of a file: TOML by the suffix ``.toml``, else JSON."""
     source = os.fspath(path)
     if source.lower().endswith(".toml"):
@@ -187,7 +187,7 @@ def read_statements(path: str | os.PathLike[str]) -> Statements:
     return parse_statements(document, os.path.basename(source), os.path.dirname(source))
 
 
-def save_statements(statements: Statements) -> str:
+def save_statements(statements: StatementDocument) -> str:
     """The JSON text of a document, a line for each statement."""
     head = {key: value for key, value in statements.document.items() if key != "statements"}
     lines = ",\n  ".join(json.dumps(each) for each in statements.document["statements"])
@@ -241,7 +241,7 @@ def check_values(release: Release, table: QITable, own: Sequence[Release]) -> No
     problems: list[Problem] = []
     source = ""
     for statements in release.statements:
-        people = People(table, release.target.classes, statements.name)
+        people = StatementPeople(table, release.target.classes, statements.name)
         for column, use in statements.columns.items():
             known = [str(v) for v in people.values(column)] if use.values else []
             for value, where in use.values.items():

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Protocol
 from maxent.models.statements import glm, rules, scores, sums, tables
 
 if TYPE_CHECKING:
-    from maxent.models.statements.statement import Content, Keys
+    from maxent.models.statements.statement import Keys, StatementKeys
 
 
 class StatementKind(Protocol):
     """A class that reads the keys of a statement of its kind."""
 
-    def parse(self, keys: Keys) -> Content:
+    def parse(self, keys: Keys) -> StatementKeys:
         """The content of a statement; keys that it leaves are unknown."""
         ...
 
@@ -28,11 +28,11 @@ KINDS: dict[str, StatementKind] = {
     "sd": sums.ClassDeviation,
     "table": tables.CrossTable,
     "confusion": scores.Confusion,
-    "accuracy": scores.Accuracy,
+    "accuracy": scores.AccuracyStatement,
     "auc": scores.RankSum,
     "log_loss": scores.LogLoss,
     "brier": scores.Brier,
-    "rule": rules.Rule,
-    "rules": rules.Rules,
+    "rule": rules.RuleStatement,
+    "rules": rules.RuleListStatement,
     "glm": glm.Coefficients,
 }

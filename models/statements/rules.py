@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.models.statements.statement import SIGNS, Keys, LinearStatement, People, Test, Where
+from maxent.models.statements.statement import SIGNS, Keys, LinearStatement, StatementPeople, Test, Where
 
 if TYPE_CHECKING:
     from typing import Self
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
+class RuleStatement:
     """``rule``: of the people whom it covers, so many have its class.
 
     ``n`` are the people it covers, which the table shows, ``correct`` those of its class. A label alone says nothing:
@@ -38,13 +38,13 @@ class Rule:
             keys.refuse("correct", f"at most n, {n}")
         return cls(Where(tuple(tests)), label, n, correct)
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The people it covers, and those of its class."""
         yield from _covered(people, self.where.mask(people), self, str(self.where))
 
 
 @dataclass(frozen=True, slots=True)
-class Rules:
+class RuleListStatement:
     """``rules``: a list of rules, of which the first that covers somebody counts (``ordered``), or a set.
 
     In a list a rule covers those whom no rule before it does; in a set each is about all whom it covers. Numbers of a
@@ -52,23 +52,23 @@ class Rules:
     """
 
     ordered: bool
-    rules: tuple[Rule, ...]
-    default: Rule | None
+    rules: tuple[RuleStatement, ...]
+    default: RuleStatement | None
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
         ordered = keys.flag("ordered", True)
         rules = []
         for each in keys.children("rules"):
-            rules.append(Rule.parse(each))
+            rules.append(RuleStatement.parse(each))
             each.close()
         default = None
         if "default" in keys:
             label = keys.klass("default")
-            default = Rule(Where(), label, keys.whole("default_n"), keys.whole("default_correct"))
+            default = RuleStatement(Where(), label, keys.whole("default_n"), keys.whole("default_correct"))
         return cls(ordered, tuple(rules), default)
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The rows of each rule, then those of the people whom none covers."""
         left = np.ones(len(people), bool)
         for i, rule in enumerate(self.rules, 1):
@@ -79,7 +79,9 @@ class Rules:
             yield from _covered(people, left, self.default, "the default", "default")
 
 
-def _covered(people: People, mask: BoolArray, rule: Rule, name: str, source: str = "") -> Iterator[LinearStatement]:
+def _covered(
+    people: StatementPeople, mask: BoolArray, rule: RuleStatement, name: str, source: str = ""
+) -> Iterator[LinearStatement]:
     """What a rule says of the people whom it covers."""
     inside = (mask & (people.counts > 0)).astype(np.float64)
     if rule.n is not None:

@@ -15,7 +15,7 @@ import numpy as np
 
 from maxent.models.arguments import show
 from maxent.models.release import Release
-from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, Number, People, between
+from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, PrintedNumber, StatementPeople, between
 from maxent.models.statements.sums import some, whole_between
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ LARGEST_LOSS, SMALLEST_LOSS = -np.log(2.0**-53), -np.log(1.2e-7)
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Answers:
     """What predicts: a column, or a release with the columns that its trees test."""
 
     column: str = ""
@@ -59,7 +59,7 @@ class Model:
                 keys.columns[attribute.name].known[value] = None
         return cls(release=release, name=file)
 
-    def predicted(self, people: People) -> IntArray:
+    def predicted(self, people: StatementPeople) -> IntArray:
         """The code of the class that is predicted of each quasi-identifier, shape (n_qi,); -1 of another answer."""
         if self.release is None:
             found = np.full(len(people), -1)
@@ -72,7 +72,7 @@ class Model:
         codes = predict_columns(self.release, attributes, columns, len(people))
         return np.array([people.classes.index(c) for c in self.release.target.classes])[codes]
 
-    def shares(self, people: People) -> FloatArray:
+    def shares(self, people: StatementPeople) -> FloatArray:
         """The probabilities that a release answers, shape (n_qi, n_classes), in the order of the people's classes."""
         from maxent.models.trees.predict import predict_proba_columns
 
@@ -81,11 +81,11 @@ class Model:
         found = predict_proba_columns(self.release, attributes, columns, len(people))
         return np.asarray(found[:, [self.release.target.classes.index(c) for c in people.classes]])
 
-    def score(self, people: People, klass: int) -> FloatArray:
+    def score(self, people: StatementPeople, klass: int) -> FloatArray:
         """The score of a class of each quasi-identifier, shape (n_qi,)."""
         return people.numbers(self.column) if self.release is None else self.shares(people)[:, klass]
 
-    def _tested(self, people: People) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    def _tested(self, people: StatementPeople) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
         """Attributes that the trees test, and the codes or numbers of the people."""
         from maxent.models.trees.predict import tested_attributes
 
@@ -113,12 +113,12 @@ class Confusion:
     Each entry is the number of people of a class among those with a prediction, which are known.
     """
 
-    model: Model
+    model: Answers
     matrix: tuple[tuple[int, int, int], ...]  # predicted, true, people
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
-        model, raw = Model.parse(keys, "prediction", numbers=False), keys.raw("matrix")
+        model, raw = Answers.parse(keys, "prediction", numbers=False), keys.raw("matrix")
         if not isinstance(raw, Mapping) or not raw:
             keys.refuse("matrix", "an object from predicted classes to objects from true classes to people")
         found = []
@@ -132,7 +132,7 @@ class Confusion:
                 found.append((keys.classes.index(predicted), keys.classes.index(true), inner.whole(true) or 0))
         return cls(model, tuple(found))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each entry."""
         predicted = self.model.predicted(people)
         for p, x, n in self.matrix:
@@ -142,17 +142,17 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
-class Accuracy:
+class AccuracyStatement:
     """``accuracy``: the share of people whose class is predicted, as printed: a whole number of them has that share."""
 
-    model: Model
-    value: Number
+    model: Answers
+    value: PrintedNumber
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
-        return cls(Model.parse(keys, "prediction", numbers=False), keys.printed())
+        return cls(Answers.parse(keys, "prediction", numbers=False), keys.printed())
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row."""
         predicted, n = self.model.predicted(people), round(float(people.counts.sum()))
         weights = (predicted[:, None] == np.arange(len(people.classes))).astype(np.float64)
@@ -172,18 +172,18 @@ class RankSum:
     other.
     """
 
-    model: Model
+    model: Answers
     klass: int
-    value: Number
+    value: PrintedNumber
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
-        found = cls(Model.parse(keys, "score", numbers=True), some(keys), keys.printed())
+        found = cls(Answers.parse(keys, "score", numbers=True), some(keys), keys.printed())
         if found.value.high < 0 or found.value.low > 1:
             keys.refuse("equals", "an area, from 0 to 1")
         return found
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row where the number of people of the class is known, else a few."""
         everybody = float(people.counts.sum())
         rank = _ranks(self.model.score(people, self.klass), people.counts)
@@ -240,15 +240,15 @@ class LogLoss:
     place of a probability of 0: of which size is not known, so that each side has the size that is sound for it.
     """
 
-    model: Model
+    model: Answers
     klass: int | None
-    value: Number
+    value: PrintedNumber
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
         return cls(*_scored(keys))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row, or one for each side."""
         shares = _probabilities(self.model, self.klass, people)
         with np.errstate(divide="ignore"):
@@ -266,15 +266,15 @@ class Brier:
     which class.
     """
 
-    model: Model
+    model: Answers
     klass: int | None
-    value: Number
+    value: PrintedNumber
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
         return cls(*_scored(keys))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row."""
         n_classes = len(people.classes)
         if self.klass is None:
@@ -288,13 +288,13 @@ class Brier:
         yield from _mean_of(people, squares, squares, self.value, f"Brier score {self.value} of {self.model}")
 
 
-def _scored(keys: Keys) -> tuple[Model, int | None, Number]:
+def _scored(keys: Keys) -> tuple[Answers, int | None, PrintedNumber]:
     """Model, class and value of a mean of losses."""
-    model = Model.parse(keys, "score", numbers=True)
+    model = Answers.parse(keys, "score", numbers=True)
     return model, keys.klass(optional=model.release is not None), keys.printed()
 
 
-def _probabilities(model: Model, klass: int | None, people: People) -> FloatArray:
+def _probabilities(model: Answers, klass: int | None, people: StatementPeople) -> FloatArray:
     """The probability that each class has by the scores, shape (n_qi, n_classes); of others than one what it leaves."""
     if klass is None:
         return model.shares(people)
@@ -307,7 +307,7 @@ def _probabilities(model: Model, klass: int | None, people: People) -> FloatArra
 
 
 def _mean_of(
-    people: People, small: FloatArray, large: FloatArray, value: Number, says: str
+    people: StatementPeople, small: FloatArray, large: FloatArray, value: PrintedNumber, says: str
 ) -> Iterator[LinearStatement]:
     """Rows for a mean of what is between two numbers for each class, shapes (n_qi, n_classes)."""
     n = float(people.counts.sum())

@@ -43,25 +43,25 @@ class LinearStatement:
     source: str = ""
 
 
-class Content(Protocol):
+class StatementKeys(Protocol):
     """What one statement says, by its kind."""
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Linear rows that the people whom the statement was made from satisfy."""
         ...
 
 
 @runtime_checkable
-class Paired(Content, Protocol):
+class Paired(StatementKeys, Protocol):
     """Content that other statements about the same people complete."""
 
-    def paired(self, others: Sequence[Content]) -> Content:
+    def paired(self, others: Sequence[StatementKeys]) -> StatementKeys:
         """The content with what others say."""
         ...
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class People:
+class StatementPeople:
     """The people of a table, by quasi-identifier: ``counts`` (n_qi,) of each, and numbers and values of their columns.
 
     ``classes`` are those of the target. ``total``, shape (n_classes, 2): the least and the largest number of people of
@@ -147,7 +147,7 @@ class ColumnUse:
 
 
 @dataclass(frozen=True, slots=True)
-class Number:
+class PrintedNumber:
     """A printed number: all values from ``low`` to ``high`` round to it."""
 
     value: Fraction
@@ -278,7 +278,7 @@ class Keys:
             self.refuse(key, f"a class: {shorten_list(self.classes)}", show(found) + near if key in self._raw else None)
         return self.classes.index(str(found))
 
-    def printed(self, key: str = "equals", digits: str = "digits") -> Number:
+    def printed(self, key: str = "equals", digits: str = "digits") -> PrintedNumber:
         """A printed number with its digits after the point, by default those that it has; a text keeps zeros."""
         raw, given = self.raw(key), self.whole(digits, None, low=-20)
         found = raw.strip() if isinstance(raw, str) else raw
@@ -293,7 +293,7 @@ class Keys:
         if given is not None and seen > given:
             self.refuse(digits, f"the digits that {key} has after its point, at least {seen}", str(given))
         places = seen if given is None else given
-        return Number(value, Fraction(1, 2) / Fraction(10) ** places)
+        return PrintedNumber(value, Fraction(1, 2) / Fraction(10) ** places)
 
     def column(self, key: str, *, numbers: bool = True) -> str:
         """The name of a column under a key."""
@@ -357,7 +357,7 @@ class Test:
     values: tuple[str | float, ...] = ()
     limits: tuple[tuple[str, float], ...] = ()
 
-    def holds(self, people: People) -> BoolArray:
+    def holds(self, people: StatementPeople) -> BoolArray:
         """Whether it holds for each quasi-identifier, shape (n_qi,)."""
         found = np.zeros(len(people), bool)
         for value in self.values:
@@ -381,7 +381,7 @@ class Where:
 
     tests: tuple[Test, ...] = ()
 
-    def mask(self, people: People) -> BoolArray:
+    def mask(self, people: StatementPeople) -> BoolArray:
         """Whether each quasi-identifier is among them, shape (n_qi,)."""
         found = np.ones(len(people), bool)
         for test in self.tests:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, Number, People, between
+from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, PrintedNumber, StatementPeople, between
 
 if TYPE_CHECKING:
     from typing import Self
 
     from maxent.models.arrays import FloatArray
-    from maxent.models.statements.statement import Content
+    from maxent.models.statements.statement import StatementKeys
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class LinearSum:
             keys.refuse("equals", "a number, or at_least or at_most")
         return cls(weight, klass, low, high)
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row."""
         if isinstance(self.weight, str):
             weight, of = people.numbers(self.weight), f"sum of {self.weight}"
@@ -80,14 +80,14 @@ class ClassCount:
     """
 
     klass: int
-    value: Number
+    value: PrintedNumber
     n: int | None
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
         return cls(some(keys), keys.printed(), keys.whole("n", None, 1))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number, and that of all people where it is stated."""
         low, high = whole_between(self.value.low, self.value.high)
         yield count_row(people, self.klass, low, high, f"{people.classes[self.klass]} {self.value}")
@@ -103,7 +103,7 @@ class ClassShare:
     """
 
     klass: int
-    value: Number
+    value: PrintedNumber
     n: int | None
     per: int = 1
 
@@ -114,7 +114,7 @@ class ClassShare:
             keys.refuse("equals", "a share, from 0 to 1")
         return found
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number of the class, and that of all people where it is stated."""
         n = round(float(people.counts.sum()))
         slack = Fraction(COMPUTED) * n
@@ -146,12 +146,12 @@ def whole_between(low: Fraction, high: Fraction) -> tuple[float, float]:
     return float(-(-low.numerator // low.denominator)), float(high.numerator // high.denominator)
 
 
-def count_row(people: People, klass: int, low: float, high: float, says: str) -> LinearStatement:
+def count_row(people: StatementPeople, klass: int, low: float, high: float, says: str) -> LinearStatement:
     """A row about the number of people of a class."""
     return LinearStatement((people.counts > 0).astype(np.float64), low, high, says, klass)
 
 
-def stated_people(people: People, n: int | None) -> Iterator[LinearStatement]:
+def stated_people(people: StatementPeople, n: int | None) -> Iterator[LinearStatement]:
     """A row that says how many people there are, of whatever class: the table contradicts it, or it says nothing."""
     if n is not None:
         ones = np.repeat((people.counts > 0).astype(np.float64)[:, None], len(people.classes), axis=1)
@@ -169,14 +169,14 @@ class ClassMean:
 
     of: str
     klass: int | None
-    value: Number
+    value: PrintedNumber
     n: int | None
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
         return cls(keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Two rows, the number of people, and their sum where the number is stated."""
         v, low, high = people.numbers(self.of), *between(self.value.low, self.value.high)
         about = "all" if self.klass is None else people.classes[self.klass]
@@ -210,10 +210,10 @@ class ClassDeviation:
 
     of: str
     klass: int | None
-    value: Number
+    value: PrintedNumber
     n: int | None
     ddof: int
-    mean: Number | None
+    mean: PrintedNumber | None
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -225,14 +225,14 @@ class ClassDeviation:
             keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1), ddof or 0, mean
         )
 
-    def paired(self, others: Sequence[Content]) -> ClassDeviation:
+    def paired(self, others: Sequence[StatementKeys]) -> ClassDeviation:
         """With the mean that another statement has of the same people."""
         means = [o for o in others if isinstance(o, ClassMean) and (o.of, o.klass) == (self.of, self.klass)]
         if not means or self.mean is not None:
             return self
         return replace(self, mean=means[0].value, n=means[0].n if self.n is None else self.n)
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One or two rows, and the number of people."""
         v = people.numbers(self.of)
         here = v[people.counts > 0]
@@ -269,7 +269,7 @@ class ClassRate(ClassShare):
 
 
 def _weighed(
-    people: People, weight: FloatArray, low: float, high: float, says: str, klass: int | None
+    people: StatementPeople, weight: FloatArray, low: float, high: float, says: str, klass: int | None
 ) -> LinearStatement:
     """A row about the people of a class, or about all."""
     if klass is None:

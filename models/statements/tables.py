@@ -10,7 +10,7 @@ import numpy as np
 
 from maxent.models.arguments import is_number, show
 from maxent.models.release import Rounded, RoundingMethod
-from maxent.models.statements.statement import Keys, LinearStatement, People, described
+from maxent.models.statements.statement import Keys, LinearStatement, StatementPeople, described
 from maxent.models.statements.sums import sides
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class By:
     edges: tuple[float, ...] = ()
     right: bool = False
 
-    def holds(self, people: People, at: At) -> BoolArray:
+    def holds(self, people: StatementPeople, at: At) -> BoolArray:
         """Whether each quasi-identifier is in a row of the table, shape (n_qi,)."""
         if at is None:
             return np.ones(len(people), bool)
@@ -81,7 +81,7 @@ class CrossTable:
         cells = [_cell(each, by, below, rounded, secondary) for each in keys.children("cells")]
         return cls(by, tuple(cells))
 
-    def rows(self, people: People) -> Iterator[LinearStatement]:
+    def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each cell."""
         held: dict[tuple[int, At], BoolArray] = {}
         for cell in self.cells:

@@ -143,7 +143,7 @@ def draw_tables(
     tells. ``owner``, shape (n_patterns,), whose pattern each is, in order; ``weight``, shape (n_owners,), people of
     each owner. ``late``: whether a share of the time is over.
     """
-    table = _Table(matrix, gains, owner, weight, rng)
+    table = _PlausibleTable(matrix, gains, owner, weight, rng)
     mean = np.zeros(len(owner))
     samples: list[IntArray] = []
     prior = learn(mean)
@@ -165,7 +165,7 @@ def draw_tables(
     return Plausible(people, mean / len(samples) if mean.any() else people.astype(np.float64), np.array(samples))
 
 
-class _Table:
+class _PlausibleTable:
     """A table while people are moved, and the score of every pattern for one more person."""
 
     def __init__(

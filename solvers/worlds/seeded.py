@@ -67,7 +67,7 @@ class SeededTable:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sums:
+class _RowSums:
     """Stated sums of draws: ``row[p, t]`` is the sum of tree t that pattern p counts for, the last if none is stated.
 
     ``drawn``, shape (n_sums,). ``times``, shape (n_trees, n_rows), how often each row was drawn.
@@ -155,7 +155,7 @@ def rebuild_seeded(
     return SeededTable(patterns, pattern, value, proved, status, bool(settled), likely)
 
 
-def _sums(patterns: Patterns, trees: tuple[TreeCounts, ...], times: IntArray) -> _Sums:
+def _sums(patterns: Patterns, trees: tuple[TreeCounts, ...], times: IntArray) -> _RowSums:
     """The sums that are stated, of the lowest place of each pattern that states one."""
     row = np.empty(patterns.leaf.shape, np.int64)
     drawn, begin = [], 0
@@ -170,10 +170,10 @@ def _sums(patterns: Patterns, trees: tuple[TreeCounts, ...], times: IntArray) ->
             of = np.where((of < 0) & (at >= 0), number[at, patterns.klass], of)
             at = np.where(at >= 0, tree.places.parent[at], -1)
         row[:, t] = of
-    return _Sums(np.where(row < 0, begin, row), np.concatenate([*drawn, [0]]).astype(np.int64), times)
+    return _RowSums(np.where(row < 0, begin, row), np.concatenate([*drawn, [0]]).astype(np.int64), times)
 
 
-def _possible(patterns: Patterns, sums: _Sums, owner: IntArray, late: Callable[[], bool]) -> list[IntArray]:
+def _possible(patterns: Patterns, sums: _RowSums, owner: IntArray, late: Callable[[], bool]) -> list[IntArray]:
     """The patterns of each row that are left when those are gone that no table has."""
     n_rows, n_sums = len(owner), len(sums.drawn)
     by = np.argsort(patterns.owner, kind="stable")
@@ -212,7 +212,7 @@ def _possible(patterns: Patterns, sums: _Sums, owner: IntArray, late: Callable[[
 
 
 def _believed(
-    sums: _Sums,
+    sums: _RowSums,
     possible: list[IntArray],
     learn: Callable[[FloatArray], FloatArray],
     n_patterns: int,
@@ -297,7 +297,7 @@ def _likelier(possible: list[IntArray], beliefs: list[FloatArray]) -> tuple[list
 
 
 def _part(
-    atoms: Atoms, patterns: Patterns, sums: _Sums, chosen: list[IntArray], pattern: IntArray
+    atoms: Atoms, patterns: Patterns, sums: _RowSums, chosen: list[IntArray], pattern: IntArray
 ) -> tuple[TablePart, tuple[IntArray, IntArray]]:
     """The equations over the chosen patterns of each row, and of each unknown the row and the pattern."""
     row = np.repeat(np.arange(len(chosen)), [len(mine) for mine in chosen])

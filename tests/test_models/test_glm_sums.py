@@ -9,7 +9,7 @@ import pytest
 from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
 
 from maxent.models.arrays import FloatArray
-from maxent.models.statements.glm import EPS, Regression, Stopping, Sums, _tolerance, sums_of
+from maxent.models.statements.glm import EPS, Regression, RegressionSums, Stopping, _tolerance, sums_of
 from tests.support.search import cases
 
 LBFGS = 64 * EPS
@@ -71,7 +71,7 @@ def fitted(random: np.random.Generator, design: FloatArray, weight: Any) -> tupl
     return regression("poisson" if kind == "poisson" else "linear", b, response, stopping, **{key: penalty}), y
 
 
-def off(found: Sums, y: Any) -> FloatArray:
+def off(found: RegressionSums, y: Any) -> FloatArray:
     """By how much the truth is outside of each row, 0 where it is inside."""
     truth = np.array([found.weights(r)[np.arange(len(y)), y].sum() for r in range(len(found.low))])
     return np.asarray(np.maximum(found.low - truth, truth - found.high).clip(0))
