@@ -36,6 +36,10 @@ PARAMETERS = ("tolerance", "mean_tolerance", "l2", "l1", "class_weight", "weight
 FULL = 17
 # Significant digits of a number that was not rounded for print, at least.
 SIGNIFICANT = 15
+STOPPED = (
+    "how far from its optimum the fit stopped: its tolerances are widened by ten times the condition of the columns, "
+    "which is no proof (--param tolerance=LARGEST GRADIENT states it)"
+)
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
 
@@ -306,7 +310,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         import sklearn
 
         version = sklearn.__version__
-    lost = () if "weights" in keys else (UNWEIGHTED,)
+    lost = (() if "weights" in keys else (UNWEIGHTED,)) + ((STOPPED,) if "loss_tolerance" in keys else ())
     return Converted(release, f"scikit-learn {shorten(version)}", lost)
 
 
