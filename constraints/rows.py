@@ -353,7 +353,7 @@ def _printed(release: Release) -> tuple[float, float]:
     """
     added = all(_adds_up(tree, release.target.classes) for tree in release.trees)
     nodes = (node for tree in release.trees for node in each(tree.nodes) if added or node.is_leaf)
-    shapes, found = printed_moments(nodes, apart=True), []
+    shapes, found = printed_moments(nodes), []
     held = [_stated_moments(tree.nodes) for tree in release.trees]
     for shape, columns in zip(shapes, zip(*held, strict=True), strict=True):
         numbers = np.unique(np.concatenate(columns))

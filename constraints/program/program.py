@@ -353,10 +353,10 @@ class PrintedNumber:
         return float(0.5 * 10.0 ** min(last, max(first + 1 - self.digits, -self.decimals)))
 
 
-def printed_moments(nodes: Iterable[Node], *, apart: bool = False) -> tuple[PrintedNumber, PrintedNumber]:
+def printed_moments(nodes: Iterable[Node]) -> tuple[PrintedNumber, PrintedNumber]:
     """How the means of nodes were printed, and how their variances.
 
-    If some number has so many digits that it was not rounded, none of them was; ``apart``: no other of its kind.
+    If some number has so many digits that it was not rounded, none of its kind was: means may be rounded alone.
     """
     means, variances = set(), set()
     for node in nodes:
@@ -368,7 +368,7 @@ def printed_moments(nodes: Iterable[Node], *, apart: bool = False) -> tuple[Prin
     full = [any(digits >= FULL for digits, _ in shape) for shape in shapes]
     first, second = (
         PrintedNumber(
-            whole if apart else any(full),
+            whole,
             max((digits for digits, _ in shape), default=1),
             max((-last for _, last in shape), default=0),
             bool(shape),

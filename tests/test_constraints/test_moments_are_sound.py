@@ -283,3 +283,15 @@ def test_regressions_in_files_of_other_tools(tmp_path, capsys, item, file):
     assert "counts and labels" not in "".join(capsys.readouterr())  # a regression has none to lose
     assert maxent.load_release(tmp_path / "t.json") == release
     assert main([*call, "--bins", "0,much"]) == 2
+
+
+def test_means_that_were_rounded_beside_whole_variances_are_read_as_rounded():
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.integers(0, 9, 60)})
+    y = pd.Series(X["a"] + rng.integers(0, 5, 60), name="y").astype(float)
+    model = DecisionTreeRegressor(max_depth=3, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="y", X=X, values=np.unique(y), publish="counts")
+    nodes = [n if n.mean is None else replace(n, mean=float(round(n.mean))) for n in release.trees[0].nodes]
+    assert any(n.variance is not None and len(repr(n.variance)) > 15 for n in nodes)
+    rounded = replace(release, trees=(replace(release.trees[0], nodes=tuple(nodes)),))
+    assert violation(rounded, X, y) < 1e-6
