@@ -11,7 +11,7 @@ import numpy as np
 
 from maxent.api import options
 from maxent.constraints.program.program import CHOICES
-from maxent.disclosure.limits import UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
+from maxent.disclosure.limits import NO_PROGRAMS, UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -314,7 +314,8 @@ class Drawing:
         if not found.equations:
             return Reached(why=f"not tried: {NO_NUMBERS}")
         determined = found.determined if found.rank is not None else None
-        return Reached(len(table), determined, int(found.proved.sum()))
+        proved = int(found.proved.sum())
+        return Reached(len(table), determined, proved, "" if proved == len(table) else NO_PROGRAMS)
 
     def _unordered(self) -> Reached:
         """How far somebody comes who has the table, and does not know the order of its rows."""
