@@ -23,7 +23,7 @@ MODELS = {
     "randomForest": "randomForest::randomForest(formula, full, ntree = 4, maxnodes = 4)",
     "gbm": "gbm::gbm(update(formula, as.integer(outcome) - 1L ~ .), data = full, distribution = 'bernoulli', "
     "n.trees = 3, bag.fraction = 1)",
-    "glm": "glm(outcome ~ grade + gleason, binomial, full)",
+    "glm": "glm(outcome ~ age + grade + ploidy, binomial, full)",
 }
 PEOPLE = """
 library(rpart)
@@ -66,7 +66,8 @@ cat(jsonlite::toJSON(list(status = found$status, checks = found$verdict$key, peo
         package,
     )
     found = json.loads(printed.splitlines()[-1])
-    assert found["status"] == ("fail" if "draws" in name or name == "glm" else "cannot_tell")
+    # Whole covariates: five sums of 134 people settle nobody.
+    assert found["status"] == ("pass" if name == "glm" else "fail" if "draws" in name else "cannot_tell")
     assert found["checks"] == ["max_certain", "no_draws"]
     assert found["people"] == (146 if name == "rpart" else 134)
     assert {"age", "grade", "ploidy", "P(stable)", "P(progressed)"} <= {*found["columns"]}
