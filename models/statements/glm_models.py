@@ -56,7 +56,7 @@ def statements_of(
     document: dict[str, Any] = {
         "format": FORMAT,
         "target": {"name": wanted.target or target or UNNAMED, "classes": list(wanted.classes or classes)},
-        "statements": [{"kind": "glm", **each, "terms": unrounded(each["terms"])} for each in statements],
+        "statements": [{"kind": "glm", **each, "terms": unrounded(each["terms"], source)} for each in statements],
     }
     if individuals is not None:
         document["individuals"] = individuals
@@ -119,9 +119,12 @@ def _digits(value: float) -> int:
     return FULL if abs(value) >= 1e-2 or value == 0 else FULL - int(np.floor(np.log10(abs(value))))
 
 
-def unrounded(terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
+def unrounded(terms: list[dict[str, Any]], source: str) -> list[dict[str, Any]]:
     """Terms with all digits, zeros at the end too, where one value shows that none was rounded."""
     texts = [str(term["value"]) for term in terms]
+    for i, text in enumerate(texts, 1):
+        if not _finite(text):
+            raise invalid(source, f"term {i}", "value", "a finite number", shorten(text))
     if not any(len(re.sub(r"[^0-9]", "", t.lower().partition("e")[0]).strip("0")) >= SIGNIFICANT for t in texts):
         return terms
 
@@ -130,6 +133,13 @@ def unrounded(terms: list[dict[str, Any]]) -> list[dict[str, Any]]:
         return max(SIGNIFICANT - 1 - first, decimals(text), 0)
 
     return [{**term, "digits": digits(text)} for term, text in zip(terms, texts, strict=True)]
+
+
+def _finite(text: str) -> bool:
+    try:
+        return bool(np.isfinite(float(text)))
+    except ValueError:
+        return False
 
 
 # Columns of a model's input, followed through the steps before it.
@@ -464,6 +474,24 @@ def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
     return [{"family": family, "terms": terms, **more}]
 
 
+Convert = Callable[[str | PathLike[str], Wanted, Reader], Converted]
+
+
+def whole(read: Convert) -> Convert:
+    """A reader that refuses a file which is not whole, wherever that shows."""
+
+    def refusing(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+        try:
+            return read(path, wanted, reader)
+        except InvalidInput:
+            raise
+        except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
+            expected = "a regression as its tool writes it"
+            raise invalid(shown_path(path), "document", "content", expected, type(error).__name__) from None
+
+    return refusing
+
+
 def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
     from maxent.models.formats.skops import Archive, Objects
@@ -472,16 +500,10 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if not bytes_of(str(path)).startswith(b"PK"):
         return _pmml(path, wanted, reader, source)
     archive = Archive(path)
-    try:
-        model = Objects(archive).made(archive.schema())
-        if not is_regression(model):
-            raise invalid(source, "document", "model", f"one of {', '.join(MODELS)}", shorten(type(model).__name__))
-        return fitted(model, wanted, reader, source)
-    except InvalidInput:
-        raise
-    except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-        expected = "a model as scikit-learn and skops save it"
-        raise invalid(source, "document", "content", expected, f"{type(error).__name__}: {str(error)[:100]}") from None
+    model = Objects(archive).made(archive.schema())
+    if not is_regression(model):
+        raise invalid(source, "document", "model", f"one of {', '.join(MODELS)}", shorten(type(model).__name__))
+    return fitted(model, wanted, reader, source)
 
 
 def _recognise(head: Head) -> bool:
@@ -495,7 +517,7 @@ READER = model_reader(
     "glm",
     "a regression of scikit-learn in a skops file, or of PMML, as statements",
     (),
-    convert,
+    whole(convert),
     _recognise,
     parameters=PARAMETERS,
 )

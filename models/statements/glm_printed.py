@@ -15,7 +15,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.statements.glm import FAMILIES, Term
-from maxent.models.statements.glm_models import PARAMETERS, UNWEIGHTED, classes_in, entry, said, statements_of
+from maxent.models.statements.glm_models import PARAMETERS, UNWEIGHTED, classes_in, entry, said, statements_of, whole
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.table_files import read_frame
 
@@ -106,7 +106,7 @@ class Printed:
         """A class of a multinomial, by its name or its number."""
         if klass in classes:
             return klass
-        if klass.isdigit() and int(klass) < len(classes):
+        if re.fullmatch("[0-9]{1,9}", klass) and int(klass) < len(classes):
             return classes[int(klass)]
         self.refuse("class", f"one of {shorten_list(classes)}", shorten(klass))
 
@@ -153,12 +153,15 @@ class Printed:
 
 def _coefficient_table(source: str, text: str) -> list[tuple[str, str]]:
     """Names and estimates of a CSV file, with a header or without columns that nobody needs."""
-    rows = [row for row in csv.reader(io.StringIO(text)) if row]
-    header = [cell.strip() for cell in rows[0]]
+    try:
+        rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    except csv.Error as error:
+        raise invalid(source, "file", "content", "CSV of R's write.csv", str(error)) from None
+    header = [cell.strip() for cell in rows[0]] if rows else []
     at = next((i for i, cell in enumerate(header) if cell in ("Estimate", "coef", "x", "0", "params")), None)
     if at is None:
         expected = "a column Estimate, as write.csv(coef(summary(model))) writes it"
-        raise invalid(source, "line 1", "header", expected, shorten_list(header))
+        raise invalid(source, "line 1", "header", expected, "another header")
     found = []
     for number, row in enumerate(rows[1:], 2):
         if len(row) <= at or not re.fullmatch(NUMBER, row[at].strip()):
@@ -205,7 +208,7 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
         return printed.converted(wanted, reader, "R", {"deviance_tolerance": R_DEVIANCE})
     _call(printed, text)
     if re.search(r"not converge", text) or (
-        (ran := re.search(r"Fisher Scoring iterations: (\d+)", text)) and int(ran[1]) >= 25
+        (ran := re.search(r"Fisher Scoring iterations: ([0-9]{1,15})", text)) and int(ran[1]) >= 25
     ):
         printed.refuse("iterations", "a fit that converged", "one that did not")
     block = re.split(r"^Coefficients:.*\n", text, maxsplit=1, flags=re.MULTILINE)[1]
@@ -229,10 +232,12 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     if not kept or not all(re.fullmatch(NUMBER, value) for _, value in kept):
         printed.refuse("Coefficients", "numbers", "others")
     printed.coefficients[None] = kept
-    if total := re.search(r"(\d+) Total \(i\.e\. Null\)|Null deviance:.* on (\d+) +degrees of freedom", text):
+    if total := re.search(
+        r"([0-9]{1,15}) Total \(i\.e\. Null\)|Null deviance:.* on ([0-9]{1,15}) +degrees of freedom", text
+    ):
         intercept = any(name in INTERCEPTS for name, _ in kept)
         printed.people = int(total[1] or total[2]) + intercept
-    if error := re.search(rf"Residual standard error: ({NUMBER}) on (\d+) degrees of freedom", text):
+    if error := re.search(rf"Residual standard error: ({NUMBER}) on ([0-9]{1, 15}) degrees of freedom", text):
         printed.residual, printed.people = error[1], int(error[2]) + len(kept)
     if "observation" in text and "deleted" in text:
         printed.refuse("observations", "people who were all in the fit", "some deleted for missing values")
@@ -283,13 +288,14 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
         printed.family = _MODEL[model]
     else:
         printed.refuse("Model", f"GLM, {', '.join(_MODEL)}", shorten(model) if model else "none")
-    if facts.get("converged", "True") != "True" or int(facts.get("No. Iterations", "0") or 0) >= 100:
+    ran = facts.get("No. Iterations") or "0"
+    if facts.get("converged", "True") != "True" or not re.fullmatch("[0-9]{1,2}", ran):
         printed.refuse("converged", "True", "a fit that did not")
     if not printed.coefficients:
         printed.refuse("coef", "a line for each coefficient", "none")
     printed.target = facts.get("Dep. Variable") or None
     people = facts.get("No. Observations", "")
-    printed.people = int(people) if people.isdigit() else None
+    printed.people = int(people) if re.fullmatch("[0-9]{1,15}", people) else None
     return printed.converted(wanted, reader, tool, stopping)
 
 
@@ -301,7 +307,7 @@ READER = model_reader(
     "glm-r",
     "a regression that R prints, or its coefficients as CSV",
     (),
-    _r,
+    whole(_r),
     _recognise_r,
     parameters=PARAMETERS,
 )
@@ -309,7 +315,7 @@ STATSMODELS = model_reader(
     "glm-statsmodels",
     "a regression of statsmodels: its summary, or its parameters, as CSV",
     (),
-    _statsmodels,
+    whole(_statsmodels),
     lambda head: re.match(r"[^\n]*(Regression|Model Regression) Results\s*\n\s*Dep\. Variable:", head.text) is not None,
     parameters=PARAMETERS,
 )
