@@ -474,10 +474,9 @@ def _general(model: Element, classes: list[str]) -> list[dict[str, Any]]:
     return [{"family": family, "terms": terms, **more}]
 
 
-Convert = Callable[[str | PathLike[str], Wanted, Reader], Converted]
-
-
-def whole(read: Convert) -> Convert:
+def whole(
+    read: Callable[[str | PathLike[str], Wanted, Reader], Converted],
+) -> Callable[[str | PathLike[str], Wanted, Reader], Converted]:
     """A reader that refuses a file which is not whole, wherever that shows."""
 
     def refusing(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
