@@ -237,7 +237,7 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     ):
         intercept = any(name in INTERCEPTS for name, _ in kept)
         printed.people = int(total[1] or total[2]) + intercept
-    if error := re.search(rf"Residual standard error: ({NUMBER}) on ([0-9]{1, 15}) degrees of freedom", text):
+    if error := re.search(rf"Residual standard error: ({NUMBER}) on ([0-9]{{1,15}}) degrees of freedom", text):
         printed.residual, printed.people = error[1], int(error[2]) + len(kept)
     if "observation" in text and "deleted" in text:
         printed.refuse("observations", "people who were all in the fit", "some deleted for missing values")
