@@ -25,7 +25,7 @@ from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.registry import reader_for
 from maxent.models.formats.release_reader import DECIDED, UNNAMED, UNPROVEN, Converted
-from maxent.models.formats.scikit_learn.ensemble import grown_from, weighed_alike
+from maxent.models.formats.scikit_learn.ensemble import grown_from, hyperparameters_of, weighed_alike
 from maxent.models.formats.scikit_learn.models import (
     SHARED,
     check_classes,
@@ -411,8 +411,10 @@ def _of_model(
 
     lost = (*(() if release.labels == "majority" else (DECIDED,)), *unlike)
     tool = f"scikit-learn {version('scikit-learn')}"
-    found = Converted(release, tool, lost, format="scikit-learn")
+    settings = hyperparameters_of(final_of(model))
+    found = Converted(release, tool, lost, format="scikit-learn", hyperparameters=settings)
     if saved is not None:
-        found = replace(saved, release=release, tool=f"{saved.tool} behind steps of {tool}", format=found.format)
+        tool = f"{saved.tool} behind steps of {tool}"
+        found = replace(saved, release=release, tool=tool, format=found.format, hyperparameters=settings)
     tables = Tables(people, truth, reading=reading, weights=np.ones(1) if alike else None, unweighed=alike is False)
     return Subject(type(final_of(model)).__name__, found, tables)

@@ -34,8 +34,10 @@ EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
 UNRELIABLE = 1
 # Beginnings of ids of checks that are about the people of a release.
 PEOPLE = ("MX1", "MX2", "MX3")
+# One among them that is about settings of the training alone.
+NOT_PEOPLE = ("MX120",)
 # What is said of a policy without such checks.
-NOBODY = "nothing is judged that is about the people: no check 1xx, 2xx or 3xx counts"
+NOBODY = "nothing is judged that is about the people: no check 1xx, 2xx or 3xx but MX120 counts"
 # Keys of the summary of an estimate that are in that of a check, too.
 _BESIDE = ("control", "wp216", "baseline")
 
@@ -71,7 +73,9 @@ class Checked(Shown):
     @property
     def _about_people(self) -> bool:
         """Whether any check that counts is about the people, not about the file and the numbers alone."""
-        return any(row.check.id.startswith(PEOPLE) for row in self.rows if not row.off)
+        return any(
+            row.check.id.startswith(PEOPLE) and row.check.id not in NOT_PEOPLE for row in self.rows if not row.off
+        )
 
     @property
     def passed(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from maxent.models.arguments import shorten
 from maxent.models.display import Display, Shown
@@ -99,7 +99,8 @@ class Converted(Shown):
     thresholds were rounded for print. ``format``: the name of the reader, which
     `maxent.models.formats.registry.convert_model` fills in. ``aside``: what the model tells of people beside its trees,
     which the release does not: whoever gets the model has it. ``alike``: whether the file shows that all records had
-    the same weight in training.
+    the same weight in training. ``hyperparameters``: the settings of the training that the file states, by the names of
+    scikit-learn, with the kind of the model as ``model``.
     """
 
     release: Release
@@ -109,6 +110,7 @@ class Converted(Shown):
     format: str = ""
     aside: str = ""
     alike: bool = False
+    hyperparameters: Mapping[str, Any] = field(default_factory=dict)
 
     def _display(self) -> Display:
         leaves = sum(len(tree.leaves) for tree in self.release.trees)

@@ -32,7 +32,7 @@ from maxent.models.files.json_files import bytes_of, json_object, uncollected
 from maxent.models.formats.assemble import check_tree
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Wanted, model_reader
-from maxent.models.formats.scikit_learn.ensemble import unweighed
+from maxent.models.formats.scikit_learn.ensemble import hyperparameters_of, unweighed
 from maxent.models.formats.scikit_learn.models import n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.pipelines import aside_in, is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
@@ -542,7 +542,8 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     version = getattr(final, "_sklearn_version", None)
     known = isinstance(version, str) and re.fullmatch(r"[0-9][0-9a-z.]{0,20}", version)
     tool = f"scikit-learn {version}" if known else "scikit-learn"
-    return Converted(release, tool, tuple(_lost(release)), aside=aside, alike=alike)
+    settings = hyperparameters_of(final)
+    return Converted(release, tool, tuple(_lost(release)), aside=aside, alike=alike, hyperparameters=settings)
 
 
 def _counted(source: str, model: Any, wanted: Wanted, training: TrainingColumns) -> Release | None:

@@ -75,7 +75,8 @@ class PolicyCheck:
 
     ``id``: ``MX101``; the first digit is the family. ``key``: its key in the table ``[limits]`` of a policy. ``title``:
     what is limited. ``judge``: what was found of a `Matter`, against a limit. ``what``, ``why``, ``source``, ``fix``:
-    what is measured, why it matters, where the rule is from, and what to do where it fails.
+    what is measured, why it matters, where the rule is from, and what to do where it fails. ``statbarn``: the class of
+    outputs that it belongs to in the ontology of ACRO, empty for none.
     """
 
     id: str
@@ -87,6 +88,12 @@ class PolicyCheck:
     why: str
     source: str
     fix: str
+    statbarn: str = ""
+
+    @property
+    def statbarn_uri(self) -> str:
+        """The URI of its class of outputs, or ``none``."""
+        return f"https://www.w3id.org/statbarnsdc#{self.statbarn}" if self.statbarn else "none"
 
 
 def within(

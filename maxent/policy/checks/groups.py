@@ -16,6 +16,7 @@ from maxent.policy.checks.context import (
     GROUP,
     LEAVES,
     PEOPLE,
+    YES,
     Finding,
     Limit,
     Matter,
@@ -26,6 +27,7 @@ from maxent.policy.checks.context import (
     unknown,
     within,
 )
+from maxent.policy.checks.hyperparameters import unnecessary_risk
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray
@@ -264,6 +266,7 @@ CHECKS = (
         "A leaf is a group of people of whom the same is published. Of few people it speaks almost by name.",
         f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
         BLUNT,
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX102", "min_cell", "smallest count of a class in a leaf", GROUP, _min_cell,
@@ -272,6 +275,7 @@ CHECKS = (
         "A count of one or two in a table tells those whom it counts apart from everybody else.",
         f"safe_threshold of {ACRO}, which is about every cell of a table: 10.",
         f"{BLUNT} Or publish labels in place of counts: `--publish labels`.",
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX103", "max_zeros", "counts of 0 of a class in a leaf", LEAVES, _max_zeros,
@@ -280,6 +284,7 @@ CHECKS = (
         f"zeros_are_disclosive of {ACRO}: true; class disclosure of {HANDBOOK}.",
         "Merge the leaf with its sibling (`maxent defend prune-parent`), or `maxent defend optimal`, which limits "
         "what a leaf gives away.",
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX104", "max_pure", "leaves whose people all have one class", LEAVES, _max_pure,
@@ -287,6 +292,7 @@ CHECKS = (
         "Whoever knows that a person is there knows the answer, without any computation.",
         f"class disclosure of {HANDBOOK} and of the {SACRO_ML}; homogeneity: Machanavajjhala et al. (2007).",
         "As for MX103.",
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX105", "nk_dominance", "share of the n largest contributors to a leaf", _DOMINANCE, _dominance,
@@ -294,6 +300,7 @@ CHECKS = (
         "Where few people make up a number, each of them can work out the others.",
         f"safe_nk_n = 2, safe_nk_k = 0.9 of {ACRO}; dominance rule of {HANDBOOK}.",
         f"{BLUNT} Means of leaves of a regression cannot be judged: publish classes of bins instead (`bins=`).",
+        statbarn="LinearAggregations",
     ),
     PolicyCheck(
         "MX106", "p_ratio", "contributions but the two largest, as a multiple of the largest",
@@ -302,6 +309,7 @@ CHECKS = (
         "Otherwise the second largest contributor can estimate the largest one closely.",
         f"safe_pratio_p = 0.1 of {ACRO}; p% rule of {HANDBOOK}.",
         "As for MX105.",
+        statbarn="LinearAggregations",
     ),
     PolicyCheck(
         IDS["min_k"], "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
@@ -318,6 +326,7 @@ CHECKS = (
         "UK LLC, Statistical Disclosure Control (30 January 2026): masked counts must not be derivable; secondary "
         f"suppression of {HANDBOOK}.",
         "Publish no numbers on inner nodes, or remove leaves in pairs.",
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX109", "max_background", "people whom known members of their leaf give away", PEOPLE, _max_background,
@@ -326,6 +335,7 @@ CHECKS = (
         "Members of a small group know themselves, and often each other.",
         "Wakabayashi et al. (2024), section 3.",
         BLUNT,
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX110", "min_dof", "residual degrees of freedom", GROUP, _min_dof,
@@ -334,6 +344,7 @@ CHECKS = (
         "A model with about as many parameters as records can return the records.",
         f"safe_dof_threshold of {ACRO}: 10; degrees of freedom of the {SACRO_ML}.",
         "Grow fewer or shallower trees.",
+        statbarn="CorrelationCoefficients",
     ),
     PolicyCheck(
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
@@ -342,6 +353,7 @@ CHECKS = (
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",
+        statbarn="LinkedMultilevelTables",
     ),
     PolicyCheck(
         "MX112", "max_stated_zeros", "cells of statements with nobody of a class, or nobody else", LEAVES,
@@ -351,6 +363,17 @@ CHECKS = (
         "Such a cell rules out a class for everybody in it, or gives it away.",
         f"Zeros and full cells: {HANDBOOK}.",
         "As for MX111.",
+        statbarn="LinkedMultilevelTables",
+    ),
+    PolicyCheck(
+        "MX120", "no_unnecessary_risk", "hyper-parameters that are not among the riskiest", YES, unnecessary_risk,
+        "Whether depth, smallest leaves, trees and the like lie in a region where membership inference did best. The "
+        "regions are those of DecisionTreeClassifier, RandomForestClassifier and XGBClassifier. It cannot be told of "
+        "other models, or where the file lacks a parameter: skops files and folders of SACRO-ML state them.",
+        "Such settings allow a model to be more complex than its purpose needs. The check is about settings: it judges "
+        "nobody, and alone it makes no PASS.",
+        f"{SACRO_ML}, unnecessary risk; arXiv 2502.09396.",
+        "Train with a smaller depth, larger leaves, or fewer trees.",
     ),
     PolicyCheck(
         "MX121", "rounded_to", "multiple that all published numbers of people are rounded to", Limit(
@@ -362,5 +385,6 @@ CHECKS = (
         "OpenSAFELY, Applying statistical disclosure control (docs.opensafely.org/outputs/sdc): counts are rounded to "
         "the nearest 5; SDC guidance of other environments: base 5 or 10.",
         "Round what is published: `maxent defend ... --publish counts --round-counts 5`.",
+        statbarn="Frequencies",
     ),
 )  # fmt: skip

@@ -70,6 +70,7 @@ CHECKS = (
         "An estimate may be sure of what is not so, and in doubt about what follows; a proof is neither.",
         "docs/bounds.md.",
         FIX,
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         IDS["max_right_guesses"], "max_right_guesses", "share of right guesses", SHARE, by_limit("max_right_guesses"),
@@ -101,6 +102,7 @@ CHECKS = (
         "It is how far the release tells anybody apart from the others.",
         "Li, Li and Venkatasubramanian (2007).",
         FIX,
+        statbarn="Frequencies",
     ),
     PolicyCheck(
         "MX208", "min_l_diversity", "entropy l-diversity", CLASSES,
@@ -110,5 +112,6 @@ CHECKS = (
         "Of somebody with one class left there is no doubt.",
         "Machanavajjhala et al. (2007).",
         FIX,
+        statbarn="Frequencies",
     ),
 )  # fmt: skip

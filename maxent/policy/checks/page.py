@@ -21,8 +21,9 @@ the key of the check, and switches a check off in its table `[off]`, by its id, 
 `maxent check --list` has all of them, `maxent check --explain MX101` one.
 
 A check passes only if the limit is kept for sure, fails only if it is exceeded for sure, and cannot be told otherwise.
-MX501 is part of every policy; neither it nor MX401 can be switched off. Where no check 1xx, 2xx or 3xx counts, nothing
-is judged about the people, and the verdict is CANNOT TELL.
+MX501 is part of every policy; neither it nor MX401 can be switched off. Where no check 1xx, 2xx or 3xx but MX120
+counts, nothing is judged about the people, and the verdict is CANNOT TELL. *Statbarn* is the class of outputs that a
+check belongs to in the ontology of ACRO.
 """
 
 
@@ -38,6 +39,7 @@ def explained(check: PolicyCheck) -> dict[str, Any]:
         "why": check.why,
         "source": check.source,
         "fix": check.fix,
+        "statbarn": check.statbarn_uri,
     }
 
 
@@ -73,6 +75,7 @@ def _section(check: PolicyCheck) -> str:
 - Why: {check.why}
 - Source: {check.source}
 - How to fix: {check.fix}
+- Statbarn: {told["statbarn"]}
 """
 
 

@@ -130,6 +130,15 @@ def unweighed(model: Any) -> bool:
     return len(trees) == len(members) and plain
 
 
+def hyperparameters_of(model: Any) -> dict[str, Any]:
+    """The settings of the training that a model states and that are plain values, with its kind as ``model``."""
+    from inspect import signature
+
+    stored = {name: value.item() if isinstance(value, np.generic) else value for name, value in vars(model).items()}
+    plain = {name: value for name, value in stored.items() if isinstance(value, (str, int, float, type(None)))}
+    return {"model": type(model).__name__} | {n: plain[n] for n in signature(type(model)).parameters if n in plain}
+
+
 def grown_from(model: Any, rows: int) -> bool:
     """Whether every tree of a model was grown from so many rows, all that weighed something; no fraction counts others.
 
