@@ -81,8 +81,7 @@ def assign_rows(
     """Find all pairs of people and groups that complete assignments use.
 
     ``person``, ``group``, shape (n_pairs,): which groups cover whom, each pair once. ``people``, shape (n_people,):
-    individuals of each quasi-identifier. ``rows``, shape (n_groups,): Published rows of each group. ``check``: called
-    between the steps; it may raise.
+    individuals of each quasi-identifier. ``rows``, shape (n_groups,): Published rows of each group.
     """
     flow = _largest(person, group, people, rows)
     check()

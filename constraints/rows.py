@@ -146,8 +146,7 @@ def row_system(
 
     ``releases``: each about all rows; of some it is known who was drawn for each tree. ``table``: the rows in their
     order, see ``rows`` of `maxent.models.tables.qi_table.read_qi`: one person each. ``marginal``, shape (n_classes,):
-    people of each class. ``facts``: Known classes of some people. ``check``: Told again and again how far this has
-    come.
+    people of each class. ``facts``: Known classes of some people.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     n_classes = len(releases[0].target.classes)

@@ -445,8 +445,8 @@ def leaf_counts(
     """The counts that the scores of a release prove of the people of a table.
 
     ``cells``: the people in the leaves, from `maxent.constraints.program.cells.build_cells`. ``counts``, shape
-    (n_distinct,): individuals of each quasi-identifier. ``check``: called for each tree. ``weighed``: the weights that
-    people had in training, where the adversary knows them.
+    (n_distinct,): individuals of each quasi-identifier. ``weighed``: the weights that people had in training, where the
+    adversary knows them.
     """
     boosting = release.boosting
     if boosting is None:

@@ -174,12 +174,12 @@ def independent_rows(
     Such a row is an equation that repeats others, or an inequality (a label beside a rate of one half) that holds with
     equality everywhere; where the value contradicts its bounds, it is kept.
 
-    An equation with a variable that no other equation has is independent of these, and that variable tells how often
-    it is in a row that equations imply. So most equations are taken out of the question one after the other, and only
-    what is left is factorised.
+    An equation with a variable that no other equation has is independent of these, and that variable tells how often it
+    is in a row that equations imply. So most equations are taken out of the question one after the other, and only what
+    is left is factorised.
 
-    ``matrix``, shape (n_rows, n). ``lower``, ``upper``, shape (n_rows,). ``check``: called before every round; it may
-    raise. Result: numbers of the rows to keep, increasing.
+    ``matrix``, shape (n_rows, n). ``lower``, ``upper``, shape (n_rows,). Result: numbers of the rows to keep,
+    increasing.
     """
     matrix = _clean(matrix.copy())
     left = (lower == upper) & (np.diff(matrix.indptr) > 0)  # equations that are still in question
@@ -483,8 +483,7 @@ def linear_rows(
 
     ``fixed``, ``known``, shape (n_groups, n_classes): which masses are constants, and their values (0 elsewhere),
     individuals. ``index``, shape (n_groups, n_classes): the variables of the free masses, -1 elsewhere. ``trusting``:
-    whether to leave out what other rows imply, not only what bounds do. ``check``: called again and again meanwhile; it
-    may raise.
+    whether to leave out what other rows imply, not only what bounds do.
     """
     whole, told = settled(view, statements, fixed)
     statements = statements.take(np.flatnonzero(~told))

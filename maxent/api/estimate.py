@@ -147,10 +147,7 @@ TREES_ONLY = ("knowledge", "impurity", "marginal", "control")
 class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.ByBackend):
     """Parameters of `estimate` for solving and measuring; ``solver`` is the back end.
 
-    Raises
-    ------
-    MissingExtra
-        For a cluster where distributed is not installed.
+    Raises `MissingExtra` for a cluster where distributed is not installed.
     """
 
     solver: Backend = field(init=False)
@@ -183,13 +180,7 @@ class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.
 
 @takes(options.ProblemOptions)
 def compile_release(call: options.ProblemOptions) -> Program:
-    """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`, which `estimate` solves.
-
-    Returns
-    -------
-    Program
-        Frozen.
-    """
+    """Everything that a release tells an adversary with the table ``qi``, as a `Program`, which `estimate` solves."""
     case = case_of(call)
     program = compile_case(case, options.of(Knowledge, call))
     notes = (*case.noticed.notes, *program.notes)

@@ -32,9 +32,8 @@ def packed(
 ) -> Nodes:
     """The nodes of a tree as arrays.
 
-    ``source``: what errors call the model. ``nodes``: each is let go when it is packed. ``attributes``: what the nodes
-    test; by default, with the values that branches name in place of domains, what they are seen to. ``classes``:
-    likewise.
+    ``nodes``: each is let go when it is packed. ``attributes``: what the nodes test; by default, with the values that
+    branches name in place of domains, what they are seen to. ``classes``: likewise.
     """
     if isinstance(nodes, Nodes):
         held = [(attribute.name, attribute.values) for attribute in nodes.columns.attributes]
@@ -211,8 +210,7 @@ def _code(codes: Codes, name: str | None) -> int | None:
 def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str | int]) -> None:
     """Refuse links that are no tree below the first node, before anybody walks along them.
 
-    ``source``: what errors call the model. ``parent``, ``child`` of shape (n_links,): positions of nodes. ``ids``: what
-    nodes are called.
+    ``parent``, ``child`` of shape (n_links,): positions of nodes. ``ids``: what nodes are called.
     """
     expected = "each node below one other, the root first"
     if not len(ids):
@@ -263,10 +261,10 @@ def assemble(
 
     Where some leaf states a label that is no most frequent class, all labels are taken to be decided otherwise.
 
-    ``source``: what problems call the file. ``classes``: in the order of the model; `Wanted.classes` are to be taken
-    into account before. ``wanted``, ``training``: what the caller says, and the table that it names. ``target``: the
-    name of the target that the file has. ``known``: attributes that the file declares; they come first, in this order,
-    those that no branch tests included. ``**how``: further fields of `Release`, such as ``predicts``.
+    ``classes``: in the order of the model; `Wanted.classes` are to be taken into account before. ``wanted``,
+    ``training``: what the caller says, and the table that it names. ``target``: the name of the target that the file
+    has. ``known``: attributes that the file declares; they come first, in this order, those that no branch tests
+    included. ``**how``: further fields of `Release`, such as ``predicts``.
     """
     problems: list[Problem] = []
     tests = _tests(trees)

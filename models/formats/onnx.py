@@ -523,8 +523,8 @@ def trees_of(
 ) -> Trees:
     """The trees of an operator over the columns that it is given.
 
-    ``source``: what errors call the file. ``classes``: names in place of those of the model. ``gaps``: columns of the
-    table that are known to have missing values.
+    ``classes``: names in place of those of the model. ``gaps``: columns of the table that are known to have missing
+    values.
     """
     read = _Read(source, operator)
     names = read.classes(classes)

@@ -94,8 +94,8 @@ def read_published(
     adversary's table, as for `maxent.models.tables.qi_table.read_qi`. ``target``: the column of the class; by default
     the only one that the adversary's table lacks. With it, other columns that the table lacks are left out: an
     adversary cannot compare them. One that is called almost like a column of the table is refused. ``count``: the
-    column of ``qi`` with the number of individuals a row stands for. ``reader``: how to read. The result: over the same
-    attributes; the domain of categorical ones is that of both.
+    column of ``qi`` with the number of individuals a row stands for. The result: over the same attributes; the domain
+    of categorical ones is that of both.
     """
     classes: Sequence[str] = ()
     declared: dict[str, tuple[str, ...]] = {}

@@ -54,9 +54,9 @@ def unrolled(
 ) -> Tree:
     """The tree of a start and of the steps from it.
 
-    ``source``: what problems call the file. ``step``: the question of a state, or the leaf that it is. ``may_lack``:
-    attributes of which records may lack the value. ``size``: nodes of the tool's tree. ``better``: the way to a better
-    export. ``origins``: takes the ids of leaves, and those that the tool has for them.
+    ``step``: the question of a state, or the leaf that it is. ``may_lack``: attributes of which records may lack the
+    value. ``size``: nodes of the tool's tree. ``better``: the way to a better export. ``origins``: takes the ids of
+    leaves, and those that the tool has for them.
     """
     nodes: list[Node] = []
     drawn: dict[int, list[Branch]] = {}

@@ -57,7 +57,6 @@ def read_people(
     releases, as if all people were in all of them. ``who``: of several tables: the column that names each person, by
     which they are linked. Without it each table has to be within the next larger one: as many people, or fewer, with
     every quasi-identifier. ``count``: the column with the number of individuals a row stands for; none with ``who``.
-    ``reader``: how to read.
     """
     n = len(joined.names)
     if len(sources) not in (1, n):

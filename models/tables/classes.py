@@ -125,8 +125,7 @@ def numeric_target(source: str, name: str, bins: Sequence[float] | None, values:
 def in_bins(name: str, edges: Sequence[float], source: str) -> Target:
     """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``.
 
-    ``name``: of the target. ``edges``: increasing; the outer ones may be infinite. ``source``: what problems call the
-    call.
+    ``name``: of the target. ``edges``: increasing; the outer ones may be infinite.
     """
     cuts = np.asarray(edges, np.float64) if np.ndim(edges) == 1 else np.empty(0)
     if not 3 <= len(cuts) <= MOST + 1 or not (np.diff(cuts) > 0).all():

@@ -56,8 +56,8 @@ def aggregate(
     ``files``: one or more, in the order of their rows. Columns are found by name in each of them. ``source``: what to
     call several files in messages; one goes by its own name. Rows of several are numbered through all. ``names``:
     columns to read and group by; those that are in no file are missing from `Frame.columns`. ``count``: the column,
-    none of ``names``, with the individuals a row stands for; 1 where no file has it. ``reader``: how to read.
-    ``declared``: values that are not missing ones, see `maxent.models.tables.cells.understood`.
+    none of ``names``, with the individuals a row stands for; 1 where no file has it. ``declared``: values that are not
+    missing ones, see `maxent.models.tables.cells.understood`.
     """
     reader = reader or Reader()
     tables = [open_file(path, reader) for path in files]

@@ -252,8 +252,8 @@ def read_frame(
     with a header line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark.
     ``-`` is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
     ``name``: what to call a DataFrame in messages; a file goes by its name. ``wanted``: columns to read; those that are
-    not there are missing from `Frame.columns`. ``reader``: how to read. ``declared``: values that are not missing ones,
-    see `maxent.models.tables.cells.understood`.
+    not there are missing from `Frame.columns`. ``declared``: values that are not missing ones, see
+    `maxent.models.tables.cells.understood`.
     """
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):

@@ -63,8 +63,7 @@ def read_truth(
     """Read the true classes of the individuals in a table.
 
     ``source``, ``release``: as in `read_qi`; the target's column is needed too. ``table``: the same people, without
-    their classes. ``count``: as in `read_qi`, but a truth without this column has one row per individual. ``reader``:
-    how to read.
+    their classes. ``count``: as in `read_qi`, but a truth without this column has one row per individual.
 
     Result, shape (n_distinct, n_classes): individuals of each class, rows as in ``table``.
     """
@@ -166,7 +165,7 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
     """Read how many individuals are of each class; a class that is not listed has none.
 
     ``source``: the target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
-    (that sum to 1 within 1e-6). ``individuals``: individuals in the table. ``reader``: how to read.
+    (that sum to 1 within 1e-6). ``individuals``: individuals in the table.
 
     Result, shape (n_classes,): individuals of each class, summing to ``individuals``.
     """

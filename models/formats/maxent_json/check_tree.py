@@ -362,9 +362,9 @@ def check_sums(
 ) -> Tally:
     """Note inner nodes whose children's records do not sum to theirs; the tally of the root.
 
-    ``problems``: where problems are noted. ``nodes``, ``places``: the nodes of one tree, and how problems name them.
-    ``children``: for each node the positions of its children, None for a removed leaf. ``order``: positions of the
-    nodes that the root reaches, parents before children. ``publication``: what the numbers are about.
+    ``nodes``, ``places``: the nodes of one tree, and how problems name them. ``children``: for each node the positions
+    of its children, None for a removed leaf. ``order``: positions of the nodes that the root reaches, parents before
+    children. ``publication``: what the numbers are about.
     """
     tallies: dict[int, Tally] = {}
     nothing, exact = Tally(), not publication.suppressed
@@ -629,7 +629,7 @@ class _Noted(list[Problem]):
 def checked_release(document: object, source: str) -> Content:
     """The release that a decoded document describes.
 
-    ``document``: decoded JSON. ``source``: what problems call the document.
+    ``document``: decoded JSON.
     """
     problems: list[Problem] = _Noted(source)
     draft = parse(document, problems)
@@ -654,8 +654,7 @@ def checked_release(document: object, source: str) -> Content:
 def check_by_tree(head: object, trees: Sequence[Tree], entry: Callable[[Tree], object], source: str) -> None:
     """Check what `checked_release` does, one tree after the other, so that of no other there is a copy in memory.
 
-    ``head``: the document without its trees. ``entry``: what a document has in the place of a tree. ``source``: what
-    problems call the document.
+    ``head``: the document without its trees. ``entry``: what a document has in the place of a tree.
     """
     problems: list[Problem] = []
     parsed = parse_head(head, problems)

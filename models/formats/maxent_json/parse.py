@@ -111,9 +111,8 @@ class Names:
 class Fields:
     """The keys of one JSON object; reading a wrong one notes a problem and gives None (or the default).
 
-    ``problems``: where problems are noted. ``where``: the place of the object, as problems name it. ``raw``: the
-    decoded object. ``known``: every key it may have; others are noted at once, and so are keys that the document
-    repeats.
+    ``where``: the place of the object, as problems name it. ``raw``: the decoded object. ``known``: every key it may
+    have; others are noted at once, and so are keys that the document repeats.
     """
 
     __slots__ = ("problems", "raw", "where")

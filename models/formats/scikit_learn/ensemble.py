@@ -255,8 +255,8 @@ def is_ensemble(model: object) -> bool:
 def trees_of(source: str, model: Any, rows: int | None, *, weighted: bool = False) -> Ensemble:
     """The trees of a tree, or of a fitted forest or bag.
 
-    ``source``: what errors call the call. ``rows``: how many rows ``fit`` was given. ``weighted``: whether the caller
-    says with which whole weights a tree was fitted, so that it counts repeated records.
+    ``rows``: how many rows ``fit`` was given. ``weighted``: whether the caller says with which whole weights a tree was
+    fitted, so that it counts repeated records.
     """
     if not is_ensemble(model):
         check_model(source, model)

@@ -163,8 +163,8 @@ def positions(bits: int) -> list[int]:
 def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Feature], names: Sequence[str]) -> Tests:
     """The tests of the inner nodes of a tree, two branches each.
 
-    ``source``: what problems call the model. ``splits``: of which thresholds are in the codes of ``coding``. ``order``:
-    of the same tree. ``coding``: what each column of the input means. ``names``: the attributes.
+    ``splits``: of which thresholds are in the codes of ``coding``. ``order``: of the same tree. ``coding``: what each
+    column of the input means. ``names``: the attributes.
     """
     at = order.order[order.inner]
     tested, threshold, to_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]
@@ -265,9 +265,8 @@ def bare(
 ) -> tuple[Columns, DepthFirst]:
     """The nodes of a fitted tree in depth-first order, without anything that they state.
 
-    ``source``: what problems call the model. ``splits``: of which thresholds are in the codes of ``coding``.
-    ``coding``: what each column of the input means. ``attributes``: those of ``coding``, and perhaps others.
-    ``classes``: those of the ensemble.
+    ``splits``: of which thresholds are in the codes of ``coding``. ``coding``: what each column of the input means.
+    ``attributes``: those of ``coding``, and perhaps others. ``classes``: those of the ensemble.
     """
     order = depth_first(splits.left, splits.right)
     tests = tests_of(source, splits, order, coding, [attribute.name for attribute in attributes])

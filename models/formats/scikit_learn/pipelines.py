@@ -97,7 +97,7 @@ class _Tracer:
 def trace(source: str, steps: Sequence[tuple[str, Any]], width: int) -> Traces:
     """Follow the columns of a table through the steps before a model.
 
-    ``source``: what problems call the model. ``width``: columns of the table that the first step is given.
+    ``width``: columns of the table that the first step is given.
     """
     tracer = _Tracer(source)
     columns = [Traced(i) for i in range(width)]
@@ -322,8 +322,8 @@ def _by_size(text: str) -> tuple[float, str]:
 class Pipe:
     """The steps before a model, fitted, and the table that they were fitted on.
 
-    ``source``: what problems call the model. ``table``: with the columns of the first step's input only, in its order.
-    ``traces``: the column of the table that each column of the model's input comes from.
+    ``table``: with the columns of the first step's input only, in its order. ``traces``: the column of the table that
+    each column of the model's input comes from.
     """
 
     source: str
@@ -819,7 +819,7 @@ def tests_of(trees: Sequence[Nodes]) -> set[Test]:
 def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Nodes:
     """The nodes of a tree, in depth-first order, with their tests in columns of the table.
 
-    ``source``: what problems call the model. ``attributes``: those of ``undone``, and perhaps others.
+    ``attributes``: those of ``undone``, and perhaps others.
     """
     held = nodes.columns
     inner = held.inner

@@ -79,8 +79,8 @@ class Fit:
 def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
     """Check the caller's statements about the data against the fitted tree.
 
-    ``source``: what errors call the call. ``model``: fitted. ``X`` of shape (n_rows, n_features): what ``fit`` was
-    given. ``sample_weight`` of shape (n_rows,): what ``fit`` was given.
+    ``model``: fitted. ``X`` of shape (n_rows, n_features): what ``fit`` was given. ``sample_weight`` of shape
+    (n_rows,): what ``fit`` was given.
     """
     weight = None if sample_weight is None else _weights(source, model, sample_weight)
     if X is None:
