@@ -7,6 +7,7 @@ the options of each command. Functions whose parameters a dataclass states have 
 import inspect
 import re
 from collections.abc import Iterator
+from dataclasses import fields
 from importlib import import_module
 from typing import Any
 
@@ -16,6 +17,7 @@ from typer.main import get_command
 
 from maxent.command_line.parsing import by_panel
 from maxent.commands.main import app
+from maxent.models.parameters import entries, parameters_of
 
 _SKIPPED = r"(?P<code>^```.*?^```$|``.+?``|`[^`\n]+`)"
 _DISPLAY = r"\$\$(?P<display>.+?)\$\$"
@@ -62,7 +64,28 @@ def _plain(text: str) -> str:
 
 
 class Calls(griffe.Extension):
-    """Functions as `maxent.api.calling.takes` makes them: what reads the source alone does not see their parameters."""
+    """Functions as `maxent.api.calling.takes` makes them, estimators, and dataclasses of parameters.
+
+    What reads the source alone does not see their parameters, which are stated elsewhere.
+    """
+
+    def on_class_instance(self, *, cls: griffe.Class, **_: Any) -> None:
+        of_parameters = any(str(each.value).startswith("dataclass") for each in cls.decorators)
+        estimator = cls.module.path.endswith("defenses.estimators")
+        if cls.docstring is None or not (of_parameters or estimator):
+            return
+        found = getattr(import_module(cls.module.path), cls.name)
+        text = inspect.getdoc(found) or ""
+        kinds = (
+            {each.name: str(each.type) for each in fields(found) if "about" in each.metadata} if of_parameters else {}
+        )
+        if kinds:
+            known = parameters_of(found)
+            told = entries(
+                (name, kind, known[name].about.doc or known[name].about.help) for name, kind in kinds.items()
+            )
+            text = f"{text}\n\nParameters\n----------\n{told}"
+        cls.docstring = griffe.Docstring(text, parent=cls)
 
     def on_function_instance(self, *, func: griffe.Function, **_: Any) -> None:
         if not any(str(each.value).startswith("takes") for each in func.decorators):

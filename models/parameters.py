@@ -6,7 +6,7 @@ whether it is a number, a choice (``Literal``), a flag or may be None. `same` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from math import inf
@@ -241,6 +241,13 @@ def problems_of(values: Any) -> list[Problem]:
     each = ((one, getattr(values, one.name)) for one in parameters_of(kind).values())
     found = [problem for one, value in each if (problem := one.problem(value)) is not None]
     return [*found, *getattr(values, "conflicts", tuple)()]
+
+
+def entries(told: Iterable[tuple[str, str, str]]) -> str:
+    """The entries of a docstring about parameters: name, type (empty for none) and text of each."""
+    from textwrap import fill, indent
+
+    return "".join(f"{name}{kind and f' : {kind}'}\n{indent(fill(text, 112), ' ' * 4)}\n" for name, kind, text in told)
 
 
 def out_of_range(values: Any) -> list[Problem]:

@@ -7,13 +7,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import wraps
 from os import PathLike, fspath
-from textwrap import fill, indent
 from typing import Any, ParamSpec, TypeVar
 
 from maxent.models.arguments import check_flags, check_functions, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.hints import close_to
+from maxent.models.parameters import entries
 from maxent.models.reading import Reading, ReadingBeside
 from maxent.models.release import Release
 
@@ -98,14 +98,14 @@ def documented(text: str, call: Any) -> str:
     """A docstring with the parameters of a call, before what is returned."""
     of_fields = {each.name: each for each in fields(call)}
     text = inspect.cleandoc(text)  # as Python does it from 3.13 on
-    entries = [
-        f"{name} : {each.annotation}\n{indent(fill(about.doc or about.help, 112), ' ' * 4)}\n"
+    told = entries(
+        (name, each.annotation, about.doc or about.help)
         for name, each in inspect.signature(call).parameters.items()
         if (about := of_fields[name].metadata.get("about")) is not None
-    ]
+    )
     at = text.find("**limits\n")
     at = text.index("Returns\n") if at < 0 else at
-    return f"{text[:at]}Parameters\n----------\n{''.join(entries)}{text[at:]}"
+    return f"{text[:at]}Parameters\n----------\n{told}{text[at:]}"
 
 
 def _bound(signature: inspect.Signature, args: Any, kwargs: Mapping[str, Any]) -> inspect.BoundArguments:

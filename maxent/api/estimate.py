@@ -180,7 +180,13 @@ class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.
 
 @takes(options.ProblemOptions)
 def compile_release(call: options.ProblemOptions) -> Program:
-    """Everything that a release tells an adversary with the table ``qi``, as a `Program`, which `estimate` solves."""
+    """Everything that a release tells an adversary who holds the table ``qi``, as a `Program`, which `estimate` solves.
+
+    Returns
+    -------
+    Program
+        Frozen.
+    """
     case = case_of(call)
     program = compile_case(case, options.of(Knowledge, call))
     notes = (*case.noticed.notes, *program.notes)

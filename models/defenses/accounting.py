@@ -435,26 +435,7 @@ Vote = Literal["sums", "trees"]
 
 @dataclass(frozen=True, slots=True)
 class RandomTrees:
-    """The parameters of drawing and filling random trees.
-
-    Attributes
-    ----------
-    trees : int
-        At least 1.
-    depth : int, optional
-        Splits on every path, unless nothing is left to test, at least 0; default half the number of attributes.
-    beta : float
-        Probability with which a record enters the sample of a tree, above 0 and at most 1.
-    k : int
-        Counts below are published as 0, records; at least 0.
-    epsilon : float, optional
-        Nats, of all trees together: where the guarantee is stated; default the smallest one with a delta of at most
-        1e-6.
-    seed : int, optional
-        Makes trees and samples repeatable: there is no guarantee against those who know or guess it. Without one,
-        samples are drawn from the operating system's cryptographic source. The same seed gives the same trees for any
-        data, the same samples for any k, smaller samples within larger ones, and the first trees of a larger forest.
-    """
+    """The parameters of drawing and filling random trees."""
 
     trees: int = parameter(10, "Number of trees.", whole(1), small=1)
     depth: int | None = parameter(None, "Splits on every path; default: half the columns.", whole(0))
@@ -471,6 +452,10 @@ class RandomTrees:
         whole(0),
         group="grown",
         grid=False,
+        doc="Makes trees and samples repeatable: there is no guarantee against those who know or guess it. Without "
+        "one, samples are drawn from the operating system's cryptographic source. The same seed gives the same trees "
+        "for any data, the same samples for any k, smaller samples within larger ones, and the first trees of a larger "
+        "forest.",
     )
 
 

@@ -28,7 +28,7 @@ from maxent.models.defenses.pruning import Plain, PrunedLeaves, PrunedParents, k
 from maxent.models.defenses.random_trees import RandomForest, random_trees, vote_shares
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.induction.inducers import Growth, induce
-from maxent.models.parameters import picked, problems_of, unknown_choice
+from maxent.models.parameters import entries, parameters_of, picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.cells import MISSING
@@ -67,6 +67,51 @@ def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> A
     return __init__
 
 
+# What parameters of random trees are called here, where it is not the same
+_ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
+# Parameters that are not those of a method, and what is told of them
+_TOLD: Mapping[str, str] = {
+    "private": "Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.",
+    "random_state": "An int, RandomState instance or None. It decides between splits of cart that are equally good (an "
+    "int is scikit-learn's own ``random_state``), and is the seed of rounding by chance.",
+    "reading": "How cells are read, see `maxent.models.reading.Reading`.",
+    "removed": "What is predicted for a record that reaches a removed leaf: what published leaves below its nearest "
+    "ancestor that has any give together (ancestor), or what all leaves do (majority), see "
+    "`maxent.models.trees.predict.predict_proba`.",
+    "hierarchies": "How the values of categorical columns are generalised: files, or rows, of a value, its parent, its "
+    "parent's parent..., see `maxent.models.tables.hierarchies.read_hierarchy`.",
+    "missing": "What is done with missing values of categorical columns: nothing, which is an error (refuse), or make "
+    "them a category of their own, ``(missing)``. That is right only if what is missing here is missing in the "
+    "adversary's table, too.",
+    "domains": "The values of columns (strings), and what numbers lie between (two numbers), as they are known without "
+    "the data; the classes go by the name of the target. A file is a JSON object. What is missing is taken from the "
+    "data, with a warning, as trees and counts may then tell that somebody with a rare value is among them.",
+    "vote": "What predictions are made from: counts of all trees together (sums, Algorithm 2 of [1]_), or a vote of "
+    "those trees that have counts for a record (trees). Where no tree has, the leaves below the nearest ancestors that "
+    "have some decide, and where nothing is published at all, the first class is predicted.",
+}
+_INHERITED = "release_, classes_, n_features_in_, feature_names_in_\n    See `PublishedTreeClassifier`.\n"
+
+
+def _documented(kind: Any) -> str:
+    """The docstring of an estimator with its parameters, as its methods of defense state them."""
+    about = {
+        name: each.about
+        for method in (getattr(kind, "_method", Plain), *kind._methods)
+        for name, each in parameters_of(method).items()
+    }
+    known = {_ARGUMENTS.get(name, name): each.doc or each.help for name, each in about.items()} | _TOLD | kind._told
+    text, _, references = inspect.cleandoc(kind.__doc__).partition("References\n----------\n")
+    text, _, attributes = text.partition("Attributes\n----------\n")
+    taken = inspect.signature(kind).parameters.values()
+    told = entries(
+        (each.name, "" if each.annotation is each.empty else each.annotation, known[each.name]) for each in taken
+    )
+    parameters = f"\n\nParameters\n----------\n{told}\nAttributes\n----------\n"
+    sources = references and f"\nReferences\n----------\n{references}"
+    return f"{text.rstrip()}{parameters}{attributes.strip()}{attributes and chr(10)}{_INHERITED}{sources}"
+
+
 class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier whose `fit` ends in a release, and which knows no more than that afterwards.
 
@@ -86,9 +131,16 @@ class PublishedTreeClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ign
         Where the columns have names.
     """
 
+    _methods: ClassVar[tuple[type, ...]] = ()
+    _told: ClassVar[Mapping[str, str]] = {}
     private: Sequence[str] = ()
     reading: Reading | None = None
     removed: Removed = "ancestor"
+
+    def __init_subclass__(cls, **how: Any) -> None:
+        super().__init_subclass__(**how)
+        if hasattr(cls.__init__, "__signature__"):
+            cls.__doc__ = _documented(cls)
 
     @abstractmethod
     def _publish(self, training: Training) -> Release:
@@ -250,29 +302,7 @@ def _target_name(y: Any, taken: Collection[str]) -> str:
 
 
 class PlainTree(DefendedClassifier):
-    """A decision tree that is published as it is grown.
-
-    Parameters
-    ----------
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding
-        How the tree is grown, see `maxent.models.induction.inducers.Growth`.
-    private : sequence of str
-        Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
-    publish : {"labels", "rates", "counts"}
-        What leaves state, and what predictions are made from, see `maxent.models.trees.restate.restate`.
-    round_counts, round_method
-        How numbers of records are rounded, see `maxent.models.trees.rounding.Rounding`.
-    random_state : int, RandomState instance or None
-        cart: decides between splits that are equally good. An int is scikit-learn's own ``random_state``. Of rounding
-        by chance it is the seed.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
-    Attributes
-    ----------
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
-    """
+    """A decision tree that is published as it is grown."""
 
     _method: ClassVar[type[InducedTree]] = Plain
 
@@ -282,6 +312,8 @@ class PlainTree(DefendedClassifier):
 class PrunedTree(PlainTree):
     """A tree that is pruned before it is published."""
 
+    _method = PrunedLeaves
+
     __init__ = constructor(PlainTree, k=5)
 
     def _parameter_problems(self) -> Iterator[Problem]:
@@ -290,29 +322,7 @@ class PrunedTree(PlainTree):
 
 
 class LeafPrunedTree(PrunedTree):
-    """A decision tree that is published without its small leaves: method 1 of Wakabayashi et al. 2024.
-
-    Parameters
-    ----------
-    k : int
-        Records of the smallest leaf that is published, see `maxent.models.defenses.pruning.prune_leaf`.
-    removed : {"ancestor", "majority"}
-        What is predicted for a record that reaches a removed leaf: what the published leaves below its nearest ancestor
-        that has any give together, or what all leaves do, see `maxent.models.trees.predict.predict_proba`.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
-        See `PlainTree`.
-    round_method, random_state
-        See `PlainTree`.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
-    Attributes
-    ----------
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
-    """
-
-    _method = PrunedLeaves
+    """A decision tree that is published without its small leaves: method 1 of Wakabayashi et al. 2024."""
 
     __init__ = constructor(PrunedTree, removed="ancestor")
 
@@ -322,24 +332,7 @@ class LeafPrunedTree(PrunedTree):
 
 
 class ParentPrunedTree(PrunedTree):
-    """A decision tree whose small leaves are taken back into larger ones: method 2 of Wakabayashi et al. 2024.
-
-    Parameters
-    ----------
-    k : int
-        Records of the smallest leaf, see `maxent.models.defenses.pruning.prune_parent`.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
-        See `PlainTree`.
-    round_method, random_state
-        See `PlainTree`.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
-    Attributes
-    ----------
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
-    """
+    """A decision tree whose small leaves are taken back into larger ones: method 2 of Wakabayashi et al. 2024."""
 
     _method = PrunedParents
 
@@ -350,25 +343,10 @@ class ParentPrunedTree(PrunedTree):
 class ERPTreeClassifier(PrunedTree):
     """A decision tree that is published after error-risk pruning (Yang et al. 2019).
 
-    Parameters
-    ----------
-    k : int
-        Records of the smallest leaf (of those that have any), see `maxent.models.defenses.error_risk`.
-    rule : {"twig", "literal"}
-        Which branches compete to be pruned.
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
-        See `PlainTree`.
-    round_method, random_state
-        See `PlainTree`.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
     Attributes
     ----------
     ranges_ : dict of str to (low, high)
         What the values of numeric columns lie between, in which the risk was measured.
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
     """
 
     _method = ErrorRiskPruned
@@ -395,37 +373,13 @@ class KADETClassifier(PublishedTreeClassifier):
     Who knows everybody's public columns, and the tree with all its counts, can link what is private to no group of
     fewer than k people (Definition 7 of [1]_).
 
-    Parameters
-    ----------
-    k, l, diversity, alpha, impurity, class_public, order, confidence, min_samples_split, max_depth, selection
-        See `maxent.models.defenses.kadet.Kadet`.
-    hierarchies : mapping of column to hierarchy, optional
-        How the values of categorical columns are generalised when a split breaches: files, or rows, of a value, its
-        parent, its parent's parent..., see `maxent.models.tables.hierarchies.read_hierarchy`.
-    private : sequence of str
-        Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
-    missing : {"refuse", "category"}
-        What is done with missing values of categorical columns: nothing, which is an error, or make them a category of
-        their own, ``(missing)``. That is right only if what is missing here is missing in the adversary's table, too.
-    publish : {"labels", "rates", "counts"}
-        What leaves state, and what predictions are made from.
-    round_counts, round_method
-        How numbers of records are rounded, see `maxent.models.trees.rounding.Rounding`.
-    random_state : int, RandomState instance or None
-        Of rounding by chance the seed; nothing else is random.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
-    Attributes
-    ----------
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
-
     References
     ----------
     .. [1] Friedman, Schuster and Wolff, "k-anonymous decision tree induction", PKDD 2006.
     """
 
+    _methods = (Kadet, Rounding)
+    _told: ClassVar[Mapping[str, str]] = {"random_state": "Of rounding by chance the seed; nothing else is random."}
     k: int
     hierarchies: Mapping[str, HierarchySource] | None
     missing: Missing
@@ -485,36 +439,7 @@ class KADETClassifier(PublishedTreeClassifier):
 
 
 class OptimalSubtree(PlainTree):
-    """A decision tree cut back to the best of its subtrees within limits, proved.
-
-    Parameters
-    ----------
-    k, max_posterior, sensitive, l, diversity, alpha, max_certain, min_divergence, max_right_guesses, max_lift
-        See `maxent.models.defenses.optimal.limits.SubtreeLimits`.
-    objective, cost, complexity, complexity_folds, cautious
-        See `maxent.models.defenses.optimal.limits.SubtreeLimits`.
-    grow : bool
-        Whether to grow a tree that is optimal within limits on its leaves, and not the best subtree of another, see
-        `maxent.models.defenses.optimal.growing.optimal_tree`.
-    criterion : {"unstated", "stated"}
-        Whether the release states what splits were chosen by, see
-        `maxent.models.defenses.optimal.subtree.optimal_subtree`.
-    remove : bool
-        Whether leaves may be removed, see the same.
-    hierarchies : mapping of column to hierarchy, optional
-        Along which branches may be merged, see the same: files, or rows, of a value, its parent, its parent's parent...
-    inducer, impurity, max_depth, min_samples_leaf, min_samples_split, encoding, private, publish, round_counts
-        See `PlainTree`.
-    round_method, random_state
-        See `PlainTree`.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
-    Attributes
-    ----------
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
-    """
+    """A decision tree cut back to the best of its subtrees within limits, proved."""
 
     _method = BestSubtree
 
@@ -522,9 +447,6 @@ class OptimalSubtree(PlainTree):
 
 
 # Private random decision trees as an estimator (Waseda et al. 2025).
-
-# What parameters of the algorithm are called here, where it is not the same
-_ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
 
 
 class KAnonRandomTreesClassifier(PublishedTreeClassifier):
@@ -534,38 +456,20 @@ class KAnonRandomTreesClassifier(PublishedTreeClassifier):
     delta)-differentially private under sampling, provided that domains are stated and that nobody knows, or guesses, a
     ``random_state``.
 
-    Parameters
-    ----------
-    n_trees, depth, beta, k, epsilon
-        See `maxent.models.defenses.accounting.RandomTrees`, where the first is called ``trees``.
-    vote : {"sums", "trees"}
-        What predictions are made from: the counts of all trees together (Algorithm 2 of [1]_), or a vote of those trees
-        that have counts for a record. Where no tree has, the leaves below the nearest ancestors that have some decide,
-        see `maxent.models.trees.predict.predict_proba`, and where nothing is published at all, the first class is
-        predicted.
-    domains : mapping of column to domain, or path, optional
-        The values of columns (strings), and what numbers lie between (two numbers), as they are known without the data;
-        the classes go by the name of the target. A file is a JSON object. What is missing is taken from the data, with
-        a warning, as trees and counts may then tell that somebody with a rare value is among them.
-    private : sequence of str
-        Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.
-    random_state : int, RandomState instance or None
-        None draws samples from the operating system's cryptographic source.
-    reading : Reading, optional
-        How cells are read, see `maxent.models.reading.Reading`.
-
     Attributes
     ----------
     guarantee_ : Guarantee or None
         What holds as long as nobody knows the samples, see `maxent.models.defenses.accounting.guarantee`.
-    release_, classes_, n_features_in_, feature_names_in_
-        See `PublishedTreeClassifier`.
 
     References
     ----------
     .. [1] Waseda, Nojima and Wang, "kAnonToRdt", 2025.
     """
 
+    _methods = (RandomForest,)
+    _told: ClassVar[Mapping[str, str]] = {
+        "random_state": "None draws samples from the operating system's cryptographic source."
+    }
     n_trees: int
     vote: Vote
     domains: DomainSource | None

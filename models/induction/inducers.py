@@ -55,32 +55,7 @@ NOT_NEGATIVE = Range("a number, at least 0", lambda value: number(0).holds(value
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """An inducer and its parameters; parameters of other inducers are ignored.
-
-    Attributes
-    ----------
-    inducer : {"cart", "id3", "c45"}
-        See the functions of these names.
-    impurity : {"gini", "entropy", "gain_ratio"}, optional
-        What splits are compared by, entropies in nats; default gini (cart), entropy (id3), gain_ratio (c45).
-    max_depth : int, optional
-        Splits between the root and the deepest leaf, at least 0.
-    min_samples_leaf : int, optional
-        Records, at least 1; default 2 for c45, else 1. Every branch of a split (c45: at least two of them) has as many.
-    min_samples_split : int
-        Records, at least 1: nodes with fewer stay leaves.
-    encoding : {"ordinal", "appearance", "onehot"}
-        cart: what scikit-learn is given for a categorical attribute: codes in the order of its domain, which is sorted
-        or in order of appearance unless it was given, or an indicator for every value, also when there are but two.
-    seed : int, optional
-        cart: scikit-learn's ``random_state``, which decides between splits that are equally good.
-    max_leaf_nodes, min_impurity_decrease, ccp_alpha
-        cart: as in scikit-learn.
-    selection : {"quinlan", "gain_ratio"}
-        c45: whether only attributes of at least average gain compete by gain ratio, or all splits.
-    confidence : float, optional
-        c45: the confidence factor of error-based pruning, above 0 and at most 0.5; None: no pruning.
-    """
+    """An inducer and its parameters; parameters of other inducers are ignored."""
 
     inducer: Inducer = parameter("cart", "Algorithm that grows the tree.", group="grown")
     impurity: Impurity | None = parameter(
@@ -108,7 +83,11 @@ class Growth:
     max_leaf_nodes: int | None = parameter(None, "Leaves, at most.", whole(2))
     min_impurity_decrease: float = parameter(0.0, "The least gain of a split.", NOT_NEGATIVE)
     ccp_alpha: float = parameter(0.0, "Cost of a leaf.", NOT_NEGATIVE)
-    selection: Selection = parameter("gain_ratio", "Which splits compete by gain ratio.")
+    selection: Selection = parameter(
+        "gain_ratio",
+        "Which splits compete by gain ratio.",
+        doc="c45: whether only attributes of at least average gain compete by gain ratio (quinlan), or all splits.",
+    )
     confidence: float | None = parameter(
         0.25, "The confidence factor of error-based pruning; default: no pruning.", CONFIDENCES
     )

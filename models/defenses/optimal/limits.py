@@ -22,42 +22,7 @@ _SHARE = Range("a share from 0 to 1", lambda value: is_number(value) and 0 <= va
 
 @dataclass(frozen=True, slots=True)
 class SubtreeLimits:
-    """Limits on every leaf and on all of them together; None is no limit.
-
-    Attributes
-    ----------
-    k : int
-        Records of the smallest leaf, at least 1.
-    max_posterior : float, optional
-        The largest share that a class may have in a leaf, a probability: what is inferred of everybody in it.
-    sensitive : str, optional
-        The classes that ``max_posterior`` and ``alpha`` are about, with commas between; all of them by default.
-    l, diversity, alpha
-        Of every leaf, as in `maxent.models.defenses.kadet.Kadet`.
-    max_certain : int, optional
-        The most people whose class may be certain, whichever it is.
-    min_divergence : float, optional
-        The least divergence D_overall of the truth from what is inferred, nats (Zhu & Du 2010, section 5).
-    max_right_guesses : float, optional
-        The largest share of people whose class is guessed right.
-    max_lift : float, optional
-        By how much that share may exceed the base rate, the share of the most frequent class.
-    objective : {"accuracy", "impurity", "cost"}
-        What is best: the most records with the right label, the least Gini impurity of the leaves, or the least cost.
-    cost : path, DataFrame, or shape (n_decisions, n_classes); optional
-        What a decision costs about somebody of a class, see `maxent.models.defenses.optimal.costs`. The objective is
-        then the cost.
-    complexity : float
-        What every leaf, removed or not, costs: a share of the records, or as much of the impurity or the cost per
-        record (Breiman et al., "Classification and Regression Trees", 1984, chapter 3).
-    complexity_folds : int, optional
-        Folds of cross-validation among the records that choose the complexity instead, see
-        `maxent.models.defenses.optimal.complexity`.
-    cautious : bool
-        Whether people of leaves that are too small are counted as right only as far as more of them are than with the
-        predictions of `maxent.models.defenses.pruning.prune_leaf` beyond chance, see
-        `maxent.models.defenses.optimal.places.by_chance`. For removed leaves, and by accuracy.
-    """
+    """Limits on every leaf and on all of them together; None is no limit."""
 
     k: int = parameter(5, "Fewest records: in a leaf.", whole(1, "records"), alias="min_k")
     max_posterior: float | None = parameter(
@@ -85,9 +50,16 @@ class SubtreeLimits:
         "Costs, a table: a row for each decision, a column for each class; the objective is then the cost.",
         files="file",
         grid=False,
+        doc="What a decision costs about somebody of a class, a path, DataFrame, or array of shape (n_decisions, "
+        "n_classes), see `maxent.models.defenses.optimal.costs`. The objective is then the cost.",
     )
     complexity: float = parameter(
-        0.0, "Cost of a leaf, as a share of the records: what it must be right for besides.", NOT_NEGATIVE, metavar="P"
+        0.0,
+        "Cost of a leaf, as a share of the records: what it must be right for besides.",
+        NOT_NEGATIVE,
+        metavar="P",
+        doc="What every leaf, removed or not, costs: a share of the records, or as much of the impurity or the cost "
+        'per record (Breiman et al., "Classification and Regression Trees", 1984, chapter 3).',
     )
     complexity_folds: int | None = parameter(
         None, "Folds of cross-validation, of the same records, that choose the complexity.", whole(2, "folds")
