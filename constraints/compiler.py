@@ -544,7 +544,7 @@ def _of_release(
     view = Cells(cells.owner, cells.leaf[:, trees], cells.trees[trees])
     own = _own_table(joined, table, i)
     countable = n_countable(part, own, view) if part.sampling_rate < 1.0 else 1
-    settings = replace(settings, alpha=settings.alpha / countable)
+    settings = replace(settings, alpha=settings.alpha / countable, totals=() if partial else settings.totals)
     context = context_of(part, own, view, sums.of_trees(view, first), settings)
     context = replace(context, regions=_Shifted(book, first))
     said = emitted(context, settings)

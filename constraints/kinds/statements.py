@@ -30,8 +30,9 @@ def statement_rows(context: Context) -> Iterator[Linear]:
     total = np.tile([0.0, everybody], (context.n_classes, 1))
     for known in context.totals:
         total[:, 0], total[:, 1] = np.maximum(total[:, 0], known), np.minimum(total[:, 1], known)
+    classes = context.release.target.classes
     for statements in context.release.statements:
-        for row in statements.rows(context.table):
+        for row in statements.rows(context.table, classes):
             if row.klass is not None and (row.weights[context.table.counts > 0] == 1).all():
                 low, high = total[row.klass]
                 total[row.klass] = max(low, row.low), min(high, row.high)
@@ -41,7 +42,7 @@ def statement_rows(context: Context) -> Iterator[Linear]:
         [np.maximum(total[:, 0], everybody - others[:, 1]), np.minimum(total[:, 1], everybody - others[:, 0])]
     )
     for statements in context.release.statements:
-        for row in statements.rows(context.table, total):
+        for row in statements.rows(context.table, classes, total):
             yield from _compiled(context, row)
 
 

@@ -23,7 +23,7 @@ from maxent.models.files.input_files import Address, located
 from maxent.models.formats.maxent_json.read import READER
 from maxent.models.formats.release_reader import Records, read_head
 from maxent.models.reading import NOTHING, Noticed, Reader, Reading, reader_of
-from maxent.models.release import Release
+from maxent.models.release import Attribute, Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.qi_table import QITable, read_qi
 
@@ -230,7 +230,7 @@ class Tables:
     `case` reads them, once for all releases of trees over the same attributes and classes. ``proved`` says that
     control people are compared with what is proved of the people, which needs no truth. Of several releases that are
     taken together ``qi`` may be a table for each, linked by the column ``who``. With ``rows`` it is one table of the
-    people in training order, a row each.
+    people in training order, a row each. ``declared``: attributes of the trees, where statements beside them name more.
     """
 
     qi: Source | Sequence[Source] | None
@@ -247,6 +247,7 @@ class Tables:
     weights: FloatArray | None = None
     unweighed: bool = False
     rows: bool = False
+    declared: tuple[Attribute, ...] | None = None
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
@@ -286,9 +287,6 @@ class Tables:
             found = self.with_companions(Case(joined.release, table, joined=joined, rows=True), reader)
             return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
-        if joined.release.statements and people.joined.membership is not None:
-            expected = "statements beside trees with one table, as they are about everybody of it"
-            raise invalid("options", ARGUMENT, "releases", expected, "tables of different people")
         _check_values(people.joined.release, people.table, joined.own)
         found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:
@@ -317,10 +315,13 @@ class Tables:
             if (known.release.target, known.release.attributes) == (release.target, release.attributes):
                 return replace(known, release=release)
         reader = reader_of(self.reading)
+        trees = release
+        if self.declared is not None:
+            trees = replace(release, attributes=self.declared, statements=())
         if release.statements:
-            release = _with_values(release, [qi], (release,), reader)
+            release = _with_values(release, [qi], (trees,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
-        _check_values(release, table, (release,))
+        _check_values(release, table, (trees,))
         again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
         self._read.append(self.with_companions(Case(release, table, in_order=again, rows=self.rows), reader))
         return self._read[-1]

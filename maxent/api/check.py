@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from maxent.api.compile import Knowledge, noise_of
 from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
-from maxent.api.review_input import Subject
+from maxent.api.review_input import Subject, apart, with_others
 from maxent.disclosure.limits import NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
@@ -23,7 +23,7 @@ from maxent.models.formats.registry import open_published
 from maxent.models.formats.release_reader import Converted
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
-from maxent.models.release import Release
+from maxent.models.release import Attribute, Release
 from maxent.policy.checked import Checked
 from maxent.policy.checks.context import Finding, Matter, PolicyCheck
 from maxent.policy.checks.registry import BY_KEY
@@ -116,7 +116,9 @@ def check_release(
         keys = ", ".join(list(BY_KEY)[:3])
         raise invalid("options", ARGUMENT, "policy", f"a policy with limits, such as {keys}", "none")
     paths, inputs = read_by(release, policy, said)
-    found = as_published(_converted(release, said, policy, reading), said.get("published_as"))
+    release, *others = apart(release)
+    found, declared = _converted(release, others, said, policy, reading)
+    found = as_published(found, said.get("published_as"))
     tables = Tables(
         said["qi"],
         said["truth"],
@@ -126,6 +128,7 @@ def check_release(
         reading,
         said["control"],
         said["sensitive"] or policy.sensitive,
+        declared=declared,
     )
     adversary = policy.adversary
     left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
@@ -161,13 +164,16 @@ def _off(policy: Policy, check: PolicyCheck, finding: Finding) -> str:
 
 def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict[str, Any], tuple[Hashed, ...]]:
     """What a check reads: paths by their role, and the files that they stand for with their hashes."""
+    main, *beside = apart(release)
     paths = {
-        "release": release,
+        "release": main,
+        **({"statements": beside} if beside else {}),
         "table": said["qi"],
         **{name: said[name] for name in ("truth", "control")},
         **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
     }
     inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for path in beside for found in hashed("statements", path)]
     inputs += [found for file in policy.files for found in hashed("policy", file.path)]
     return paths | {"policy": _policy_file(said)}, tuple(inputs)
 
@@ -197,8 +203,13 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
     return {name: value for name, value in found.items() if value is not None}
 
 
-def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: Reading | None) -> Converted:
-    """What is checked, as a release whose attributes have the roles of the policy and of the call."""
+def _converted(
+    release: Any, others: Sequence[Any], said: Mapping[str, Any], policy: Policy, reading: Reading | None
+) -> tuple[Converted, tuple[Attribute, ...] | None]:
+    """What is checked, as a release whose attributes have the roles of the policy and of the call.
+
+    Beside it stand the attributes that trees declare, None where no statements are beside them.
+    """
     given = {name: said[name] for name in ("target", "classes", "features", "parameters")}
     if isinstance(release, (str, os.PathLike)):
         train = said["qi"] if said["truth"] is None else said["truth"]
@@ -218,6 +229,12 @@ def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: R
             expected = "a release of trees: a file, a folder, or a Release"
             raise invalid("options", ARGUMENT, "release", expected, shorten(release))
         found = Converted(opened, "maxent", format="maxent/1")
+    own = found.release
+    declared = own.attributes if others and not own.statements else None
+    joined, lost = with_others(
+        found, "release", others, said["qi"] if said["truth"] is None else said["truth"], reading
+    )
+    found = replace(found, release=joined, lost=(*found.lost, *lost))
     roles: dict[str, Any] = {**policy.roles, **dict.fromkeys(said["private"] or (), "private")}
     names = [attribute.name for attribute in found.release.attributes]
     for name in said["private"] or ():
@@ -225,7 +242,7 @@ def _converted(release: Any, said: Mapping[str, Any], policy: Policy, reading: R
             expected = f"attributes of the model ({shorten(', '.join(names))})"
             raise invalid("options", ARGUMENT, "private", expected, f"{name}{close_to(name, names)}")
     attributes = tuple(replace(each, role=roles.get(each.name, each.role)) for each in found.release.attributes)
-    return replace(found, release=replace(found.release, attributes=attributes))
+    return replace(found, release=replace(found.release, attributes=attributes)), declared
 
 
 def _of_truth(problem: Problem, target: str | None) -> Problem:
@@ -237,4 +254,6 @@ def _of_truth(problem: Problem, target: str | None) -> Problem:
 
 
 def _named(release: Any) -> str:
+    if isinstance(release, (list, tuple)):
+        return f"[{', '.join(map(_named, release))}]"
     return repr(os.fspath(release)) if isinstance(release, (str, os.PathLike)) else "release"

@@ -797,7 +797,8 @@ class Reviewing(
         metadata=positional(
             "A fitted model, or path: a model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that "
             "ends in one, whose steps are undone (docs/models.md); a model of XGBoost, LightGBM or CatBoost, read as "
-            "its tool saves it; or a file or folder that a tool wrote, as `maxent.convert` takes it."
+            "its tool saves it; or a file or folder that a tool wrote, as `maxent.convert` takes it. Or a list of one "
+            "and of statements that are published beside it, files or fitted regressions (docs/statements.md)."
         ),
     )
     X: Any = field(
@@ -881,7 +882,8 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     release: Any = field(
         kw_only=False,
         metadata=positional(
-            "A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release."
+            "A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release; or a "
+            "list of one and of statements beside it."
         ),
     )
     qi: Source = field(kw_only=False, metadata=positional("The adversary's table: a DataFrame, path or pattern."))

@@ -18,7 +18,7 @@ from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty, Drawing, proving_seconds
-from maxent.api.review_input import Subject, subject_of, subjects_of, trained_rows, with_column
+from maxent.api.review_input import Subject, apart, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.limits import Limits, Verdict, limits_of
@@ -435,7 +435,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     if call.progress is not None:
         call.progress("reading the model", 0, 1)
     targets = () if call.target is None else named_targets("options", call.target)
-    X, y, weights, dropped = trained_rows(call.model, call.X, call.y, call.sample_weight, reading)
+    X, y, weights, dropped = trained_rows(apart(call.model)[0], call.X, call.y, call.sample_weight, reading)
     if len(targets) > 1:
         subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:
@@ -454,7 +454,9 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     named_only = ("no_marginal", "rows", "published_as", "rows_unknown")
     told |= {name: value for name in named_only if (value := getattr(call, name)) not in (None, False)}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)
-    words = f"maxent.review({subject.name}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
+    others = len(apart(call.model)) - 1
+    beside = f" and {others} beside it" if others else ""
+    words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
     how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early, call.rows)
     return review_subject(subject, *how) if len(subjects) == 1 else review_several(subjects, *how)

@@ -39,6 +39,8 @@ from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, joi
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
+from maxent.models.statements.glm_models import fitted, is_regression
+from maxent.models.successive.releases import with_statements
 from maxent.models.tables.frame import DELIMITERS, Source
 
 if TYPE_CHECKING:
@@ -204,6 +206,74 @@ def subject_of(
         raise invalid("options", ARGUMENT, "qi", expected, shorten(wanted["qi"]))
     if any(not isinstance(each, str) for each in _listed(wanted["qi"])):
         raise invalid("options", ARGUMENT, "qi", "a list of columns, such as ['age', 'sex']", shorten(wanted["qi"]))
+    main, *others = apart(model)
+    found = _subject(main, X, y, wanted, reading, numeric)
+    if found.converted.format == "scikit-learn" and not others:
+        return found  # which has the roles of the table that fit was given
+    own = found.converted.release
+    release, lost = with_others(found.converted, found.name, others, found.tables.qi, reading)
+    release = replace(release, attributes=tuple(_roles(release, wanted["qi"])))
+    declared = own.attributes if others and not own.statements else None
+    converted = replace(found.converted, release=release, lost=(*found.converted.lost, *lost))
+    return replace(found, converted=converted, tables=replace(found.tables, declared=declared))
+
+
+def apart(model: Any) -> list[Any]:
+    """The model of a call, and what was published beside it: of a list the first that has trees comes first."""
+    if not isinstance(model, (list, tuple)):
+        return [model]
+    given = list(model)
+    if not given:
+        raise invalid("options", ARGUMENT, "model", "a model, or a list of one and of statements beside it", "none")
+    of_trees = [i for i, each in enumerate(given) if not _states(each)]
+    first = of_trees[0] if of_trees else 0
+    return [given[first], *given[:first], *given[first + 1 :]]
+
+
+def _states(model: Any) -> bool:
+    """Whether a file, a release or a model is one of statements, as far as its format shows."""
+    if isinstance(model, (str, PathLike)):
+        return reader_for(model).states
+    return bool(model.statements) if isinstance(model, Release) else is_regression(model)
+
+
+def with_others(
+    found: Converted, name: str, others: Sequence[Any], table: Any, reading: Reading | None
+) -> tuple[Release, tuple[str, ...]]:
+    """A model with the statements that were published beside it, and what of these was lost.
+
+    ``others``: documents of statements, files of regressions or rules, or fitted regressions. ``table``: of the people.
+    """
+    documents, lost, names = [], list[str](), [name]
+    plain = None if reading is None else replace(reading, format=None)
+    for i, each in enumerate(others, 2):
+        wanted = wanted_of(found.release.target.name, train=table)
+        if isinstance(each, Release):
+            said = Converted(each, "maxent")
+        elif isinstance(each, (str, PathLike)):
+            said = converted(each, wanted, plain)
+        elif is_regression(each):
+            said = fitted(each, wanted, reader_of(plain), type(each).__name__)
+        else:
+            raise invalid("options", ARGUMENT, "model", "statements beside a model", shorten(type(each).__name__))
+        names.append(Path(each).name if isinstance(each, (str, PathLike)) else f"release {i}")
+        if not said.release.statements:
+            expected = "statements beside one model of trees (maxent compare has several side by side)"
+            raise invalid(names[-1], "file", "release", expected, "trees")
+        documents.append(said.release)
+        lost += [f"{names[-1]}: {sentence}" for sentence in said.lost]
+    return with_statements(found.release, documents, names), tuple(lost)
+
+
+def _subject(
+    model: Any,
+    X: Any,
+    y: Any,
+    wanted: Mapping[str, Any],
+    reading: Reading | None,
+    numeric: Mapping[str, Sequence[float] | None],
+) -> Subject:
+    """The subject of a model without what was published beside it; attributes of files have no roles yet."""
     if isinstance(model, Release):
         return _of_release(model, X, y, wanted, reading)
     given, model = model, searched(model)
@@ -212,7 +282,7 @@ def subject_of(
         raise invalid("options", ARGUMENT, "target", expected, shorten(wanted["target"]))
     if isinstance(X, (str, PathLike)) and not isinstance(model, (str, PathLike)) and not is_boosted_elsewhere(model):
         X = frame_at(X, reading)
-    if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model):
+    if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model) or is_regression(model):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
         found = _of_file(model, X, y, stated, reading)
         return found if isinstance(model, (str, PathLike)) else found.keeping(aside_in(given))
@@ -239,8 +309,7 @@ def _of_release(model: Release, X: Any, y: Any, wanted: Mapping[str, Any], readi
         table = with_column(frame_at(table, reading), target, y)
     if wanted["target"] not in (None, target):
         raise invalid("options", ARGUMENT, "target", f"{target}, that of the release", shorten(wanted["target"]))
-    release = replace(model, attributes=tuple(_roles(model, wanted["qi"])))
-    found = Converted(release, "maxent", format="maxent/1")
+    found = Converted(model, "maxent", format="maxent/1")
     return Subject("release", found, Tables(table, table, reading=reading))
 
 
@@ -258,6 +327,10 @@ def subjects_of(
     Parameters and errors are those of `subject_of`; ``y`` has a column for each of ``targets``, in their order.
     """
     told = {"classes": wanted["classes"], **numeric}
+    if isinstance(model, (list, tuple)):
+        raise invalid(
+            "options", ARGUMENT, "target", "one column, with statements beside a model", shorten_list(targets)
+        )
     for name in (name for name, value in told.items() if value is not None):
         raise invalid("options", ARGUMENT, name, "None, of several sensitive columns", shorten(told[name]))
     if isinstance(model, (str, PathLike)) and isinstance(X, (str, PathLike)):
@@ -349,22 +422,35 @@ def _of_file(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Rea
         table = with_column(table, str(target or UNNAMED), y)
     named = target or (None if y is None else UNNAMED)
     asked = wanted_of(**{**wanted, "target": named}, train=table)
-    found = converted(model, asked, reading) if is_file else converted_live(model, asked, reading)
-    release = replace(found.release, attributes=tuple(_roles(found.release, wanted["qi"])))
     name = Path(model).stem if is_file else type(model).__name__
+    if is_file:
+        found = converted(model, asked, reading)
+    elif is_regression(model):
+        found = replace(fitted(model, asked, reader_of(reading), name), format="glm")
+    else:
+        found = converted_live(model, asked, reading)
     tables = Tables(table, table, reading=reading, weights=np.ones(1) if found.alike else None)
-    return Subject(name, replace(found, release=release), tables)
+    return Subject(name, found, tables)
 
 
 def _roles(release: Release, qi: Sequence[str]) -> Iterator[Attribute]:
-    """The attributes of a release, each public where it is a quasi-identifier, else private."""
+    """The attributes of a release, each public where it is a quasi-identifier, else private.
+
+    Beside statements there may be more, whose values are those of the table; what statements are about has to be
+    among them.
+    """
     names = [attribute.name for attribute in release.attributes]
+    for column in (column for said in release.statements for column in said.columns):
+        if column not in qi:
+            expected = f"{column}, too: a statement is about it, and says something to whoever knows it"
+            raise invalid("options", ARGUMENT, "qi", expected, shorten(", ".join(qi)))
     for name in qi:
-        if name not in names:
+        if name not in names and not release.statements:
             expected = f"attributes of the model ({shorten(', '.join(names))})"
             raise invalid("options", ARGUMENT, "qi", expected, f"{name}{close_to(name, names)}")
     for attribute in release.attributes:
         yield replace(attribute, role="public" if attribute.name in qi else "private")
+    yield from (Attribute(name, "categorical", ()) for name in qi if name not in names)
 
 
 def _of_model(

@@ -13,6 +13,7 @@ from maxent.api.case import no_table
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Solving, case_of, estimate_case
 from maxent.api.proving import check_level, proof_of
+from maxent.constraints.kinds.statements import KIND as STATEMENTS
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.difference import ReleaseDifference
 from maxent.results.reliability import unwarned, warn_unreliable
@@ -45,9 +46,6 @@ def compare_releases(call: options.Differing) -> ReleaseDifference:
     how, known = options.of(Solving, call, bounds=level), options.of(Knowledge, call)
     clock = Clock(call.time_limit)
     case = case_of(call, releases)
-    if case.release.statements:
-        expected = "two releases of trees (statements beside a tree belong to what it tells: maxent estimate)"
-        raise invalid("options", ARGUMENT, "releases", expected, "a document of statements")
     if case.linked is None:
         raise no_table()
     with unwarned():
@@ -76,6 +74,8 @@ def of_one(program: Program, joined: Joined, i: int) -> Program:
 
     def stated(constraint: Linear) -> bool:
         place = program.regions.places[constraint.region]
+        if constraint.kind == STATEMENTS.name:
+            return any(constraint.origin.place.startswith(f"{each.name}, ") for each in joined.parts[i].statements)
         return constraint.kind in ("facts", "marginal") or (place is not None and place[0] in trees)
 
     return replace(

@@ -137,7 +137,8 @@ def _states(
     record: Mapping[str, Any], base: str, source: str, checked: Checked | None, own: bool
 ) -> Iterator[FileState]:
     """The files of a record as they are now, and further ones that are read, but the record itself."""
-    call = [file for role, path in record["call"]["paths"].items() for file in hashed(role, os.path.join(base, path))]
+    named = [(role, path) for role, given in record["call"]["paths"].items() for path in _listed(given)]
+    call = [file for role, path in named for file in hashed(role, os.path.join(base, path))]
     read = {(file.role, relative(file.path, base)) for file in [*call, *(checked.inputs if checked else ())]}
     listed = {(role, relative(source, base)) for role in record["call"]["paths"]}
     for each in record["inputs"]:
@@ -230,7 +231,9 @@ def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
 
 def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, progress: Progress | None) -> Checked:
     """The check of a record, computed again."""
-    paths = {role: os.path.join(base, path) for role, path in record["call"]["paths"].items()}
+    given = dict(record["call"]["paths"])
+    beside = [os.path.join(base, path) for path in given.pop("statements", ())]
+    paths = {role: os.path.join(base, path) for role, path in given.items()}
     options = record["call"]["options"]
     if own:
         read_policy({key: value for key, value in policy.content.items() if key != "extends"})  # which has the errors
@@ -246,8 +249,12 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, prog
     words = results.Asked("maxent.verify(record)")
     release = Path(paths["release"])
     return check_release(
-        release, policy, said, solving, reading_of(options.get("reading", {})), words, progress=progress
+        [release, *beside], policy, said, solving, reading_of(options.get("reading", {})), words, progress=progress
     )
+
+
+def _listed(given: str | list[str]) -> list[str]:
+    return [given] if isinstance(given, str) else given
 
 
 def _ended_early(checked: Checked) -> bool:

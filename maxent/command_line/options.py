@@ -16,7 +16,7 @@ import typer
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
-from maxent.models.errors import ARGUMENT, Problem, invalid
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, TABLE_SUFFIXES, FileKind
 from maxent.models.parameters import Parameter, parameters_of
 
@@ -35,10 +35,6 @@ class LevelName(StrEnum):
 
 
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file.")]
-Published = Annotated[
-    str,
-    typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file, or generalised records, .csv or .parquet."),
-]
 QI = Annotated[
     str,
     typer.Argument(
@@ -544,6 +540,15 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
         found = f"{files[-1]!r} at the end" if last else f"only {files[0]!r}" if releases < 1 else found
         raise invalid("command line", ARGUMENT, TREES_AND_QI if needed else PERHAPS_QI, expected, found)
     return list(files[:releases]), list(files[releases:])
+
+
+def split_last(files: Sequence[str], names: str) -> tuple[list[str], str]:
+    """The releases, and the table, which is the last file; ``names``: of the arguments, such as ``MODEL... DATA``."""
+    *first, last = names.split()
+    if len(files) < 2:
+        lacking = [first[0].removesuffix("..."), last][len(files) :]
+        raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
+    return list(files[:-1]), files[-1]
 
 
 def swapped(args: Sequence[str], names: str, files: Sequence[str]) -> Problem | None:

@@ -11,7 +11,7 @@ import typer
 from maxent.api.options import TIME, Checking
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import completed_policy, reads_files, stated
+from maxent.command_line.options import completed_policy, reads_files, split_last, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, asked
@@ -20,6 +20,7 @@ from maxent.models.files.output import CHECKS, RECORD
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
+    "maxent check tree.json table1.json qi.csv --policy policy.toml",
     "maxent check --explain MX101",
 )
 
@@ -33,15 +34,13 @@ def completed_check(incomplete: str) -> list[str]:
 
 @reads_files(options=stated(Checking, time_limit=None), asked=asked)
 def command(
-    release: Annotated[
-        str | None,
+    files: Annotated[
+        list[str] | None,
         typer.Argument(
-            metavar="RELEASE", help="The release: a maxent/1 file, or a model of another tool (docs/models.md)."
+            metavar="RELEASE... QI",
+            help="The release: a maxent/1 file, or a model of another tool (docs/models.md), and statements beside it "
+            "(docs/statements.md); last the adversary's table of quasi-identifiers, .csv or .parquet.",
         ),
-    ] = None,
-    qi: Annotated[
-        str | None,
-        typer.Argument(metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet."),
     ] = None,
     policy: Annotated[
         str | None,
@@ -86,12 +85,13 @@ def command(
         "reading": reading,
     }
     written = {"record": record, "output": output, "csv_literal": csv_literal}
-    return partial(_run, release, qi, policy, options, as_json, written, asked)
+    releases, qi = split_last(files or [], "RELEASE... QI")
+    return partial(_run, releases, qi, policy, options, as_json, written, asked)
 
 
 def _run(
-    release: str | None,
-    qi: str | None,
+    releases: list[str],
+    qi: str,
     policy: str | None,
     said: dict[str, Any],
     as_json: bool,
@@ -99,13 +99,14 @@ def _run(
     asked: AskedVerdict,
 ) -> int:
     from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-
-    if release is None or qi is None:
-        lacking = [name for name, value in (("RELEASE", release), ("QI", qi)) if value is None]
-        raise InvalidInput("options", [Problem(ARGUMENT, name, "a value", "nothing") for name in lacking])
     from maxent.models.files.input_files import is_standard_input
 
-    named = [("model", release), ("table", qi), ("truth", said["truth"]), ("control", said["control"])]
+    named = [
+        *(("model", each) for each in releases),
+        ("table", qi),
+        ("truth", said["truth"]),
+        ("control", said["control"]),
+    ]
     if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
         expected = "files alone, as it has their hashes"
         raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
@@ -117,7 +118,8 @@ def _run(
     stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
     chosen = read_policy(policy).with_limits(stated)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
-    read = [release, qi, said["truth"], said["control"], *own]
+    release = releases if len(releases) > 1 else releases[0]
+    read = [*releases, qi, said["truth"], said["control"], *own]
     from maxent.api.case import taken
     from maxent.api.check import check, read_by, recorded_options
     from maxent.api.estimate import Solving
@@ -140,7 +142,7 @@ def _run(
         tell(chosen.never_passes)
     with progress() as told:
         found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
-    asked_by = results.Asked(["check", release, qi], {"policy": policy})
+    asked_by = results.Asked(["check", *releases, qi], {"policy": policy})
     found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:

@@ -15,14 +15,14 @@ from maxent.models.files.output import CONSTRAINTS, NL, PYOMO
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
+    "maxent explain tree.json table1.json qi.csv",
     "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
 )
 
 
 @reads_files(options=stated(ProblemOptions, without=["who"]))
 def command(
-    tree: opt.Published,
-    qi: opt.QI,
+    files: opt.Files,
     options: Any = None,
     latex: Annotated[bool, panels.output("--latex", help="Print the program as formulas, a LaTeX document.")] = False,
     pyomo: Annotated[str | None, panels.written(PYOMO, help="Write the program as the text of a Pyomo model.")] = None,
@@ -42,12 +42,11 @@ def command(
     """List every constraint of a release, with its node."""
     options["reading"] = reading
     outputs = {"-o": output, "--pyomo": pyomo, "--nl": nl}
-    return partial(_run, tree, qi, options, (latex, as_json, textbook), outputs, csv_literal)
+    return partial(_run, files, options, (latex, as_json, textbook), outputs, csv_literal)
 
 
 def _run(
-    tree: str,
-    qi: str,
+    files: list[str],
     options: dict[str, Any],
     forms: tuple[bool, bool, bool],
     outputs: dict[str, str | None],
@@ -59,6 +58,7 @@ def _run(
     from maxent.results.formulas import export_program, nl_files
     from maxent.results.text.terminal import print_json, print_lines
 
+    trees, tables = opt.split_files(files)
     latex, as_json, textbook = forms
     if latex and as_json:
         raise invalid("options", ARGUMENT, "latex", "none with json=: both print to standard output", "both")
@@ -66,14 +66,14 @@ def _run(
         raise invalid("options", ARGUMENT, "textbook", "--pyomo or --nl, which name a file to write", "neither")
 
     allowed = {"-o": POSTERIOR, "--pyomo": (), "--nl": (".nl",)}
-    files = {name: (path, allowed[name]) for name, path in outputs.items()}
+    written = {name: (path, allowed[name]) for name, path in outputs.items()}
     beside = {} if outputs["--nl"] is None else nl_files(outputs["--nl"])
-    files |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
-    check_outputs(files, [tree, qi, *opt.inputs(options)])
+    written |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
+    check_outputs(written, [*files, *opt.inputs(options)])
     from maxent.api.estimate import compile_release
     from maxent.results.explanation import explain
 
-    program = compile_release(tree, qi, **options)
+    program = compile_release(trees, tables, **options)
     found = explain(program)
     if outputs["-o"] is not None:
         save_rows(found, "list", outputs["-o"], CONSTRAINTS, csv_literal=csv_literal)

@@ -11,7 +11,7 @@ import typer
 from maxent.api.options import TIME, Reviewing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files, stated
+from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, asked
@@ -23,17 +23,21 @@ if TYPE_CHECKING:
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
+    "maxent review model.txt table1.json truth.csv --target Salary --qi Education,Country,Gender",
     "maxent review model.txt truth.csv --target Salary --qi Education --max-certain 0 --min-k 10 --report report.html",
 )
 
 
 @reads_files(options=stated(Reviewing, time_limit=None), asked=asked)
 def command(
-    model: Annotated[
-        str,
-        typer.Argument(metavar="MODEL", help="The model, a file or a folder that a tool wrote (docs/models.md)."),
+    files: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="MODEL... DATA",
+            help="The model, a file or a folder that a tool wrote (docs/models.md), and statements beside it "
+            "(docs/statements.md); last the training table with the classes, .csv or .parquet.",
+        ),
     ],
-    data: Annotated[str, typer.Argument(metavar="DATA", help="The training table with the classes, .csv or .parquet.")],
     target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
     qi: Annotated[
         list[str],
@@ -52,11 +56,11 @@ def command(
     """
     options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
-    return partial(_run, model, data, options, as_json, output, asked, csv_literal)
+    return partial(_run, *split_last(files, "MODEL... DATA"), options, as_json, output, asked, csv_literal)
 
 
 def _run(
-    model: str,
+    models: list[str],
     data: str,
     options: dict[str, Any],
     as_json: bool,
@@ -75,7 +79,7 @@ def _run(
         names = report_names(asked.report, len(options["target"]))
         reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
-    check_outputs(outputs, [model, data, *opt.inputs(options)])
+    check_outputs(outputs, [*models, data, *opt.inputs(options)])
     limits = asked.limits()
     from maxent.api.compile import noise_of
     from maxent.api.review import review
@@ -89,7 +93,9 @@ def _run(
     from maxent.solvers.control import hearing
 
     inputs = (
-        read_inputs([("model", model), ("table", data), *opt.named_inputs(options)]) if asked.report is not None else ()
+        read_inputs([*(("model", each) for each in models), ("table", data), *opt.named_inputs(options)])
+        if asked.report is not None
+        else ()
     )
     shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
     shown |= as_options(options["reading"])
@@ -99,11 +105,16 @@ def _run(
     options["time_limit"] = options["time_limit"] or TIME
     with progress() as told, hearing(_tell_ahead):
         found = review(
-            model, data, **{**options, **limits.as_dict()}, interruptible=True, progress=told, early=_tell_early
+            models if len(models) > 1 else models[0],
+            data,
+            **{**options, **limits.as_dict()},
+            interruptible=True,
+            progress=told,
+            early=_tell_early,
         )
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
     shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
-    call = results.Asked(["review", model, data], shown, inputs)
+    call = results.Asked(["review", *models, data], shown, inputs)
     reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
     found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
     with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):

@@ -173,8 +173,11 @@ class Checked(Shown):
     @property
     def _unhashed(self) -> list[str]:
         """Roles of what was given, but not as a file."""
-        given = {hashed.role for hashed in self.inputs}
-        return [role for role, value in self.asked.paths.items() if value is not None and role not in given]
+        given = [hashed.role for hashed in self.inputs]
+        least = {role: len(value) if isinstance(value, list) else 1 for role, value in self.asked.paths.items()}
+        return [
+            role for role, value in self.asked.paths.items() if value is not None and given.count(role) < least[role]
+        ]
 
     def record(self, path: str | PathLike[str] | None = None) -> dict[str, Any]:
         """The record of the check, as ``maxent check --record`` writes it.

@@ -374,7 +374,11 @@ def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
         },
         "call": {
             "paths": {
-                role: relative(os.fspath(path), folder) for role, path in asked.paths.items() if path is not None
+                role: [relative(os.fspath(each), folder) for each in path]
+                if isinstance(path, list)
+                else relative(os.fspath(path), folder)
+                for role, path in asked.paths.items()
+                if path is not None
             },
             "options": _stated(asked.options, folder),
         },

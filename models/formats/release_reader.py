@@ -246,7 +246,7 @@ class ReleaseReader:
     wrong in it, and runs no code from it. ``recognise``: whether a `Head` shows the format beyond doubt; None for a
     format that its suffix alone shows. ``convert``: of a format of models: path, `Wanted` and
     `maxent.models.reading.Reader` -> `Converted`. Make such a reader with `model_reader`. ``parameters``: the names of
-    what ``--param`` may give to ``convert``.
+    what ``--param`` may give to ``convert``. ``states``: whether what it reads are statements, without trees.
     """
 
     name: str
@@ -256,6 +256,7 @@ class ReleaseReader:
     recognise: Callable[[Head], bool] | None = None
     convert: Convert | None = None
     parameters: tuple[str, ...] = ()
+    states: bool = False
 
 
 def model_reader(
@@ -266,6 +267,7 @@ def model_reader(
     recognise: Callable[[Head], bool],
     *,
     parameters: tuple[str, ...] = (),
+    states: bool = False,
 ) -> ReleaseReader:
     """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
 
@@ -278,7 +280,7 @@ def model_reader(
         reader.keep_aside(found.aside)
         return found.release
 
-    return ReleaseReader(name, words, suffixes, read, recognise, converted, parameters)
+    return ReleaseReader(name, words, suffixes, read, recognise, converted, parameters, states)
 
 
 def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:

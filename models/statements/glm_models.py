@@ -519,4 +519,5 @@ READER = model_reader(
     whole(convert),
     _recognise,
     parameters=PARAMETERS,
+    states=True,
 )

@@ -310,6 +310,7 @@ READER = model_reader(
     whole(_r),
     _recognise_r,
     parameters=PARAMETERS,
+    states=True,
 )
 STATSMODELS = model_reader(
     "glm-statsmodels",
@@ -318,4 +319,5 @@ STATSMODELS = model_reader(
     whole(_statsmodels),
     lambda head: re.match(r"[^\n]*(Regression|Model Regression) Results\s*\n\s*Dep\. Variable:", head.text) is not None,
     parameters=PARAMETERS,
+    states=True,
 )

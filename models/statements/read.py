@@ -78,12 +78,29 @@ class StatementDocument:
     columns: Mapping[str, ColumnUse]
     document: Mapping[str, Any] = field(repr=False)
 
-    def rows(self, table: QITable, total: FloatArray | None = None) -> Iterator[LinearStatement]:
+    def rows(
+        self, table: QITable, classes: Sequence[str] = (), total: FloatArray | None = None
+    ) -> Iterator[LinearStatement]:
         """The linear rows of the statements, each with its source.
 
-        ``total``, shape (n_classes, 2): the least and the largest number of people of each class. With it the rows are
-        those of statements that depend on these, without it those of all others.
+        ``classes``: those of the rows, in their order; by default that of the document. ``total``, shape (n_classes,
+        2), in the same order: the least and the largest number of people of each class. With it the rows are those of
+        statements that depend on these, without it those of all others.
         """
+        order = (
+            np.array([classes.index(c) for c in self.target.classes])
+            if classes
+            else np.arange(len(self.target.classes))
+        )
+        for row in self._own_rows(table, None if total is None else total[order]):
+            weights = row.weights
+            if weights.ndim == 2:
+                weights = np.empty_like(weights)
+                weights[:, order] = row.weights
+            yield replace(row, weights=weights, klass=None if row.klass is None else int(order[row.klass]))
+
+    def _own_rows(self, table: QITable, total: FloatArray | None) -> Iterator[LinearStatement]:
+        """The rows, whose classes are in the order of the document."""
         people = StatementPeople(table, self.target.classes, self.name)
         if total is not None:
             people = replace(people, total=total)
@@ -212,6 +229,7 @@ READER = ReleaseReader(
     (".toml",),
     _read,
     lambda head: re.search(rf"""["']?format["']?\s*[:=]\s*["']{FORMAT}["']""", head.text[:4096]) is not None,
+    states=True,
 )
 
 

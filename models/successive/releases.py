@@ -7,6 +7,7 @@ is not in its release to a leaf that states nothing.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
@@ -81,6 +82,7 @@ def join_releases(
         taken = {*(a.name for a in attributes), *target.columns, "count"}
         attributes.append(Attribute(own_names([MEMBERSHIP], taken)[0], values=tuple(map(group_name, groups))))
     parts = []
+    named = Counter(each.name for release in releases for each in release.statements)
     for i, release in enumerate(releases):
         inside = [group_name(row) for row in groups if row[i]]
         outside = [group_name(row) for row in groups if not row[i]]
@@ -91,7 +93,13 @@ def join_releases(
             )
             for tree in release.trees
         )
-        parts.append(replace(release, target=target, attributes=tuple(attributes), trees=trees))
+        said = tuple(
+            each
+            if named[each.name] == 1
+            else replace(each, name=names[i] if named[names[i]] < 2 else f"release {i + 1}")
+            for each in release.statements
+        )
+        parts.append(replace(release, target=target, attributes=tuple(attributes), trees=trees, statements=said))
     joined = Release(
         target,
         tuple(attributes),
@@ -103,9 +111,28 @@ def join_releases(
         rounded=_common([r.rounded for r in releases], _coarsest(releases)),
         predicts=_common([r.predicts for r in releases], None),
         labels=_common([r.labels for r in releases], "decided"),
-        statements=tuple(each for r in releases for each in r.statements),
+        statements=tuple(each for part in parts for each in part.statements),
     )
     return Joined(joined, tuple(parts), tuple(names), tuple(releases), groups, tuple(_notes(releases, names)))
+
+
+def with_statements(release: Release, documents: Sequence[Release], names: Sequence[str]) -> Release:
+    """A release with the statements that were published beside it, about the same people.
+
+    ``documents``: releases of statements. ``names``: of the release and of each document, in messages. Columns that
+    only statements name come last.
+    """
+    if not documents:
+        return release
+    releases = _typed_alike([release, *documents])
+    if problems := [*_targets(releases, names), *_types(releases, names)]:
+        raise InvalidInput("releases", problems)
+    own = {a.name: a.role for a in release.attributes}
+    named = dict.fromkeys(a.name for r in releases for a in r.attributes)
+    attributes = (_attribute(name, releases) for name in named)
+    attributes = (replace(a, role=own[a.name]) if a.name in own else a for a in attributes)
+    said = tuple(each for r in releases for each in r.statements)
+    return replace(release, attributes=tuple(attributes), statements=said)
 
 
 def group_name(row: Sequence[bool]) -> str:

@@ -13,11 +13,11 @@ from support.search import cases
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
-from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.stated import stated_cells
 
 CLASSES = ["no", "yes"]
+D1 = Path(__file__).parents[2] / "examples" / "d1"
 Fact = dict[str, Any]
 
 
@@ -445,15 +445,37 @@ def test_statements_that_contradict_the_table_are_named() -> None:
     assert [str(each.origin) for each in program.contradictions] == ["s.json, Table 2, row 1"]
 
 
-def test_statements_are_not_told_of_tables_of_different_people(tmp_path: Path) -> None:
-    successive = Path(__file__).parents[2] / "examples" / "successive"
-    old = json.loads((successive / "old.json").read_text(encoding="utf-8"))
-    said = {"kind": "count", "class": old["target"]["classes"][0], "equals": 1}
-    told = {"format": "maxent-statements/1", "target": old["target"], "statements": [said]}
-    (tmp_path / "table.json").write_text(json.dumps(told), encoding="utf-8")
-    releases = [successive / "old.json", tmp_path / "table.json"]
-    tables_of = [successive / "old.csv", successive / "new.csv"]
-    with pytest.raises(InvalidInput, match="about everybody of it, found tables of different people"):
-        maxent.estimate(releases, tables_of, who="id")
-    with pytest.raises(InvalidInput, match="statements"):
-        maxent.compare_releases(releases, tables_of, who="id")
+def test_two_tables_of_overlapping_people_tell_the_class_of_who_joined() -> None:
+    frame = people(np.random.default_rng(3), 12).assign(id=[f"p{i}" for i in range(12)])
+    before = frame.iloc[:11]
+    first, second = (
+        document(each, {"kind": "count", "class": "yes", "equals": int((each.y == "yes").sum())})
+        for each in (before, frame)
+    )
+    tables_of = [each.drop(columns="y") for each in (before, frame)]
+    found = maxent.compare_releases([first, second], tables_of, who="id")
+    told = found.frame().set_index("id").loc["p11"]
+    assert found.reliable
+    assert told[f"P({frame.y.iloc[11]})"] == pytest.approx(1, abs=1e-6)
+    assert int(found.alone.sum()) == 0
+    said = {"kind": "count", "class": "yes", "equals": 1 + int((before.y == "yes").sum()), "source": "Table 1"}
+    other = document(before, {"kind": "share", "class": "yes", "equals": "0.0"}, said)
+    with pytest.warns(maxent.UnreliableResult):
+        assert not maxent.compare_releases([other, second], tables_of, who="id").reliable
+
+
+def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree() -> None:
+    tree = maxent.load_release(D1 / "tree.json")
+    told = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": [">50K", "<=50K"]}}
+    truth = pd.read_csv(D1 / "truth.csv")
+    poor = truth[truth.Salary == "<=50K"].Gender.value_counts()
+    told["statements"] = [
+        {"kind": "table", "by": ["Gender"], "cells": [{"at": [g], "class": "<=50K", "count": int(poor[g])}]}
+        for g in ("Female", "Male")
+    ]
+    both = [tree, parse_statements(told, "s.json").release]
+    bounds = maxent.bounds(both, truth.drop(columns="Salary"))
+    assert bounds.reliable
+    told["target"]["classes"].reverse()
+    again = maxent.bounds([tree, parse_statements(told, "s.json").release], truth.drop(columns="Salary"))
+    assert again.frame().equals(bounds.frame())

@@ -297,6 +297,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "policy/content/limits/min_leaf": (1, "criteria.thresholds"),
     "policy/content/off/MX404": (more, "policy.sha256"),
     "policy/content/adversary/background": (9, "policy.sha256"),
+    "call/paths/statements": (["others.csv"], "inputs: statements others.csv"),
     "call/paths/release": ("qi.csv", "CANNOT TELL"),
     "call/paths/truth": ("others.csv", "inputs: truth truth.csv"),
     "call/paths/policy": ("satre.toml", "CANNOT TELL"),

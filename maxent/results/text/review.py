@@ -31,11 +31,13 @@ ROUNDED = "thresholds were rounded for print: some records may go another way th
 def print_conversion(found: Converted, output: str) -> None:
     """Print what a model became."""
     leaves = sum(len(tree.leaves) for tree in found.release.trees)
+    many = f"{counted(len(found.release.trees), 'tree')} with {counted(leaves, 'leaf', 'leaves')}"
+    if found.release.statements:
+        many = counted(sum(len(each.statements) for each in found.release.statements), "statement")
     stated = [WORDS[name] for name, there in found.states.items() if there]
     print_lines(
         [
-            f"{output}: {counted(len(found.release.trees), 'tree')} with {leaves} leaves, written by {found.tool} "
-            f"(format {found.format})",
+            f"{output}: {many}, written by {found.tool} (format {found.format})",
             f"stated: {', '.join(stated) or 'nothing but the splits'}",
             *([] if found.exact else [ROUNDED]),
             *(f"lost: {sentence}" for sentence in found.lost),

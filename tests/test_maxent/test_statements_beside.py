@@ -1,0 +1,125 @@
+"""Commands that take statements beside a tree: review, check with its record, explain, audit, from Python alike."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+from sklearn.tree import DecisionTreeClassifier
+
+import maxent
+from maxent.commands.main import run
+from maxent.models.errors import InvalidInput
+from maxent.models.statements.read import parse_statements
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+QI = ["Education", "Country", "Gender"]
+MEN = {"kind": "count", "where": {"Gender": "Male"}, "class": ">50K", "equals": 2, "source": "Table 1, row 1"}
+
+
+def table(folder: Path, *said: dict[str, Any], name: str = "table1.json", classes: Any = (">50K", "<=50K")) -> str:
+    """A document of statements about the people of D1, in a file; its classes are in another order."""
+    path = folder / name
+    told = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": list(classes)}}
+    path.write_text(json.dumps({**told, "statements": list(said or [MEN])}), encoding="utf-8")
+    return str(path)
+
+
+def bare(folder: Path) -> str:
+    """The tree of D1 without anything but its labels."""
+    tree = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+    for node in tree["trees"][0]["nodes"]:
+        for key in ("n", "error_rate", "counts"):
+            node.pop(key, None)
+    path = folder / "labels.json"
+    path.write_text(json.dumps(tree), encoding="utf-8")
+    return str(path)
+
+
+def test_a_review_takes_in_what_stands_beside_the_tree(tmp_path: Path) -> None:
+    truth, tree, beside = D1 / "truth.csv", bare(tmp_path), table(tmp_path)
+    alone = maxent.review(tree, truth, qi=QI, target="Salary")
+    both = maxent.review([tree, beside], truth, qi=QI, target="Salary")
+    assert both.summary["estimate"]["constraints"]["statements"] == 1
+    assert both.summary["estimate"]["entropy"] != alone.summary["estimate"]["entropy"]
+    swapped = maxent.review([beside, tree], truth, qi=QI, target="Salary")
+    assert swapped.summary["estimate"]["entropy"] == both.summary["estimate"]["entropy"]
+    frame, people = both.estimate.posterior, pd.read_csv(truth)
+    men = frame[frame.Gender == "Male"]
+    assert (men["P(>50K)"] * men["count"]).sum() == pytest.approx(2, abs=1e-5)
+    assert len(people) == both.individuals
+
+
+def test_a_review_of_statements_alone_has_columns_that_they_do_not_name(tmp_path: Path) -> None:
+    found = maxent.review(table(tmp_path), D1 / "truth.csv", qi=QI, target="Salary", max_certain=0)
+    assert found.verdict().status == "pass"
+    assert list(found.estimate.posterior.columns[:3]) == ["Gender", "Education", "Country"]
+    with pytest.raises(InvalidInput, match="Gender, too: a statement is about it"):
+        maxent.review(table(tmp_path), D1 / "truth.csv", qi=["Education"], target="Salary")
+
+
+def test_a_fitted_tree_and_a_fitted_regression_are_reviewed_together() -> None:
+    rng = np.random.default_rng(5)
+    frame = pd.DataFrame({"a": rng.integers(0, 3, 60), "b": rng.integers(0, 2, 60), "c": rng.integers(0, 4, 60)})
+    y = pd.Series(rng.choice(["no", "yes"], 60), name="y")
+    tree = DecisionTreeClassifier(max_depth=2).fit(frame, y)
+    regression = LogisticRegression(tol=1e-10, max_iter=10_000).fit(frame, y)
+    found = maxent.review([tree, regression], frame, y, qi=["a", "b", "c"], max_certain=0)
+    assert found.reliable
+    assert len(found.release.trees) == len(found.release.statements) == 1
+    alone = maxent.review(tree, frame, y, qi=["a", "b", "c"])
+    assert found.estimate.summary["entropy"] < alone.estimate.summary["entropy"]
+    only = maxent.review(regression, frame, y, qi=["a", "b", "c"])
+    assert not only.release.trees[0].nodes[0].branches
+    assert only.reliable
+    posterior = only.estimate.posterior
+    told = (posterior["P(yes)"] * posterior["count"]).sum()
+    assert told == pytest.approx((y == "yes").sum(), abs=1e-3)
+
+
+def test_a_check_has_a_record_of_all_files_that_can_be_verified(tmp_path: Path) -> None:
+    beside, record = table(tmp_path), tmp_path / "record.json"
+    policy = tmp_path / "policy.toml"
+    policy.write_text('name = "mine"\n[limits]\nmin_stated_cell = 3\n', encoding="utf-8")
+    call = [str(D1 / "tree.json"), beside, str(D1 / "qi.csv"), "--policy", str(policy)]
+    assert run(["check", *call, "--record", str(record)]) == 3
+    found = json.loads(record.read_text(encoding="utf-8"))
+    assert found["call"]["paths"]["statements"] == ["table1.json"]
+    assert [each["role"] for each in found["inputs"]] == ["release", "table", "statements", "policy"]
+    assert maxent.verify(record).status == "pass"
+    table(tmp_path, {**MEN, "equals": 1})
+    assert maxent.verify(record).status == "fail"
+    said = parse_statements(json.loads(Path(beside).read_text(encoding="utf-8")), "s").release
+    with pytest.raises(InvalidInput, match="files: a record has their hashes"):
+        maxent.check([D1 / "tree.json", said], D1 / "qi.csv", policy).record()
+
+
+def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
+    beside, other = table(tmp_path), table(tmp_path, {**MEN, "source": "Figure 2"}, name="figure.json")
+    call = [str(D1 / "tree.json"), beside, other, str(D1 / "qi.csv")]
+    assert run(["explain", *call, "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)["list"]
+    assert [each["origin"] for each in told if each["kind"] == "statements"] == [
+        "table1.json, Table 1, row 1",
+        "figure.json, Figure 2",
+    ]
+    assert run(["explain", *call, "--latex"]) == 0
+    assert "Figure 2" in capsys.readouterr().out
+    assert run(["audit", *call, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["statements"]["smallest"] == 2
+
+
+def test_what_cannot_stand_beside_a_tree_is_refused(tmp_path: Path) -> None:
+    truth = D1 / "truth.csv"
+    with pytest.raises(InvalidInput, match="statements beside one model of trees"):
+        maxent.review([D1 / "tree.json", D1 / "tree.json"], truth, qi=QI, target="Salary")
+    with pytest.raises(InvalidInput, match="same classes"):
+        maxent.review([D1 / "tree.json", table(tmp_path, classes=(">50K", "less"))], truth, qi=QI, target="Salary")
+    with pytest.raises(InvalidInput, match="a model, or a list of one"):
+        maxent.review([], truth, qi=QI, target="Salary")
+    unknown = {**MEN, "where": {"Gender": "Mael"}}
+    with pytest.raises(InvalidInput, match="a value that somebody has"):
+        maxent.review([D1 / "tree.json", table(tmp_path, unknown)], truth, qi=["Education", "Gender"], target="Salary")
