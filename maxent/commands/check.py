@@ -20,7 +20,6 @@ from maxent.models.files.output import CHECKS, RECORD
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent check tree.json qi.csv --truth truth.csv --policy policy.toml --record record.json",
-    "maxent check tree.json table1.json qi.csv --policy policy.toml",
     "maxent check --explain MX101",
 )
 

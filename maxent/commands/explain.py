@@ -15,7 +15,6 @@ from maxent.models.files.output import CONSTRAINTS, NL, PYOMO
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent explain tree.json qi.csv",
-    "maxent explain tree.json table1.json qi.csv",
     "maxent explain tree.json qi.csv --pyomo model.py --nl model.nl",
 )
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent review model.txt truth.csv --target Salary --qi Education,Country,Gender",
-    "maxent review model.txt table1.json truth.csv --target Salary --qi Education,Country,Gender",
     "maxent review model.txt truth.csv --target Salary --qi Education --max-certain 0 --min-k 10 --report report.html",
 )
 
@@ -34,8 +33,8 @@ def command(
         list[str],
         typer.Argument(
             metavar="MODEL... DATA",
-            help="The model, a file or a folder that a tool wrote (docs/models.md), and statements beside it "
-            "(docs/statements.md); last the training table with the classes, .csv or .parquet.",
+            help="The model, a file or folder of a tool (docs/models.md), statements beside it "
+            "(docs/statements.md), and the training table with the classes, .csv or .parquet.",
         ),
     ],
     target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
