@@ -13,12 +13,14 @@ import numpy.typing as npt
 from scipy import sparse
 
 from maxent.constraints.kinds.bootstrap import UNKNOWN, certain, draws_of, finest
+from maxent.constraints.scored_rows import first_numbers, is_scored, scored_rows
 from maxent.models.columns import positive_counts, total_count
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.trees.places import Interval, Places, interval_of, number_places
 from maxent.models.trees.printed_rates import RateReader, release_rates
 
 if TYPE_CHECKING:
+    from maxent.constraints.scored_rows import LeafNumbers
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.parameters import Noise
     from maxent.models.release import Attribute, Branch, Node, Release, Tree
@@ -150,6 +152,8 @@ def _atoms(attribute: Attribute, splits: Sequence[tuple[Branch, ...]]) -> Iterat
 
 # The most people where nothing is stated. The most that a table can be made of.
 MANY, ROWS = 1 << 40, 5_000_000
+# No bound on a sum of coefficients.
+FAR = 1 << 61
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -216,10 +220,22 @@ def stated_counts(
         return found
     reader = release_rates(release, None, "auto")
     found = tuple(_stated(release, number_places(tree), reader) for tree in release.trees)
-    if not any((tree.most < MANY).any() for tree in found):
+    for said in first_numbers(release) if is_scored(release) else ():
+        _narrow(found[said.tree], said)
+    if not is_scored(release) and not any((tree.most < MANY).any() for tree in found):
         expected = "counts, or sizes n, of nodes: labels and rates alone do not say how many people there are"
         raise invalid("release", "trees", "counts", expected, "none")
     return found
+
+
+def _narrow(counts: TreeCounts, said: LeafNumbers) -> None:
+    """Take in what a leaf of the first round of a boosted model says; the arrays are changed."""
+    at, k = said.place, said.klass
+    counts.least[at], counts.most[at] = max(counts.least[at], said.least), min(counts.most[at], said.most)
+    counts.low[at, k], counts.high[at, k] = max(counts.low[at, k], said.low), min(counts.high[at, k], said.high)
+    if counts.low.shape[1] == 2:
+        counts.low[at, 1 - k] = max(counts.low[at, 1 - k], said.least - said.high)
+        counts.high[at, 1 - k] = min(counts.high[at, 1 - k], said.most - said.low)
 
 
 def _uncertain(release: Release, tree: Tree, noise: Noise | None, confidence: float, seeded: bool) -> TreeCounts:
@@ -325,7 +341,9 @@ def unused(release: Release) -> tuple[str, ...]:
         found.append("choices of splits are not used")
     if any((node.error_rate is not None or node.rates is not None) and _size(node) is None for node in nodes):
         found.append("rates of nodes that state neither counts nor n are not used")
-    if any(each is not None for node in nodes for each in (node.value, node.hessian, node.mean, node.variance)):
+    if is_scored(release):
+        found.append("values of leaves are taken for those of all people, each once, as the formula of the tool has it")
+    elif any(each is not None for node in nodes for each in (node.value, node.hessian, node.mean, node.variance)):
         found.append("scores and means of leaves are not used")
     return tuple(found)
 
@@ -432,12 +450,41 @@ class Patterns:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _JoinRows:
-    """Boxes on their way through the trees."""
+class LeafGroups:
+    """Boxes on their way through the trees: people of any class who are in the same leaves of the first ones.
+
+    Shapes as in `Patterns`.
+    """
 
     owner: IntArray
     box: Bits
     leaf: IntArray
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    def of(self, held: BoolArray | IntArray) -> LeafGroups:
+        """Some of them."""
+        return LeafGroups(self.owner[held], self.box[held], self.leaf[held])
+
+    @staticmethod
+    def first(start: Bits) -> LeafGroups:
+        """Before the first tree; ``start``, shape (n_owners, n_words)."""
+        return LeafGroups(np.arange(len(start)), start, np.empty((len(start), 0), np.int32))
+
+    def down(self, atoms: Atoms, tree: TreeCounts) -> LeafGroups:
+        """Those behind one more tree."""
+        return _Route(atoms, tree).down(self, None)
+
+    def patterns(self, trees: tuple[TreeCounts, ...], complete: bool) -> tuple[Patterns, IntArray]:
+        """Those of each class that may have people, and the group of each; ``trees`` are those that they are behind."""
+        n_classes = trees[0].low.shape[1]
+        group, klass = np.divmod(np.arange(len(self) * n_classes), n_classes)
+        keep = np.ones(len(group), bool)
+        for t, tree in enumerate(trees):
+            keep &= _possible(tree)[self.leaf[group, t], klass]
+        group, klass = group[keep], klass[keep]
+        return Patterns(self.owner[group], klass, self.leaf[group], self.box[group], complete), group
 
 
 def patterns_of(
@@ -458,7 +505,7 @@ def patterns_of(
     routes = [_Route(atoms, tree) for tree in trees]
     found, complete = [], True
     for klass in range(trees[0].low.shape[1]):
-        rows = _JoinRows(np.arange(len(start)), start, np.empty((len(start), 0), np.int32))
+        rows = LeafGroups(np.arange(len(start)), start, np.empty((len(start), 0), np.int32))
         for t, route in enumerate(routes):
             rows = route.down(rows, klass)
             allowed = max(min(most, HASTY), len(start)) if late() else max(most, len(start))
@@ -487,7 +534,7 @@ def _with_everybody(patterns: Patterns, atoms: Atoms, trees: tuple[TreeCounts, .
         first |= np.stack([atoms.box([(j, [a])]) for a in range(len(atoms.of[j]))])[atom]
     routes = [_Route(atoms, tree.unlimited) for tree in trees]
     for klass in range(trees[0].low.shape[1]):
-        rows = _JoinRows(np.arange(len(lost)), first, np.empty((len(lost), 0), np.int32))
+        rows = LeafGroups(np.arange(len(lost)), first, np.empty((len(lost), 0), np.int32))
         for route in routes:
             rows = route.down(rows, klass)
         if len(rows.owner) < len(lost):
@@ -521,9 +568,10 @@ class _Route:
                 own = atoms.box([(j, atoms.taking(j, branch))])
                 self.branch[child] = own, own | rest[j]
 
-    def down(self, rows: _JoinRows, klass: int) -> _JoinRows:
-        """The part of every row in each leaf that may have people of a class."""
-        possible, children = self.possible[:, klass], self.places.children
+    def down(self, rows: LeafGroups, klass: int | None) -> LeafGroups:
+        """The part of every row in each leaf that may have people of a class, None: of any."""
+        possible = self.possible.any(axis=1) if klass is None else self.possible[:, klass]
+        children = self.places.children
         ended: list[tuple[int, IntArray, Bits]] = []
         stack = [(0, np.arange(len(rows.owner)), rows.box)] if possible[0] else []
         while stack:
@@ -540,7 +588,7 @@ class _Route:
         row = np.concatenate([np.empty(0, np.int64), *(row for _, row, _ in ended)])
         leaf = np.repeat(np.array([p for p, _, _ in ended], np.int32), [len(r) for _, r, _ in ended])
         box = np.concatenate([rows.box[:0], *(box for _, _, box in ended)])
-        return _JoinRows(rows.owner[row], box, np.column_stack([rows.leaf[row], leaf]))
+        return LeafGroups(rows.owner[row], box, np.column_stack([rows.leaf[row], leaf]))
 
 
 def _possible(counts: TreeCounts) -> BoolArray:
@@ -556,8 +604,8 @@ def _possible(counts: TreeCounts) -> BoolArray:
 
 
 def _likelier(
-    atoms: Atoms, trees: tuple[TreeCounts, ...], rows: _JoinRows, klass: int, most: int, rng: np.random.Generator
-) -> _JoinRows:
+    atoms: Atoms, trees: tuple[TreeCounts, ...], rows: LeafGroups, klass: int, most: int, rng: np.random.Generator
+) -> LeafGroups:
     """A sample of rows, without replacement, each drawn by how many people each tree by itself leads to expect."""
     size = log_share(atoms, rows.box)
     expected = np.zeros(len(size))
@@ -568,7 +616,7 @@ def _likelier(
         expected += np.log(people[leaf]) - np.log(held[leaf])
     keys = size + expected / len(trees) + rng.gumbel(size=len(size))
     keep = np.sort(np.argpartition(-keys, most)[:most])
-    return _JoinRows(rows.owner[keep], rows.box[keep], rows.leaf[keep])
+    return LeafGroups(rows.owner[keep], rows.box[keep], rows.leaf[keep])
 
 
 def log_share(atoms: Atoms, box: Bits) -> FloatArray:
@@ -584,8 +632,8 @@ def log_share(atoms: Atoms, box: Bits) -> FloatArray:
 class System:
     """``low <= matrix @ people <= high``; ``people``, shape (n_patterns,), are whole numbers.
 
-    ``matrix``, shape (n_rows, n_patterns), has ones, and in rows about labels a -1 for people of another class. No two
-    rows are the same.
+    ``matrix``, shape (n_rows, n_patterns), has ones, in rows about labels a -1 for people of another class, and whole
+    coefficients in those about values of boosted leaves. No two rows are the same.
     """
 
     matrix: sparse.csr_matrix
@@ -598,8 +646,13 @@ class System:
         return np.asarray(np.maximum(np.maximum(self.low - value, value - self.high), 0), np.int64)
 
 
-def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray) -> System:
-    """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner."""
+def system_of(
+    patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray, scored: Release | None = None
+) -> System:
+    """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner.
+
+    ``scored``: a boosted model whose leaf values are rows, too; the trees are its first ones.
+    """
     book = _PatternRows(len(patterns))
     if len(weight) > 1 or not any(tree.exact and tree.total == weight[0] for tree in trees):
         order = np.argsort(patterns.owner, kind="stable")
@@ -608,6 +661,9 @@ def system_of(patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArra
             book.add(np.sort(order[ends[owner] : ends[owner + 1]]), people, people)
     for t, counts in enumerate(trees):
         _of_tree(book, patterns, t, counts)
+    for row in scored_rows(scored, patterns.leaf, patterns.klass, int(weight.sum())) if scored is not None else ():
+        book.add(row.held, -FAR, row.high, row.least)
+        book.add(row.held, row.low, FAR, row.most)
     return book.system()
 
 
@@ -664,7 +720,7 @@ class _PatternRows:
         self.high: list[int] = []
 
     def add(self, held: IntArray, low: int, high: int, sign: IntArray | None = None) -> None:
-        if not len(held) and low <= 0:
+        if not len(held) and low <= 0 <= high:
             return
         number = self.number.setdefault((held.tobytes(), b"" if sign is None else sign.tobytes()), len(self.held))
         if number == len(self.held):

@@ -568,6 +568,56 @@ class _Rows:
     sums: tuple[LeafSum, ...] = ()
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class LeafTerms:
+    """A leaf says ``sum_c [a_c sum_x w_x m_cx - m_ck] = -fixed``, all divided by the weight of its tree's class k.
+
+    ``a`` and ``off``, by how much rounding may have changed it, have shape (n_cells,); ``fixed`` may be off by
+    ``free``. ``stated`` is the sum of second derivatives, ``penalty`` what is added to it, ``value`` that of the leaf.
+    """
+
+    a: FloatArray
+    off: FloatArray
+    fixed: float
+    free: float
+    stated: float | None
+    penalty: float
+    value: float
+
+
+class TreeTerms:
+    """The terms of the leaves of a tree; ``weights``, shape (n_classes,), and ``own`` are those of the classes."""
+
+    def __init__(self, release: Release, boosting: Boosting, before: Before) -> None:
+        self.tree, self.boosting = release.trees[before.tree], boosting
+        self.values = values(release, before.tree)
+        self.above = {branch.child: node.attribute for node in self.tree.nodes for branch in node.branches}
+        weights = np.array([boosting.weights.get(c, 1.0) for c in release.target.classes])
+        self.own = float(weights[before.klass])  # everything is divided by what people of the class weigh
+        self.weights, self.alike = weights / self.own, bool((weights == self.own).all())
+
+    def at(self, place: int, share: FloatArray, off: FloatArray) -> LeafTerms:
+        """A leaf, of cells whose probabilities are ``share`` and may be ``off``, shapes (n_cells,)."""
+        node, u, spread, boosting, own = (
+            self.tree.nodes[place],
+            float(self.values[place]),
+            share * (1 - share),
+            self.boosting,
+            self.own,
+        )
+        penalty = boosting.penalties.get(self.above.get(node.id) or "", boosting.l2 or 0.0) / own
+        rate, l1, stated = boosting.rate or 1.0, boosting.l1 / own, None if node.hessian is None else node.hessian / own
+        # m = sum of a over the people, and what is constant; a as low and as high as rounding may have made it.
+        slope = abs(u) * boosting.hessian / rate
+        a = share + np.sign(u) * slope * spread
+        off = off * (1 + slope) + slope * spread * STEPS + FEW * slope
+        if own != 1 or not self.alike:
+            off = off + FEW * (1 + slope)  # a weight of single precision, and a product
+        fixed = u * penalty / rate + np.sign(u) * l1
+        free = abs(u) * penalty / rate * STEPS + l1 * (STEPS if u else 1.0)
+        return LeafTerms(a, off, fixed, free, stated, penalty, u)
+
+
 def _of_tree(
     release: Release, boosting: Boosting, cells: Cells, counts: IntArray, n_cells: IntArray, before: Before
 ) -> tuple[_Rows, str]:
@@ -575,32 +625,24 @@ def _of_tree(
     tree, held = release.trees[before.tree], cells.trees[before.tree]
     if len(tree.nodes) == 1:  # the value of a tree that did not grow may be any constant
         return _Rows(*_arrays([]), None), ""
-    terms, spread = values(release, before.tree), before.spread
+    spread = before.spread
     rows: list[tuple[int, float, float, float]] = []
     sums: list[LeafSum] = []
-    weights = np.array([boosting.weights.get(c, 1.0) for c in release.target.classes])
-    own = float(weights[before.klass])  # everything is divided by what people of the class weigh
-    weights, alike = weights / own, bool((weights == own).all())
     whole, total = True, np.zeros(2)
-    parents = {branch.child: node.attribute for node in tree.nodes for branch in node.branches}
+    leaves = TreeTerms(release, boosting, before)
+    own, weights, alike = leaves.own, leaves.weights, leaves.alike
     for place, node in enumerate(tree.nodes):
         inside = held.at(place)
         if not node.is_leaf or not len(inside):
             continue
-        u = float(terms[place])
-        penalty = boosting.penalties.get(parents.get(node.id) or "", boosting.l2 or 0.0) / own
-        rate, l1, stated = boosting.rate or 1.0, boosting.l1 / own, None if node.hessian is None else node.hessian / own
-        # m = sum of a over the people, and what is constant; a as low and as high as rounding may have made it.
-        slope = abs(u) * boosting.hessian / rate
-        a = before.share[inside] + np.sign(u) * slope * spread[inside]
-        off = before.off[inside] * (1 + slope) + slope * spread[inside] * STEPS + FEW * slope
-        if own != 1 or not alike:
-            off = off + FEW * (1 + slope)  # a weight of single precision, and a product
-        fixed = u * penalty / rate + np.sign(u) * l1
-        free = abs(u) * penalty / rate * STEPS + l1 * (STEPS if u else 1.0)
+        leaf_ = leaves.at(place, before.share[inside], before.off[inside])
+        a, off, fixed, free, stated = leaf_.a, leaf_.off, leaf_.fixed, leaf_.free, leaf_.stated
         owner = cells.owner[inside]
         low, high = a - off, a + off
-        if u == 0 and own * (boosting.hessian * spread[inside].max() * weights.max() + penalty) < VANISHED:
+        if (
+            leaf_.value == 0
+            and own * (boosting.hessian * spread[inside].max() * weights.max() + leaf_.penalty) < VANISHED
+        ):
             whole = False
             continue
         several = len(n_cells) < len(cells.owner)

@@ -12,6 +12,7 @@ import numpy as np
 from maxent.api.case import open_published
 from maxent.constraints.compiler import check_options
 from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, most_stated, stated_counts, unused
+from maxent.constraints.scored_rows import is_scored
 from maxent.disclosure.nearness import agreement, null_model
 from maxent.models.arguments import is_number, is_whole, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -23,6 +24,7 @@ from maxent.results.reconstruction import Reconstruction, recount, stated_people
 from maxent.results.reliability import warn_unreliable
 from maxent.solvers.control import Clock
 from maxent.solvers.worlds.plausible import last_row, rebuild_uncertain
+from maxent.solvers.worlds.scored import Boosted, rebuild_scored
 from maxent.solvers.worlds.seeded import SeededTable, rebuild_seeded
 from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 
@@ -174,6 +176,8 @@ def reconstruct_release(
         weight, samples = np.bincount(owner, minlength=len(start)), None
         if release.sampled and not intervals:
             of_people, samples = rebuild_uncertain(release, atoms, trees, start, weight, **given)
+        elif is_scored(release):
+            of_people = rebuild_scored(Boosted(release, atoms, trees, start, weight), **given)
         else:
             of_people = rebuild(atoms, trees, start, weight, **given)
         pattern = _rows(of_people, owner, known is not None)

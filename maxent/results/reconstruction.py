@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from maxent.constraints.kinds.boosted_leaves import SAYS
 from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts, noisy_numbers
+from maxent.constraints.scored_rows import is_scored, scored_rows
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.errors import Origin
 from maxent.models.reading import NOTHING, Noticed
@@ -49,6 +51,17 @@ class Missed:
         return f"{self.origin}: states {self.low:,}{most} {of}, the table has {self.found:,}"
 
 
+@dataclass(frozen=True, slots=True)
+class MissedScore:
+    """A number in a boosted leaf that a table does not have: its value, or its sum of second derivatives."""
+
+    origin: Origin
+    of: str
+
+    def __str__(self) -> str:
+        return f"{self.origin}: the {self.of} is not that of the table's people"
+
+
 def recount(
     release: Release,
     atoms: Atoms,
@@ -56,17 +69,18 @@ def recount(
     value: IntArray,
     klass: IntArray,
     times: IntArray | None = None,
-) -> tuple[int, tuple[Missed, ...]]:
-    """How many numbers of people a release states, and those that a table does not have.
+) -> tuple[int, tuple[Missed | MissedScore, ...]]:
+    """How many numbers a release states that tell of people, and those that a table does not have.
 
     ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes. ``times``,
     shape (n_trees, n_people): how often each counts for each tree.
     """
     columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
-    stated, missed = 0, []
+    stated, missed, leaves = 0, list[Missed | MissedScore](), []
     for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):
         often = np.ones(len(klass), np.int64) if times is None else times[t]
-        found = _people(counts, assign(tree, release.attributes, columns), klass, often)
+        leaves.append(assign(tree, release.attributes, columns))
+        found = _people(counts, leaves[-1], klass, often)
         total, labels = found.sum(axis=1), np.flatnonzero(counts.label >= 0)
         told = (counts.low == counts.high) | (counts.low > 0) | (counts.high < counts.most[:, None])
         sized = counts.sized  # else the classes say it
@@ -84,6 +98,10 @@ def recount(
             if has < most:
                 label = release.target.classes[int(counts.label[place])]
                 missed.append(Missed(_origin(release, t, place), label, most, int(total[place]), has))
+    for row in scored_rows(release, np.column_stack(leaves), klass, len(klass)) if is_scored(release) else ():
+        stated += 1
+        if row.least.sum() > row.high or row.most.sum() < row.low:
+            missed.append(MissedScore(_origin(release, row.tree, row.place), SAYS[row.of]))
     return stated, tuple(missed)
 
 
@@ -139,10 +157,10 @@ class RebuiltTable:
         found in time; there is none that does.
     settled : bool
         Whether all cells that can be proved are: else there was no time.
-    missed : tuple of Missed
+    missed : tuple of Missed or MissedScore
         What is stated and not true of the table, by a recount of its rows.
     statements : int
-        Numbers of people that are stated.
+        Numbers that tell of people: counts, sizes, and values and sums of boosted leaves.
     patterns : int
         Kinds of people, by class and leaves, that were looked at: all that are possible, unless ``sampled``.
     seconds : dict
@@ -169,7 +187,7 @@ class RebuiltTable:
     shared: BoolArray
     status: Status
     settled: bool
-    missed: tuple[Missed, ...]
+    missed: tuple[Missed | MissedScore, ...]
     statements: int
     patterns: int
     sampled: bool

@@ -439,7 +439,7 @@ def rebuild_here(parts: list[TablePart], seed: int, end: float, clock: Clock, te
     for number, part in enumerate(parts):
         if part.given:
             continue
-        ask = _Ask(part, seed, clock, end)
+        ask = Ask(part, seed, clock, end)
 
         def better(people: IntArray, number: int = number) -> None:
             found[number] = replace(found[number], people=people)
@@ -457,13 +457,13 @@ def rebuild_here(parts: list[TablePart], seed: int, end: float, clock: Clock, te
     for number, part in enumerate(parts):
         people = found[number].people
         if people is not None and time.monotonic() < end and clock.stop() is None:
-            group = _Ask(part, seed, clock, end).shared(people)
+            group = Ask(part, seed, clock, end).shared(people)
             if group is not None:
                 found[number] = replace(found[number], group=group, settled=True)
                 tell((number, found[number]))
 
 
-class _Ask:
+class Ask:
     """Questions about a part."""
 
     def __init__(self, part: TablePart, seed: int, clock: Clock, end: float) -> None:
@@ -518,6 +518,25 @@ class _Ask:
                 return None
         return None
 
+    def peopled(self, group: IntArray) -> tuple[BoolArray, IntArray | None, bool]:
+        """The groups with people in some table, shape (n_groups,), such a table, and whether no other group has any.
+
+        ``group``, shape (n_patterns,), numbers from 0.
+        """
+        held = np.zeros(int(group.max(initial=-1)) + 1, bool)
+        tables: list[IntArray] = []
+        while True:
+            model, people = self._model()
+            rest = np.flatnonzero(~held[group]).tolist()
+            if tables:
+                model.add(cp_sat().LinearExpr.sum([people[i] for i in rest]) >= 1)
+            before = len(tables)
+            found = self._solve(model, people, tables.append, 1.0) if rest and self.left() > 0.01 else None
+            for table in tables[before:]:
+                held |= np.bincount(group, table, len(held)) > 0
+            if len(tables) == before:
+                return held, tables[-1] if tables else None, found is False or not rest
+
     def _model(self) -> tuple[Any, list[Any]]:
         """The part as a model, and its unknowns."""
         system = self.part.system
@@ -552,9 +571,11 @@ class _Ask:
 def _most(system: System) -> IntArray:
     """The most people that the rows allow each pattern, shape (n_patterns,)."""
     row = np.repeat(np.arange(len(system.high)), np.diff(system.matrix.indptr))
-    signed = np.bincount(row, system.matrix.data < 0, len(system.high)) > 0
+    coef = system.matrix.data
+    signed = np.bincount(row, coef < 0, len(system.high)) > 0
     most = np.full(system.matrix.shape[1], MANY)
-    np.minimum.at(most, system.matrix.indices, np.where(signed, MANY, system.high)[row])
+    bound = np.maximum(system.high, 0)[row] // np.maximum(coef, 1)
+    np.minimum.at(most, system.matrix.indices, np.where(signed[row] | (coef == 0), MANY, bound))
     return most
 
 
@@ -623,8 +644,26 @@ def rebuild(
     people = rounded(likely.people, patterns.owner, weight, rng)
     enough = _after(clock, min(end, time.monotonic() + FOR_NEAR * seconds))
     people = nearer(system, patterns.owner, people, rng, enough)
-    codes = codes_of(atoms, patterns)
-    parts = list(parts_of(system, likely.cost, people, base_of(patterns, trees, weight), codes))
+    base = base_of(patterns, trees, weight)
+    likeliest = Likely(people.astype(np.float64), likely.cost, likely.value)
+    return settled(atoms, patterns, system, likeliest, base, seed=seed, end=end, clock=clock, run=run)
+
+
+def settled(
+    atoms: Atoms,
+    patterns: Patterns,
+    system: System,
+    near: Likely,
+    base: IntArray,
+    *,
+    seed: int,
+    end: float,
+    clock: Clock,
+    run: Run,
+) -> Rebuilt:
+    """The likeliest table, and what all tables share; ``near`` has a table that is near, with costs and values."""
+    people, codes = near.people.astype(np.int64), codes_of(atoms, patterns)
+    parts = list(parts_of(system, near.cost, people, base, codes))
     found = [Found(part.hint if not part.system.missed(part.hint).any() else None, part.base) for part in parts]
 
     def hear(message: tuple[int, Found]) -> None:
@@ -644,7 +683,7 @@ def rebuild(
     return Rebuilt(
         patterns,
         people,
-        likely.value,
+        near.value,
         proved[:, :-1],
         status,
         patterns.complete and all(each.settled for each in found) and status in {"likeliest", "consistent"},

@@ -11,9 +11,11 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts
 from maxent.constraints.program.cells import build_cells
 from maxent.constraints.program.residuals import LinearRows
+from maxent.constraints.scored_rows import first_numbers, scored_rows
 from maxent.models.release import Boosting, Induction, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
+from maxent.models.trees.places import assign
 from support.strategies import Case, Draw, People, Style, grow_anyhow, leaves_of, populations, publish
 
 
@@ -90,6 +92,23 @@ def satisfied(release: Release, frame: pd.DataFrame, y: Any) -> tuple[int, bool,
     exact = [c for c in program.linear if c.kind == "boosting" and c.lower[0] == c.upper[0]]
     sums = sum(c.kind == "linear" for c in program.linear)
     return len(exact), bool((rows.violation(masses) <= 1e-12).all()), sums
+
+
+def scored(release: Release, frame: pd.DataFrame, y: Any) -> tuple[int, list[str]]:
+    """Rows that leaf values state of unknown people, and those that the people of the model do not satisfy."""
+    columns = [
+        frame[a.name].to_numpy() if a.values is None else np.array([a.values.index(str(v)) for v in frame[a.name]])
+        for a in release.attributes
+    ]
+    leaf = np.column_stack([assign(tree, release.attributes, columns) for tree in release.trees])
+    y = np.asarray(y, np.int64)
+    rows = list(scored_rows(release, leaf, y, len(y)))
+    wrong = [f"{r.of} of {r.tree}, {r.place}" for r in rows if r.least.sum() > r.high or r.most.sum() < r.low]
+    for said in first_numbers(release):
+        there = leaf[:, said.tree] == said.place
+        if not said.least <= there.sum() <= said.most or not said.low <= (y[there] == said.klass).sum() <= said.high:
+            wrong.append(f"numbers of {said.tree}, {said.place}")
+    return len(rows), wrong
 
 
 RULES = st.builds(

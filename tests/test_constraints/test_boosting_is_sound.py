@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.boosted import RULES, Rule, boosted, models, proved
+from support.boosted import RULES, Rule, boosted, models, proved, scored
 from support.calls import refusal, refused
 from support.soundness import check
 from support.strategies import Case, People, thorough, true_masses
@@ -69,6 +69,16 @@ def test_values_of_weighted_people_prove_nothing_that_is_not_true(case: Case, we
     assert of is not None
     rule = Rule(of.rate or 0.3, of.l2 or 0.0, factor=of.hessian, weights=weights)
     check(Case(case.people, boosted(case.people, trees, rule)))
+
+
+@thorough(30)
+@given(case=models(private=1, removed=True), of_class=st.sampled_from(((), (1.0, 2.5), (0.5, 3.0, 1.0))))
+def test_rows_over_unknown_people_hold_for_those_of_the_model(case: Case, of_class: Any) -> None:
+    of = case.release.boosting
+    assert of is not None
+    how = Rule(of.rate or 0.3, of.l2 or 0.0, of.l1, of.hessian, tuple(of.penalties.items()), of_class=of_class)
+    release = boosted(case.people, list(case.release.trees), how) if of_class else case.release
+    assert scored(release, case.people.frame, case.people.y)[1] == []
 
 
 COLOURS = Attribute("Colour", "categorical", ("red", "blue"))

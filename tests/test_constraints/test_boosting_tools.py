@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from support.boosted import satisfied
+from support.boosted import satisfied, scored
 
 import maxent
 from maxent.constraints.kinds.boosted_leaves import leaf_counts
 from maxent.constraints.program.cells import build_cells
+from maxent.constraints.scored_rows import is_scored
 from maxent.models.release import Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.truth_and_facts import read_truth
@@ -39,6 +40,8 @@ def holds(release: Release, frame: pd.DataFrame, y: Any) -> int:
     cells = build_cells(release, qi)
     truth = read_truth(frame.assign(**{release.target.name: y.astype(str)}), release, qi)
     found = leaf_counts(release, cells, qi.counts)
+    if found.counts and is_scored(release):  # the values are those of these people: so they are without the table
+        assert scored(release, frame, y)[1] == []
     for t, place, klass, low, high in zip(
         *(a.tolist() for a in (found.tree, found.place, found.klass, found.low, found.high)), strict=True
     ):
