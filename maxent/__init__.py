@@ -23,14 +23,8 @@ if TYPE_CHECKING:
     from maxent.api.compare import compare as compare
     from maxent.api.convert import convert as convert
     from maxent.api.defend import defend as defend
-    from maxent.api.estimate import estimate as estimate
     from maxent.api.export import export as export
-    from maxent.api.out_of_core.audit import audit_in_parts as audit_in_parts
-    from maxent.api.out_of_core.bounds import bounds_in_parts as bounds_in_parts
-    from maxent.api.out_of_core.estimate import estimate_in_parts as estimate_in_parts
-    from maxent.api.out_of_core.results import AuditInParts as AuditInParts
-    from maxent.api.out_of_core.results import BoundsInParts as BoundsInParts
-    from maxent.api.out_of_core.results import EstimateInParts as EstimateInParts
+    from maxent.api.posterior import estimate as estimate
     from maxent.api.predict import Predicted as Predicted
     from maxent.api.predict import predict as predict
     from maxent.api.reconstruct import reconstruct as reconstruct
@@ -71,15 +65,11 @@ _HOME = {
     "advise": "maxent.advice.advise",
     "Audit": "maxent.results.audit",
     "audit": "maxent.api.audit",
-    "audit_in_parts": "maxent.api.out_of_core.audit",
-    "AuditInParts": "maxent.api.out_of_core.results",
     "audit_records": "maxent.api.attack",
     "audit_release": "maxent.api.audit",
     "BenchResult": "maxent.results.bench",
     "bench": "maxent.api.bench",
     "bounds": "maxent.api.bounds",
-    "bounds_in_parts": "maxent.api.out_of_core.bounds",
-    "BoundsInParts": "maxent.api.out_of_core.results",
     "ProvedBounds": "maxent.results.bounds",
     "Checked": "maxent.policy.checked",
     "check": "maxent.api.check",
@@ -91,9 +81,7 @@ _HOME = {
     "Defended": "maxent.results.defended",
     "defend": "maxent.api.defend",
     "Estimate": "maxent.results.estimate",
-    "estimate": "maxent.api.estimate",
-    "estimate_in_parts": "maxent.api.out_of_core.estimate",
-    "EstimateInParts": "maxent.api.out_of_core.results",
+    "estimate": "maxent.api.posterior",
     "export": "maxent.api.export",
     "InvalidInput": "maxent.models.errors",
     "MaxentError": "maxent.models.errors",

@@ -11,20 +11,27 @@ import numpy as np
 from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
-from maxent.api.case import Case, Tables, no_table, read_case
+from maxent.api.case import Case, Published, Tables, no_table, read_case
 from maxent.api.compile import ROWS, Knowledge, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
+from maxent.api.out_of_core.folder import InParts, links_of_attacks
+from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
 from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
 from maxent.constraints.kinds.bootstrap import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
-from maxent.results.audit import Audit, AuditedPart
+from maxent.results.audit import Audit, AuditedPart, people_table
+from maxent.results.parts import Parts
 from maxent.results.solved import assessed_numbers
 from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from maxent.api.out_of_core.scan import Scanned
+    from maxent.models.arrays import IntArray
     from maxent.results.estimate import Estimate
     from maxent.results.records import RecordsAudit
 
@@ -107,6 +114,11 @@ def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
 def _audited(call: options.Auditing) -> Audit | RecordsAudit:
     attacks = options.of(Attacking, call)
     attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
+    if call.in_parts:
+        check_unused("people who are not taken in parts", rows=call.rows or None)
+        where, how = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
+        parted = options.of(Tables, call, proved=True)
+        return audit_tables(call.release, parted, attacks, how, where, target=call.target, progress=call.progress)
     if call.rows and call.qi is None:
         raise no_table()
     tables = options.of(Tables, call, sensitive=None, proved=True, rows=False)
@@ -206,3 +218,56 @@ def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float)
     if controls is not None:
         alone["control"] = attacked_controls(found, controls, confidence, codes)
     return {**beside, "sensitive": {"classes": [case.release.target.classes[code] for code in codes], **alone}}
+
+
+# Types of the columns of `maxent.results.audit.Audit.individuals` after ``count``: for each tree, and the rest.
+OF_TREE, OF_PEOPLE = ("string", "int64"), ("int64", "int64", "string", "string")
+
+
+def audit_tables(
+    published: Published,
+    tables: Tables,
+    attacks: Attacking,
+    how: Solving,
+    where: InParts,
+    *,
+    target: str | None = None,
+    progress: Progress | None = None,
+) -> Audit | RecordsAudit:
+    """The audit of more people than memory holds.
+
+    The people of trees whose splits are public are routed to leaves, as for estimates, and attacked there. Where
+    something links people of different leaves (splits on private attributes, scores of boosted trees, ``facts``,
+    records), they are taken together, and the result has no ``parts``.
+    """
+    attacks.check(tables.qi, facts=tables.facts, count=tables.count, control=tables.control)
+    opened = Opened.of(published, tables, links_of_attacks, target, where, progress)
+    if opened.linked:
+        whole = audit_read(opened.together(**attacks.of_trees(tables)), attacks)
+        opened.write_whole(lambda: whole.individuals)
+        return whole
+    with opened.resources(how) as with_:
+        scanned, *_ = opened.scanned(with_)
+        table, leaf = scanned.table()
+        found = audit_read(opened.case(table), attacks)
+        assert isinstance(found, Audit)
+        files: tuple[Path, ...] = ()
+        if where.folder is not None:
+            names, rows = _people(found, leaf, scanned)
+            files = opened.written("people", names, rows, scanned, groups_for(scanned, with_), with_)
+        parts = Parts(what="people", trees=len(found.trees), leaves=len(leaf), folder=where.folder, files=files)
+        alone = replace(parts, folder=None, files=())
+        targets = {name: replace(each, parts=alone) for name, each in found.targets.items()}
+        return replace(found, parts=parts, targets=targets)
+
+
+def _people(found: Audit, leaf: IntArray, scanned: Scanned) -> tuple[tuple[str, ...], FoundLeaves]:
+    """What is found of the people of every leaf, and the names of all columns; ``leaf`` is that of each row."""
+    frame = people_table(found)
+    assert found.people is not None
+    assert frame is not None
+    in_order = leaf[np.argsort(found.people.lines, kind="stable")]
+    first = len(scanned.coded.attributes) + 1
+    kinds = (*OF_TREE * len(found.trees), *OF_PEOPLE)
+    columns = table_of((frame.iloc[:, first + i].to_list(), kind) for i, kind in enumerate(kinds))
+    return tuple(map(str, frame.columns)), FoundLeaves(columns, ByLeaf(in_order, len(scanned.people)))

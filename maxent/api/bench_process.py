@@ -87,7 +87,7 @@ def _failed(reason: str) -> dict[str, Any]:
 
 def _solve(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
     """Solve once, or several times to time it, and save the posterior."""
-    from maxent.api.estimate import estimate
+    from maxent.api.posterior import estimate
 
     repeat: int | None = request["repeat"]
     taken: list[dict[str, float]] = []

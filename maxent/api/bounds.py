@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from contextlib import nullcontext
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from maxent.api import options
 from maxent.api.calling import takes
+from maxent.api.case import Case, Published, Tables
 from maxent.api.compile import Knowledge, compile_beside, compile_in_time, system_of
-from maxent.api.estimate import Solving, case_of, estimate_case
+from maxent.api.estimate import Progress, Solving, case_of, estimate_case
+from maxent.api.out_of_core.folder import InParts, links_of
+from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
 from maxent.api.proving import Drawing, Proving, proving_seconds
 from maxent.constraints.compiler import unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
+from maxent.models.out_of_core.runs import LeafGroup, read_group
+from maxent.models.tables.cells import own_names
+from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
+from maxent.results.parts import Parts
 from maxent.results.reliability import not_reliable, warn_unreliable
-from maxent.solvers.certainty.levels import Proved, prove
+from maxent.solvers.certainty.levels import Proved, level_names, prove, prove_alike
 from maxent.solvers.control import Clock
 
 if TYPE_CHECKING:
-    from maxent.api.case import Case
+    from pathlib import Path
+
+    from maxent.api.out_of_core.scan import Scanned
     from maxent.constraints.program.program import Program
+    from maxent.models.arrays import IntArray
 
 
 @takes(options.Bounding)
 def bounds(call: options.Bounding) -> ProvedBounds:
     """The smallest and the largest P(class | quasi-identifier) over all data consistent with a release, proved.
+
+    With ``folder``, ``memory`` or workers people are taken in parts, for the level ``closed``: docs/scale.md.
 
     Returns
     -------
@@ -48,7 +63,12 @@ def bounds(call: options.Bounding) -> ProvedBounds:
         options.of(Proving, call),
         options.of(Knowledge, call, noise="intervals" if call.noise is None else call.noise),
     )
-    return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
+    if not call.in_parts:
+        return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
+    check_unused("people who are not taken in parts", rows=call.rows or None)
+    where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
+    tables = options.of(Tables, call)
+    return bounds_tables(call.release, tables, known, how, work, where, target=call.target, progress=call.progress)
 
 
 def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> ProvedBounds:
@@ -117,3 +137,143 @@ def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: 
         estimate = estimate_case(case, known, how_long).probabilities
         found["worlds"] = Worlds(weighed, estimate, program.table.counts)
     return found
+
+
+# Quasi-identifiers that are alike: in the same leaf, with as many people each. One of them stands for all.
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Alike:
+    """Kinds of quasi-identifiers: the ``leaf``, ``people`` of each, and ``times``, how many there are; shape (n,).
+
+    Sorted by leaf and people. ``words``, shape (n_words, n), are those of the smallest of them.
+    """
+
+    leaf: IntArray
+    people: IntArray
+    times: IntArray
+    words: IntArray
+
+    def rows(self, leaf: IntArray, people: IntArray) -> IntArray:
+        """The rows of quasi-identifiers, given the leaf and the people of each."""
+        sizes = np.unique(self.people)
+        wide = len(sizes)
+        return np.searchsorted(
+            self.leaf * wide + np.searchsorted(sizes, self.people), leaf * wide + np.searchsorted(sizes, people)
+        )
+
+
+def alike_of(group: LeafGroup, runs: tuple[str, ...]) -> Alike | None:
+    """The kinds of quasi-identifiers of a group, None without people."""
+    rows = read_group(runs, group)
+    if rows is None or not len(rows):
+        return None
+    return _merged(rows.leaf.astype(np.int64), rows.count, np.ones(len(rows), np.int64), rows.words)
+
+
+def joined(parts: Sequence[Alike]) -> Alike:
+    """Those of all groups; large leaves are in several of them."""
+    leaf, people, times = (
+        np.concatenate([getattr(part, name) for part in parts]) for name in ("leaf", "people", "times")
+    )
+    return _merged(leaf, people, times, np.concatenate([part.words for part in parts], axis=1))
+
+
+def _merged(leaf: IntArray, people: IntArray, times: IntArray, words: IntArray) -> Alike:
+    order = np.lexsort((*words[::-1], people, leaf))
+    leaf, people = leaf[order], people[order]
+    new = np.ones(len(order), bool)
+    new[1:] = (leaf[1:] != leaf[:-1]) | (people[1:] != people[:-1])
+    start = np.flatnonzero(new)
+    return Alike(leaf[start], people[start], np.add.reduceat(times[order], start), words[:, order[start]])
+
+
+# The level of proof that people in parts can be asked about.
+CLOSED = "closed"
+
+
+def bounds_tables(
+    published: Published,
+    tables: Tables,
+    known: Knowledge,
+    how: Proving,
+    work: Solving,
+    where: InParts,
+    *,
+    target: str | None = None,
+    progress: Progress | None = None,
+) -> ProvedBounds:
+    """Bounds of the level ``closed`` on more people than memory holds.
+
+    The people of trees whose splits are public are routed to leaves, as for estimates. The level looks at totals of
+    leaves and of nodes above them alone, so quasi-identifiers in the same leaves with as many people each have the same
+    bounds, which are proved once. Where something else links people, they are taken together, without ``parts``.
+    """
+    if how.level != CLOSED or how.worlds or how.witness:
+        found = "worlds or witnesses" if how.level == CLOSED else how.level
+        raise invalid("options", ARGUMENT, "level", f"{CLOSED}, where people are taken in parts", found)
+    known.check()
+    opened = Opened.of(published, tables, links_of, target, where, progress)
+    if opened.linked:
+        options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
+        whole = bounds_case(opened.together(**options), known, how)
+        opened.write_whole(whole.frame)
+        return whole
+    with opened.resources(replace(work, time_limit=how.time_limit)) as with_:
+        begin = time.perf_counter()
+        scanned, *_ = opened.scanned(with_)
+        groups = groups_for(scanned, with_)
+        calls = [(group, scanned.runs) for group in groups]
+        parts = with_.workers.map(alike_of, calls, opened.told("counting those who are alike"))
+        alike = joined([each for each in parts if each is not None])
+        table, order = _table(scanned, alike)
+        clock = Clock(how.time_limit)
+        case = opened.case(table)
+        program = replace(compile_in_time(case, _without_splits(known, tables), clock), ties=how.ties)
+        compiled = time.perf_counter()
+        proved = prove_alike(program, alike.times[order], clock)
+        seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
+        program = replace(program, table=replace(table, counts=alike.people[order]))
+        stands = alike.times[order]
+        own = ProvedBounds(program, proved.bounds, proved.status, CLOSED, seconds, case.noticed, stands_for=stands)
+        files: tuple[Path, ...] = ()
+        if where.folder is not None:
+            names, rows = _bounds(own, alike, order)
+            files = opened.written("bounds", names, rows, scanned, groups, with_)
+        leaves, trees = int((scanned.people > 0).sum()), len(program.release.trees)
+        result = replace(own, parts=Parts(what="bounds", trees=trees, leaves=leaves, folder=where.folder, files=files))
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
+    return result
+
+
+def _without_splits(known: Knowledge, tables: Tables) -> Knowledge:
+    """The same without choices of splits: the level makes no use of them, and they would be about those alike."""
+    kinds = known.kinds
+    if kinds is None:
+        kinds = [kind for kind in choices_of_knowledge() if kind != "marginal" or tables.marginal is not None]
+    return replace(known, knowledge=[kind for kind in kinds if kind != "internal"], impurity=None)
+
+
+def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
+    """A row for those who are alike, with all their people; and which of them each row is."""
+    own = scanned.coded
+    codes = scanned.packing.unpack(alike.words)
+    order = np.argsort(row_keys(codes, scanned.packing.sizes), kind="stable")
+    leaves = np.flatnonzero(scanned.people > 0)
+    lines = np.zeros(len(scanned.people), np.int64)
+    lines[leaves] = scanned.lines(leaves)
+    people = (alike.people * alike.times)[order]
+    line = lines[alike.leaf[order]]
+    return QITable(own.attributes, codes[order], own.levels, people, line, own.source, scanned.unit), order
+
+
+def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], FoundLeaves]:
+    """The bounds of everybody, and the names of all columns; row i of ``found`` is row ``order[i]`` of those alike."""
+    own = [attribute.name for attribute in found.program.table.attributes]
+    names = (*own, *own_names(["count", "class", "low", "high", "proved_by"], own))
+    back, classes = np.argsort(order), found.program.release.target.classes
+    by = np.array(level_names())[found.proved_by[back].ravel()]
+    columns = [(each[back].ravel(), "double") for each in (found.low, found.high)]
+    table = table_of([(classes * len(order), "string"), *columns, (by, "string")])
+    return names, FoundLeaves(table, alike.rows, len(classes))

@@ -22,7 +22,6 @@ from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.out_of_core.estimate import estimate_tables
 from maxent.api.out_of_core.folder import InParts, check_fits
-from maxent.api.out_of_core.results import EstimateInParts
 from maxent.attacks.linking import bits_to_identify
 from maxent.disclosure.inference import Individuals
 from maxent.models.arguments import shorten, shorten_list
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
     from maxent.models.tables.qi_table import QITable
+    from maxent.results.parts import Parts
 
 
 # Accuracies of releases that are compared: on the truth, and on other people.
@@ -65,7 +65,7 @@ class Accuracies:
     reader: Reader
     read: list[tuple[str, Release, Cases]] = field(default_factory=list)
 
-    def scores(self, case: Case, parted: EstimateInParts | None) -> Scores:
+    def scores(self, case: Case, parted: Parts | None) -> Scores:
         """Accuracies of a release, and notes on them; that on the truth may be known of people in parts."""
         if case.records is not None:
             return Scores(None, None, (ALIKE,))
@@ -136,7 +136,7 @@ def compare(call: options.Comparing) -> Comparison:
     accuracies = Accuracies(trees, tables.truth, test, call.count, reader)
     mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
 
-    def quick(name: str, case: Case, parted: EstimateInParts | None = None) -> tuple[Case, dict[str, Any], Scores]:
+    def quick(name: str, case: Case, parted: Parts | None = None) -> tuple[Case, dict[str, Any], Scores]:
         with unwarned():
             attacks = audit_case(
                 case, min_size=call.min_size, background=call.background, rounding=call.rounding
@@ -176,10 +176,10 @@ def compare(call: options.Comparing) -> Comparison:
                     with unwarned():
                         given = bare.release, tables, known, work, where
                         result = estimate_tables(*given, progress=within, surest=True)
-                    if isinstance(result, EstimateInParts):
-                        most = result.most_disclosed
-                        case = Case(bare.release, result.table, noticed=result.noticed)
-                        case, attacks, scores = quick(name, case, result)
+                    if (parted := result.parts) is not None:
+                        most = parted.most_disclosed
+                        case = Case(bare.release, parted.table, noticed=result.noticed)
+                        case, attacks, scores = quick(name, case, parted)
                     else:
                         case, attacks, scores = quick(name, tables.case(bare.release))
             except KeyboardInterrupt:

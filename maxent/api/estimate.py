@@ -193,28 +193,6 @@ def compile_release(call: options.ProblemOptions) -> Program:
     return replace(program, notes=notes, unread=unread_in(case.noticed, program))
 
 
-@takes(options.Estimating)
-def estimate(call: options.Estimating) -> Estimate:
-    """The maximum-entropy posterior P(class | quasi-identifier) of an adversary who has the quasi-identifiers.
-
-    The maximum-entropy estimate of Zhu & Du (2010, Definition 1): of all distributions that agree with everything
-    the release says, the one that claims least beyond it.
-
-    Returns
-    -------
-    Estimate
-        Frozen; ``.posterior`` is a DataFrame, ``.summary`` the JSON summary.
-
-    Warns
-    -----
-    UnreliableResult
-        When the status of the result is not ``optimal``.
-    """
-    solving = options.of(Solving, call)
-    case, known = case_of(call), options.of(Knowledge, call)
-    return estimate_case(case, known, solving, interruptible=call.interruptible, progress=call.progress)
-
-
 def case_of(call: Any, releases: Any = None) -> Case:
     """The case of a call with ``release`` (or ``releases``) and tables; of records, options of trees are refused."""
     of_trees = {name: getattr(call, name, None) for name in TREES_ONLY}

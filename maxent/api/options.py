@@ -498,6 +498,33 @@ class PartsOptions:
     )
 
 
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class FolderOption(PartsOptions):
+    """The same, with a folder for what is found of them."""
+
+    folder: str | PathLike[str] | None = parameter(
+        None,
+        "A folder for what is found of people, which is new or empty.",
+        group="call",
+        doc="A folder for what is found of people, which is new or empty: Parquet files, a row per distinct "
+        "quasi-identifier (and of bounds class), in the order of leaves. People are then taken in parts, as with "
+        "``memory``: tables are files, read more than once, or addresses in a store, such as "
+        "``'s3://bucket/people-*.parquet'``, which fsspec opens.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class WorkersOfParts(FolderOption, WorkerOptions):
+    """Who does the work of people in parts: one process unless the call says otherwise."""
+
+    jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether people are taken in parts: a folder, memory or workers ask for it."""
+        return self.folder is not None or self.memory is not None or self.dask is not None or self.jobs != 1
+
+
 # --- The calls -------------------------------------------------------------------------------------------------
 
 RELEASE = (
@@ -558,6 +585,7 @@ class Estimating(
     Linked,
     Knowing,
     Evidence,
+    FolderOption,
     Truth,
     Released,
 ):
@@ -608,13 +636,23 @@ class ProofOptions(LevelOption):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Bounding(Interruptible, RowsOption, Linked, Knowing, ProofOptions, Released):
+class Bounding(Interruptible, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
     """A call of `maxent.bounds`."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Auditing(
-    SensitiveOption, Confident, ControlOption, RiskOption, RoundingOption, RowsOption, Linked, Facts, Attacks
+    ProgressOption,
+    SensitiveOption,
+    Confident,
+    ControlOption,
+    RiskOption,
+    RoundingOption,
+    RowsOption,
+    Linked,
+    Facts,
+    Attacks,
+    WorkersOfParts,
 ):
     """A call of `maxent.audit`."""
 
@@ -927,81 +965,6 @@ class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, Sensitiv
     no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
     title: str = parameter("", "Of the record: a title.", group="call")
     purpose: str = parameter("", "Of the record: what the release is for.", group="call")
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class InFiles:
-    """What was published, and the adversary's table in files."""
-
-    release: Published = field(kw_only=False, metadata=positional("As for `maxent.estimate`."))
-    qi: Source | Sequence[Source] = field(
-        kw_only=False,
-        metadata=positional(
-            "As for `maxent.estimate`, but files, a path or pattern: they are read more than once, by all workers. "
-            "These and the other tables may be addresses in a store, such as ``'s3://bucket/people-*.parquet'``, which "
-            "fsspec opens."
-        ),
-    )
-    folder: str | PathLike[str] | None = field(
-        default=None,
-        kw_only=False,
-        metadata=positional(
-            "A folder for what is found of people, which is new or empty: Parquet files, a row per distinct "
-            "quasi-identifier (and of bounds class), in the order of leaves. By default it is not kept."
-        ),
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class WorkersOfParts(WorkerOptions):
-    """Who does the work of people in parts: one process unless the call says otherwise."""
-
-    jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class EstimatingInParts(
-    ProgressOption,
-    Informed,
-    SingleOption,
-    Top,
-    SolverOptions,
-    ByBackend,
-    RowsOption,
-    Linked,
-    Knowing,
-    Evidence,
-    PartsOptions,
-    Truth,
-    InFiles,
-):
-    """A call of `maxent.estimate_in_parts`."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class AuditingInParts(
-    ProgressOption,
-    SensitiveOption,
-    Confident,
-    ControlOption,
-    RiskOption,
-    RoundingOption,
-    RowsOption,
-    Linked,
-    Facts,
-    Attacks,
-    WorkersOfParts,
-    PartsOptions,
-    InFiles,
-):
-    """A call of `maxent.audit_in_parts`."""
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class BoundingInParts(ProgressOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, PartsOptions, InFiles):
-    """A call of `maxent.bounds_in_parts`."""
-
-    level: str = same(LevelOption, "level", default="closed", help="None but ``closed``.")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Optional
+from typing import Annotated, Any, Optional
 
 import typer
 
@@ -19,9 +18,6 @@ from maxent.command_line.progress import Job
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, TABLE_SUFFIXES, FileKind
 from maxent.models.parameters import Parameter, parameters_of
-
-if TYPE_CHECKING:
-    from maxent.api.out_of_core.folder import InParts
 
 
 class LevelName(StrEnum):
@@ -399,14 +395,6 @@ def reads_files(
 
 # Options of calls in parts, about more people than memory holds.
 
-Memory = Annotated[
-    str | None,
-    panels.run(
-        metavar="SIZE",
-        help="Memory of all processes, such as 4GB: people are taken in parts (docs/scale.md); default with -o "
-        "FOLDER/: most of the machine's.",
-    ),
-]
 OutputInParts = Annotated[
     str | None,
     panels.written(
@@ -436,51 +424,27 @@ OutputOfBounds = Annotated[
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Work:
-    """How much memory a call may take, and which processes or cluster do its work."""
-
-    memory: str | None
-    jobs: int
-    dask: str | None
-
-    @property
-    def options(self) -> dict[str, Any]:
-        """The same as arguments of functions."""
-        return {"memory": self.memory, "jobs": self.jobs, "dask": self.dask}
-
-    def in_parts(self, output: str | None) -> bool:
-        """Whether people are taken in parts, as the folder of an output, memory or workers ask for."""
-        return self.memory is not None or self.dask is not None or self.jobs != 1 or is_folder(output)
-
-    def where(self, output: str | None, inputs: Iterable[str | None]) -> InParts:
-        """The folder and the memory."""
-        return where(output, self.memory, inputs)
-
-
-def work(memory: Memory = None, jobs: Jobs = 1, dask: Dask = None) -> Work:
-    """The options of calls whose people alone are a reason for several processes."""
-    return Work(memory, jobs, dask)
-
-
 def is_folder(output: str | None) -> bool:
     """Whether an output is a folder, by how it is written, or as there is one."""
     return output is not None and (output.endswith(("/", os.sep)) or os.path.isdir(output))
 
 
-def where(output: str | None, memory: str | None, inputs: Iterable[str | None]) -> InParts:
-    """The folder and the memory of a call in parts; errors are those of `Work.where`."""
-    from maxent.api.out_of_core.folder import InParts
+def in_parts(output: str | None, memory: str | None, jobs: int | None = 1, dask: str | None = None) -> bool:
+    """Whether people are taken in parts, as the folder of an output, memory or workers ask for."""
+    return memory is not None or dask is not None or jobs != 1 or is_folder(output)
+
+
+def folder_of(output: str | None, inputs: Iterable[str | None]) -> str | None:
+    """The folder of a call in parts, which is none of its inputs; an output that is none is refused."""
     from maxent.models.errors import ARGUMENT, invalid
     from maxent.models.files.output import check_apart
 
     if output is not None and not is_folder(output):
         expected = "a FOLDER/ for Parquet files, as people are taken in parts (memory=, jobs=, dask=)"
         raise invalid("options", ARGUMENT, "-o", expected, output)
-    found = InParts.of(output, memory)
     if output is not None:
         check_apart({"-o": output}, inputs)
-    return found
+    return output
 
 
 # Files of a call that takes releases, and after them the adversary's table or a table for each release.

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Annotated, Any
 
 from maxent.api.options import Auditing
 from maxent.command_line import options as opt
-from maxent.command_line import options as parts
 from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
@@ -22,7 +22,7 @@ EXAMPLES = (
 )
 
 
-@reads_files(without=["report", "title", "purpose"], options=stated(Auditing), asked=asked, work=parts.work)
+@reads_files(without=["report", "title", "purpose"], options=stated(Auditing), asked=asked)
 def command(
     qi: FilesPerhapsOfPeople,
     options: Any = None,
@@ -34,9 +34,8 @@ def command(
         ),
     ] = None,
     reading: Any = None,
-    work: Any = None,
     as_json: opt.Json = False,
-    output: parts.OutputOfPeople = None,
+    output: opt.OutputOfPeople = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
 ) -> Job:
@@ -47,7 +46,7 @@ def command(
     --memory, --jobs, --dask and -o FOLDER/ take people in parts.
     """
     options["reading"] = reading
-    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal, work)
+    return partial(_run, qi, options, as_json, {"-o": output, "--as-table": as_table}, asked, csv_literal)
 
 
 def _run(
@@ -57,7 +56,6 @@ def _run(
     outputs: dict[str, str | None],
     asked: AskedVerdict,
     csv_literal: bool,
-    work: parts.Work,
 ) -> int:
     trees, tables = split_files(files, needed=False)
     from maxent.models.files.output import check_outputs
@@ -65,7 +63,7 @@ def _run(
     from maxent.results.text.terminal import print_json, print_lines
 
     inputs, written = [*files, options["facts"], options["control"]], outputs["-o"]
-    in_parts = work.in_parts(written)
+    in_parts = opt.in_parts(written, options["memory"], options["jobs"], options["dask"])
     if in_parts:
         outputs = {**outputs, "-o": None}
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
@@ -74,16 +72,11 @@ def _run(
     from maxent.results.text.audit import print_audit
 
     if in_parts:
-        work.where(written, inputs)
-        from maxent.api.out_of_core.audit import audit_in_parts
+        options["folder"] = opt.folder_of(written, inputs)
+    from maxent.api.audit import audit_release
 
-        people: Any = tables or None  # which is refused, in its own words
-        with progress() as told:
-            found = audit_in_parts(trees, people, written, **options, **work.options, progress=told)
-    else:
-        from maxent.api.audit import audit_release
-
-        found = audit_release(trees, tables or None, **options)
+    with progress() if in_parts else nullcontext() as told:
+        found = audit_release(trees, tables or None, **options, progress=told)
     tell_noticed(found.noticed)
     if isinstance(found, Audit):
         verdict = found.judged(limits, named(trees))

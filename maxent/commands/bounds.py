@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from functools import partial
 from typing import Annotated, Any
 
 from maxent.api.options import Bounding
 from maxent.command_line import options as opt
-from maxent.command_line import options as parts
 from maxent.command_line import panels
 from maxent.command_line.options import Files, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
@@ -27,16 +27,15 @@ Witness = Annotated[
 ]
 
 
-@reads_files(options=stated(Bounding), work=parts.work)
+@reads_files(options=stated(Bounding))
 def command(
     qi: Files,
     level: opt.Level = None,
     options: Any = None,
     reading: Any = None,
     witness: Witness = None,
-    work: Any = None,
     as_json: opt.Json = False,
-    output: parts.OutputOfBounds = None,
+    output: opt.OutputOfBounds = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Prove bounds on P(class | quasi-identifier) over all data consistent with a release.
@@ -44,7 +43,7 @@ def command(
     With --level closed, --memory, --jobs, --dask and -o FOLDER/ take people in parts.
     """
     options |= {"level": (level or opt.LevelName.auto).value, "reading": reading}
-    return partial(_run, qi, options, witness, as_json, output, csv_literal, work)
+    return partial(_run, qi, options, witness, as_json, output, csv_literal)
 
 
 def _run(
@@ -54,7 +53,6 @@ def _run(
     as_json: bool,
     output: str | None,
     csv_literal: bool,
-    work: parts.Work,
 ) -> int:
     trees, tables = split_files(files)
     from maxent.models.files.output import check_outputs
@@ -62,21 +60,18 @@ def _run(
     from maxent.results.text.bounds import print_bounds
     from maxent.results.text.terminal import print_json
 
-    inputs, in_parts = [*files, *opt.inputs(options)], work.in_parts(output)
+    inputs = [*files, *opt.inputs(options)]
+    in_parts = opt.in_parts(output, options["memory"], options["jobs"], options["dask"])
     check_outputs({"-o": (None if in_parts else output, POSTERIOR), "--witness": (witness, POSTERIOR)}, inputs)
     options["witness"] = witness is not None
     if in_parts:
-        work.where(output, inputs)
-        from maxent.api.out_of_core.bounds import bounds_in_parts
+        options["folder"] = opt.folder_of(output, inputs)
+    from maxent.api.bounds import bounds
+    from maxent.solvers.control import hearing
 
-        with progress() as told:
-            found = bounds_in_parts(trees, tables, output, **options, **work.options, progress=told)
-    else:
-        from maxent.api.bounds import bounds
-        from maxent.solvers.control import hearing
-
-        with hearing(lambda text: tell(f"note: {text}; with --time-limit SECONDS bounds are what is proved by then")):
-            found = bounds(trees, tables, **options, interruptible=True)
+    late = "with --time-limit SECONDS bounds are what is proved by then"
+    with progress() if in_parts else nullcontext() as told, hearing(lambda text: tell(f"note: {text}; {late}")):
+        found = bounds(trees, tables, **options, progress=told, interruptible=True)
     with finishing(found.status):
         tell_noticed(found.noticed)
         if output is not None and not in_parts:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from enum import StrEnum
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.api.options import Estimating
 from maxent.command_line import options as opt
-from maxent.command_line import options as parts
 from maxent.command_line import panels
 from maxent.command_line.options import Files, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
@@ -41,7 +40,6 @@ class EstimatePlot(StrEnum):
 def command(
     qi: Files,
     options: Any = None,
-    memory: parts.Memory = None,
     bounds: Annotated[
         bool,
         panels.solved(
@@ -51,7 +49,7 @@ def command(
     level: opt.Level = None,
     reading: Any = None,
     as_json: opt.Json = False,
-    output: parts.OutputInParts = None,
+    output: opt.OutputInParts = None,
     csv_literal: opt.CsvLiteral = False,
     plot: Annotated[
         EstimatePlot | None, panels.output(help="Plot that -o draws; default: leaves. divergence needs --truth.")
@@ -60,11 +58,22 @@ def command(
 ) -> Job:
     """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
-    if memory is not None or parts.is_folder(output):
+    if opt.in_parts(output, options["memory"]):
         refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
-        return partial(_in_parts, qi, options, as_json, output, memory, asked, refused)
+        expected = "none with memory= or -o FOLDER/, where people are in parts"
+        from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+        if problems := [Problem(ARGUMENT, name, expected, str(value)) for name, value in refused.items() if value]:
+            raise InvalidInput("options", problems)
+        return partial(_in_parts, qi, options, as_json, output, asked)
     options["bounds"] = _level(bounds, level)
     return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
+
+
+def _in_parts(files: list[str], options: dict[str, Any], as_json: bool, output: str | None, asked: AskedVerdict) -> int:
+    """The same leaf by leaf, posteriors in files of a folder."""
+    options["folder"] = opt.folder_of(output, [*files, *opt.inputs(options)])
+    return _run(files, options, as_json, None, None, asked)
 
 
 def _run(
@@ -74,7 +83,7 @@ def _run(
     output: str | None,
     plot: str | None,
     asked: AskedVerdict,
-    csv_literal: bool,
+    csv_literal: bool = False,
 ) -> int:
     trees, tables = split_files(files)
     from maxent.models.files.output import check_outputs
@@ -91,7 +100,7 @@ def _run(
     report = ReportFile(asked, ["estimate", *files], options)
     read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
     report.begin([*read, *opt.named_inputs(options)])
-    from maxent.api.estimate import estimate
+    from maxent.api.posterior import estimate
     from maxent.solvers.control import hearing
 
     with progress() as told, hearing(tell_ahead):
@@ -115,47 +124,6 @@ def _run(
         else:
             print_estimate(result)
             print_lines(verdict.lines())
-    return _status(result, verdict, asked)
-
-
-def _in_parts(
-    files: list[str],
-    options: dict[str, Any],
-    as_json: bool,
-    output: str | None,
-    memory: str | None,
-    asked: AskedVerdict,
-    refused: Mapping[str, Any],
-) -> int:
-    """Estimate leaf by leaf, posteriors in files; options that are ``refused`` have to be left out."""
-    trees, tables = split_files(files)
-    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-
-    expected = "none with memory= or -o FOLDER/, where people are in parts"
-    if problems := [Problem(ARGUMENT, name, expected, str(value)) for name, value in refused.items() if value]:
-        raise InvalidInput("options", problems)
-    parts.where(output, memory, [*files, *opt.inputs(options)])
-    from maxent.api.out_of_core.estimate import estimate_in_parts
-    from maxent.api.out_of_core.results import EstimateInParts
-    from maxent.disclosure.limits import judge_informed
-    from maxent.results.text.estimate import print_estimate
-    from maxent.results.text.terminal import print_json, print_lines
-    from maxent.solvers.control import hearing
-
-    limits = asked.limits()
-    with progress() as told, hearing(tell):
-        result = estimate_in_parts(trees, tables, output, memory=memory, **options, progress=told)
-    tell_noticed(result.noticed)
-    row = _row(result, trees, attacked=limits.stated)
-    verdict = judge_informed(limits, [row], [result.judged_row]).reached([result.drawing]).mended([result.mended])
-    if as_json:
-        print_json({**result.summary, **verdict.summary})
-    else:
-        if isinstance(result, EstimateInParts):
-            print_lines(result.lines())
-        else:
-            print_estimate(result)
-        print_lines(verdict.lines())
     return _status(result, verdict, asked)
 
 

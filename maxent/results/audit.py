@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.results.parts import Parts
 
 
 # The JSON summary.
@@ -505,13 +506,14 @@ class Audit(Shown, Findings):
     the fields of `maxent.attacks.findings.Findings`. Of several sensitive columns they are about combinations of
     classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
     with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits,
-    and ``drawing`` is how far somebody comes who computes draws.
+    and ``drawing`` is how far somebody comes who computes draws; ``parts`` has people who are taken in parts.
     """
 
     targets: Mapping[str, Audit] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
     mended: Callable[[Limits], Mend] | None = None
     drawing: Drawing | None = None
+    parts: Parts | None = None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -522,7 +524,8 @@ class Audit(Shown, Findings):
     @cached_property
     def _summary(self) -> dict[str, Any]:
         alone = {name: found.summary for name, found in self.targets.items()}
-        return summarise(self) | dict(self.beside) | ({"targets": alone} if alone else {})
+        found = summarise(self) | dict(self.beside) | ({"targets": alone} if alone else {})
+        return found if self.parts is None else found | self.parts.summary
 
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits, as far as attacks alone can tell: whether ``min_k`` is kept, and what is not.
@@ -601,9 +604,9 @@ class Audit(Shown, Findings):
 
         Columns: the public attributes, ``count``; ``leaf`` and ``leaf_n``, its records (with several trees ``leaf 1``,
         ``leaf_n 1``, ...); ``span``, ``population`` (individuals of the span); ``attack`` (of `ATTACKS`, empty for
-        none) and ``disclosed``, the class it shows.
+        none) and ``disclosed``, the class it shows. Of people in parts the rows of all files, by leaf.
         """
-        return people_table(self)
+        return people_table(self) if self.parts is None else self.parts.rows()
 
     @property
     def table(self) -> DataFrame:
@@ -624,7 +627,7 @@ class Audit(Shown, Findings):
         for name, found in self.targets.items():
             known = [line for line in lines if line.startswith("note: ")]
             lines += [f"{name} by itself:", *(f"  {line}" for line in found.lines[1:] if line not in known)]
-        return tuple(lines)
+        return tuple(lines if self.parts is None else [*lines, *self.parts.lines])
 
     def _display(self) -> Display:
         from maxent.results.text.audit import audit_display
@@ -636,6 +639,8 @@ class Audit(Shown, Findings):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        if self.parts is not None:
+            raise self.parts.kept(path)
         from maxent.models.files.output import AUDIT
         from maxent.models.files.result_files import save_frame
 

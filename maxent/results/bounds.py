@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.results.parts import Parts
     from maxent.solvers.certainty.weighing import WeighedWorlds
     from maxent.solvers.certainty.witness import Witness
 
@@ -131,12 +132,27 @@ class ProvedBounds(Shown, Proof):
         Why there is no witness that was asked for.
     drawing : callable, optional
         How far somebody comes who computes who was drawn for each tree.
+    parts : Parts, optional
+        People in parts. A row of ``program.table``, and of all arrays, is then one of the ``stands_for``
+        quasi-identifiers in the same leaf with as many people, shape (n_rows,).
     """
 
     worlds: Worlds | None = None
     witness: Witness | None = None
     unwitnessed: str | None = None
     drawing: Drawing | None = None
+    parts: Parts | None = None
+    stands_for: IntArray | None = None
+
+    @property
+    def times(self) -> IntArray:
+        """How many quasi-identifiers each row of the table stands for, shape (n_rows,)."""
+        return super().times if self.stands_for is None else self.stands_for
+
+    @property
+    def listed(self) -> bool:
+        """Whether rows of the table are quasi-identifiers to list, and do not stand for others."""
+        return self.parts is None
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -169,7 +185,7 @@ class ProvedBounds(Shown, Proof):
                 {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
                 for c in self.program.contradictions
             ]
-        return summary
+        return summary if self.parts is None else summary | self.parts.summary
 
     @property
     def _unread(self) -> list[dict[str, Any]]:
@@ -212,8 +228,10 @@ class ProvedBounds(Shown, Proof):
         ``proved_by``, the level that proved them; of rows in
         training order also ``row``, from 1. With `worlds` also ``worlds`` and ``estimate``: the probabilities
         with each world equally likely, nothing where that is not known, and as estimated. Names that an attribute has
-        already get the prefix ``maxent_``.
+        already get the prefix ``maxent_``. Of people in parts the rows of all files, by leaf.
         """
+        if self.parts is not None:
+            return self.parts.rows()
         import pandas as pd
 
         program, order = self.program, self.order
@@ -245,7 +263,8 @@ class ProvedBounds(Shown, Proof):
     def lines(self) -> list[str]:
         """What is said of worlds and witnesses, for people to read."""
         missing = [] if self.unwitnessed is None else [self.unwitnessed]
-        return [*(() if self.worlds is None else self.worlds.lines()), *missing]
+        found = [*(() if self.worlds is None else self.worlds.lines()), *missing]
+        return found if self.parts is None else [*found, *self.parts.lines]
 
     def _display(self) -> Display:
         return bounds_display(self)
@@ -255,6 +274,8 @@ class ProvedBounds(Shown, Proof):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
         """
+        if self.parts is not None:
+            raise self.parts.kept(path)
         from maxent.models.files.output import BOUNDS
         from maxent.models.files.result_files import save_frame
 

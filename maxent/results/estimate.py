@@ -14,6 +14,7 @@ import numpy as np
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
 from maxent.models.display import Display, Shown
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.solved import (
     Solved,
     assessed_numbers,
@@ -24,6 +25,7 @@ from maxent.results.text.estimate import estimate_display
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from pandas import DataFrame
 
     from maxent.disclosure.inference import Inference
 
@@ -119,7 +121,20 @@ class Estimate(Shown, Solved):
                 {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
                 for c in self.contradictions
             ]
+        if self.parts is not None:
+            summary["distinct_qi"] = summary["constraints"]["qi"] = self.parts.distinct
+            if self.parts.far is not None:
+                summary["divergence"] = dict(self.parts.far)
+            summary |= self.parts.summary
         return summary
+
+    @property
+    def posterior(self) -> DataFrame:
+        """One row per distinct quasi-identifier in the order they were read, with the columns `columns`; a copy.
+
+        Of people in parts the rows of all files, by leaf, read when asked for.
+        """
+        return super().posterior if self.parts is None else self.parts.rows()
 
     def _display(self) -> Display:
         return estimate_display(self)
@@ -168,6 +183,8 @@ class Estimate(Shown, Solved):
         **limits
             As for `verdict`.
         """
+        if self.parts is not None:
+            raise invalid("options", ARGUMENT, "report", "none of an estimate in parts", str(path))
         from maxent.results.html_report.build import Gatherer, check_report, save_report
 
         verdict = self.verdict(**limits)
@@ -216,6 +233,8 @@ class Estimate(Shown, Solved):
         csv_literal : bool
             Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
         """
+        if self.parts is not None:
+            raise self.parts.kept(path)
         from maxent.models.files.output import ESTIMATE
         from maxent.models.files.result_files import save_frame
 

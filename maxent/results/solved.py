@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
     from maxent.models.release import Release
+    from maxent.results.parts import Parts
     from maxent.results.proof import Proof
     from maxent.solvers.solve.driver import Outcome
 
@@ -61,7 +62,7 @@ class Solved(Inference):
     ``certainty`` for what is proved beside a limit on certainty. ``informed`` makes the estimate of somebody who also
     knows the base rate, for verdicts; None where it would be the same. With ``no_marginal`` verdicts are about who does
     not know it. ``drawing`` is how far somebody comes who computes draws, and ``rows_unknown`` why nobody knows the
-    order of rows.
+    order of rows. ``parts`` has the people where they are taken in parts.
     """
 
     outcome: Outcome
@@ -87,6 +88,7 @@ class Solved(Inference):
     rows_unknown: str = ""
     drawing: Drawing | None = field(default=None, repr=False)
     certainty: Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None = field(default=None, repr=False)
+    parts: Parts | None = None
 
     @property
     def reliable(self) -> bool:
@@ -94,9 +96,19 @@ class Solved(Inference):
         return self.outcome.status == "optimal"
 
     def proved(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-        """The numbers of a verdict with what is proved, where a limit is about that and it is not there already."""
+        """The numbers of a verdict with what is proved, where a limit is about that and it is not there already.
+
+        Where choices of splits link people in parts, who are not in the program, nothing is proved.
+        """
         if self.certainty is None or not self.reliable:
             return row
+        if self.parts is not None and self.program.internal:
+            if limits.max_certain is None:
+                return row
+            most = {"proved_least": 0, "proved_most": self.program.individuals}
+            more = {key: {**row[key], **most} for key in ("sensitive",) if key in row}
+            targets = {key: [{**each, **most} for each in row[key]] for key in ("targets",) if key in row}
+            return {**row, **most, **more, **targets}
         found = self.certainty(row, limits)
         return found if self.drawing is None else self.drawing.unordered(found, limits)
 

@@ -58,7 +58,7 @@ def bits(call: Any, *given: Any, **options: Any) -> tuple[Any, list[bytes]]:
     """The summary and the files of an audit or of bounds in groups of two rows."""
     with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(opened, "GROUP", 2):
         found = call(*given, **options)
-    return {**found.summary, "seconds": 0}, [path.read_bytes() for path in found.files]
+    return {**found.summary, "seconds": 0}, [path.read_bytes() for path in found.parts.files]
 
 
 def same(found: Any, expected: Any, place: str = "summary") -> None:
@@ -96,12 +96,12 @@ def check_numbers(data: Any, case: Case) -> None:
         given: dict[str, Any] = written(case, folder, rows=rows, truth=truth)
         whole = maxent.estimate(case.release, **given, **options)
         with few_rows(data.draw):
-            parts = maxent.estimate_in_parts(case.release, **given, folder=folder / "out", **options)
-        assert isinstance(parts, maxent.EstimateInParts)
+            parts = maxent.estimate(case.release, **given, folder=folder / "out", **options)
+        assert parts.parts is not None
         same(parts.summary, whole.summary)
         same(parts.numbers, whole.numbers)
         pd.testing.assert_frame_equal(by_values(parts.posterior, case), by_values(whole.posterior, case), rtol=1e-9)
-        assert sorted(os.listdir(folder / "out")) == sorted(path.name for path in parts.files)
+        assert sorted(os.listdir(folder / "out")) == sorted(path.name for path in parts.parts.files)
 
 
 def cells(frame: Any, case: Case) -> dict[str, list[Any]]:

@@ -2,13 +2,11 @@
 
 import importlib.util
 import re
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
 from maxent.__main__ import main
-from maxent.api.options import Estimating, EstimatingInParts
 from maxent.commands.main import COMMANDS
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.parameters import parameters_of
@@ -68,9 +66,3 @@ def test_the_types_of_all_parameters_are_known_at_run_time(name):
     """A name that only type checkers import would be anything, and a choice among words any text."""
     parameters = parameters_of(load_method(name))
     assert [key for key, each in parameters.items() if each.kind is object and not each.about.files] == []
-
-
-def test_an_estimate_in_parts_takes_what_an_estimate_takes():
-    """The command hands the same options to both, but for those that it refuses there."""
-    missing = {each.name for each in fields(Estimating)} - {each.name for each in fields(EstimatingInParts)}
-    assert missing == {"bounds", "interruptible"}

@@ -59,7 +59,7 @@ def store():
 
 @pytest.mark.parametrize("name", ["qi.csv.gz", "some-*.parquet", "some-[12].parquet"])
 def test_the_numbers_are_those_of_a_file(store, name):
-    same(maxent.audit_in_parts(TREE, f"{STORE}/{name}").summary, maxent.audit(TREE, QI))
+    same(maxent.audit(TREE, f"{STORE}/{name}", memory="1GB"), maxent.audit(TREE, QI))
 
 
 def test_the_command_takes_addresses(store, capsys):
@@ -72,9 +72,12 @@ def test_all_tables_of_calls_in_parts_may_be_at_addresses(store, tmp_path):
     qi, truth, facts = (f"{STORE}/{name}.csv" for name in ("qi", "truth", "facts"))
     store.get("/people/facts.csv", str(tmp_path / "facts.csv"))
     known, closed = {"facts": tmp_path / "facts.csv"}, {"level": "closed"}
-    same(maxent.estimate_in_parts(TREE, qi, truth=truth).summary, maxent.estimate(TREE, QI, TRUTH).summary)
-    same(maxent.estimate_in_parts(TREE, qi, facts=facts).summary, maxent.estimate(TREE, QI, **known).summary)
-    same(maxent.bounds_in_parts(TREE, qi, facts=facts).summary, maxent.bounds(TREE, QI, **closed, **known).summary)
+    same(maxent.estimate(TREE, qi, truth=truth, memory="1GB").summary, maxent.estimate(TREE, QI, TRUTH).summary)
+    same(maxent.estimate(TREE, qi, facts=facts, memory="1GB").summary, maxent.estimate(TREE, QI, **known).summary)
+    same(
+        maxent.bounds(TREE, qi, facts=facts, memory="1GB", **closed).summary,
+        maxent.bounds(TREE, QI, **closed, **known).summary,
+    )
     rows = maxent.compare([TREE], qi, truth, test=truth, control=truth, memory="1GB").summary
     same(rows, maxent.compare([TREE], QI, TRUTH, test=TRUTH, control=TRUTH).summary)
 
@@ -87,8 +90,8 @@ def test_workers_open_addresses_themselves(tmp_path, options):
     pd.read_csv(QI).to_parquet(tmp_path / "qi.parquet", row_group_size=2)
     given = TREE, f"file://{tmp_path}/*.parquet"
     with mock.patch.object(out_of_core, "SMALLEST", 2):
-        here = bits(maxent.audit_in_parts, *given, tmp_path / "here")
-        assert here == bits(maxent.audit_in_parts, *given, tmp_path / "there", **options)
+        here = bits(maxent.audit_release, *given, folder=tmp_path / "here")
+        assert here == bits(maxent.audit_release, *given, folder=tmp_path / "there", **options)
     assert here[0]["individuals"] == 11
 
 
@@ -135,7 +138,7 @@ class Web(Refusing):
 
 def test_what_signs_an_address_is_in_no_message(monkeypatch, capsys):
     monkeypatch.setitem(import_module("fsspec.registry")._registry, "https", Web)
-    same(maxent.audit_in_parts(TREE, "https://host/qi.csv?sig=SECRET").summary, maxent.audit(TREE, QI))
+    same(maxent.audit(TREE, "https://host/qi.csv?sig=SECRET", memory="1GB"), maxent.audit(TREE, QI))
     assert main(["audit", TREE, "https://host/qi.parquet?sig=SECRET", "--memory", "1GB"]) == 2
     said = capsys.readouterr().err
     assert "https://host/qi.parquet?...: file: format: expected a Parquet file" in said
@@ -147,7 +150,7 @@ def test_what_signs_an_address_is_in_no_message(monkeypatch, capsys):
 
 def test_a_path_that_was_an_address_is_refused():
     with pytest.raises(InvalidInput, match="an address as a string, found a path, of which a slash is lost"):
-        maxent.audit_in_parts(TREE, Path("s3://people/qi.csv"))
+        maxent.audit(TREE, Path("s3://people/qi.csv"), memory="1GB")
 
 
 def test_fsspec_is_optional(monkeypatch, capsys):

@@ -54,11 +54,11 @@ def check_numbers(data):
         call = {"qi": given["qi"], "control": controls, **options}
         whole = maxent.audit_release(case.release, **call)
         with few_rows(data.draw):
-            parts = maxent.audit_in_parts(case.release, folder=folder / "out", **call)
-        assert isinstance(parts, maxent.AuditInParts)
+            parts = maxent.audit_release(case.release, folder=folder / "out", **call)
+        assert parts.parts is not None
         found = parts.summary
         places = "leaves" if len(case.release.trees) == 1 else "cells"
-        assert found.pop("parts") == {places: parts.n_leaves, "files": [path.name for path in parts.files]}
+        assert found.pop("parts") == {places: parts.parts.leaves, "files": [path.name for path in parts.parts.files]}
         same(found, whole.summary)
         limits = {"min_k": 3, "max_posterior": 0.7, "max_certain": 0}
         assert parts.verdict(**limits).summary == whole.verdict(**limits).summary
@@ -69,11 +69,11 @@ def check_numbers(data):
 def test_people_who_are_linked_are_taken_together_or_refused_with_the_reason(tmp_path):
     tree, qi, facts = D1 / "tree.json", str(D1 / "qi.csv"), tmp_path / "facts.csv"
     facts.write_text("Education,Salary\nMasters,<=50K\n")
-    found = maxent.audit_in_parts(tree, qi, tmp_path / "out", facts=facts)
-    assert not isinstance(found, maxent.AuditInParts)
+    found = maxent.audit_release(tree, qi, folder=tmp_path / "out", facts=facts)
+    assert found.parts is None
     assert len(pd.read_parquet(tmp_path / "out" / "part-00000.parquet")) == len(found.individuals)
     with pytest.raises(InvalidInput, match="as these link them: known classes of some people, found 1 kB"):
-        maxent.audit_in_parts(tree, qi, memory="1kB", facts=facts)
+        maxent.audit_release(tree, qi, memory="1kB", facts=facts)
 
 
 @pytest.mark.slow
@@ -81,7 +81,7 @@ def test_several_sensitive_columns_are_audited_by_leaf(tmp_path):
     people = pd.DataFrame({"age": [30, 30, 40, 40, 50, 50, 50], "pay": list("abababb"), "ill": list("ynynnnn")})
     release = maxent.defend(people, target=["pay", "ill"], qi=["age"]).release
     people[["age"]].to_csv(tmp_path / "qi.csv", index=False)
-    parts = maxent.audit_in_parts(release, str(tmp_path / "qi.csv"), tmp_path / "out")
+    parts = maxent.audit_release(release, str(tmp_path / "qi.csv"), folder=tmp_path / "out")
     whole = maxent.audit_release(release, tmp_path / "qi.csv")
     assert {**parts.summary, "parts": None, "targets": None} == {**whole.summary, "parts": None, "targets": None}
     for name, found in whole.targets.items():
@@ -89,7 +89,7 @@ def test_several_sensitive_columns_are_audited_by_leaf(tmp_path):
 
 
 def test_what_is_in_files_is_not_kept_twice():
-    found = maxent.audit_in_parts(D1 / "tree.json", str(D1 / "qi.csv"), memory="1GB")
+    found = maxent.audit_release(D1 / "tree.json", str(D1 / "qi.csv"), memory="1GB")
     with pytest.raises(InvalidInput, match="people are in the folder"):
         found.save("x.csv")
     with pytest.raises(InvalidInput, match="a folder, where people are kept"):
@@ -133,6 +133,6 @@ def test_workers_change_no_bit(tmp_path, options):
     if "dask" in options:
         pytest.importorskip("distributed")
     given = D1 / "tree.json", str(D1 / "qi.csv")
-    here = bits(maxent.audit_in_parts, *given, tmp_path / "here")
+    here = bits(maxent.audit_release, *given, folder=tmp_path / "here")
     assert len(here[1]) > 2
-    assert here == bits(maxent.audit_in_parts, *given, tmp_path / "there", **options)
+    assert here == bits(maxent.audit_release, *given, folder=tmp_path / "there", **options)

@@ -49,8 +49,8 @@ def check_bounds(data):
                 options["knowledge"] += ",marginal"
         whole = maxent.bounds(case.release, qi, level="closed", **options)
         with few_rows(data.draw):
-            parts = maxent.bounds_in_parts(case.release, qi, folder / "out", **options)
-        assert isinstance(parts, maxent.BoundsInParts)
+            parts = maxent.bounds(case.release, qi, folder=folder / "out", level="closed", **options)
+        assert parts.parts is not None
         found, expected = parts.summary, whole.summary
         found["constraints"].pop("internal")
         expected["constraints"].pop("internal")
@@ -63,16 +63,16 @@ def check_bounds(data):
 def test_those_who_are_linked_are_taken_together_or_refused_with_the_reason(tmp_path):
     tree, qi, facts = D1 / "tree.json", str(D1 / "qi.csv"), tmp_path / "facts.csv"
     facts.write_text("Education,Salary\nMasters,<=50K\n")
-    found = maxent.bounds_in_parts(tree, qi, tmp_path / "out", facts=facts)
-    assert not isinstance(found, maxent.BoundsInParts)
+    found = maxent.bounds(tree, qi, folder=tmp_path / "out", level="closed", facts=facts)
+    assert found.parts is None
     kept = pd.read_parquet(tmp_path / "out" / "part-00000.parquet")
     np.testing.assert_array_equal(kept["low"], found.frame()["low"])
     with pytest.raises(InvalidInput, match="as these link them: known classes of some people, found 1 kB"):
-        maxent.bounds_in_parts(tree, qi, memory="1kB", facts=facts)
+        maxent.bounds(tree, qi, memory="1kB", level="closed", facts=facts)
 
 
 def test_what_is_in_files_is_not_kept_twice():
-    found = maxent.bounds_in_parts(D1 / "tree.json", str(D1 / "qi.csv"))
+    found = maxent.bounds(D1 / "tree.json", str(D1 / "qi.csv"), level="closed", memory="1GB")
     assert "7 distinct quasi-identifiers" in repr(found)
     with pytest.raises(InvalidInput, match="bounds are in the folder"):
         found.save("x.csv")
@@ -83,7 +83,7 @@ def test_what_is_in_files_is_not_kept_twice():
 def test_a_table_of_other_people_is_told(tmp_path):
     pd.read_csv(D1 / "qi.csv").iloc[:4].to_csv(tmp_path / "qi.csv", index=False)
     with pytest.warns(maxent.UnreliableResult):
-        found = maxent.bounds_in_parts(D1 / "tree.json", str(tmp_path / "qi.csv"))
+        found = maxent.bounds(D1 / "tree.json", str(tmp_path / "qi.csv"), level="closed", memory="1GB")
     assert found.status == "inconsistent"
     assert found.summary["contradictions"]
 
@@ -122,6 +122,6 @@ def test_workers_change_no_bit(tmp_path, options):
     if "dask" in options:
         pytest.importorskip("distributed")
     given = D1 / "tree.json", str(D1 / "qi.csv")
-    here = bits(maxent.bounds_in_parts, *given, tmp_path / "here")
+    here = bits(maxent.bounds, *given, folder=tmp_path / "here", level="closed")
     assert len(here[1]) > 2
-    assert here == bits(maxent.bounds_in_parts, *given, tmp_path / "there", **options)
+    assert here == bits(maxent.bounds, *given, folder=tmp_path / "there", level="closed", **options)

@@ -286,7 +286,7 @@ def test_an_interrupt_is_one_line(capsys, monkeypatch):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", interrupted)
+    monkeypatch.setattr("maxent.api.posterior.estimate_case", interrupted)
     assert printed_by(capsys, ["estimate", *D1], 130) == ("", "maxent: interrupted\n")
 
 
@@ -294,7 +294,7 @@ def test_running_out_of_memory_is_said(capsys, monkeypatch):
     def too_large(*_, **__):
         raise MemoryError
 
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", too_large)
+    monkeypatch.setattr("maxent.api.posterior.estimate_case", too_large)
     assert printed_by(capsys, ["estimate", *D1], 2) == ("", "maxent: the problem does not fit into memory\n")
 
 

@@ -21,7 +21,7 @@ from maxent.__main__ import main
 from maxent.api import defend_audited as api_defend
 from maxent.api.defend import defend
 from maxent.api.defend_audited import Broken, audit_of, best_audited
-from maxent.api.estimate import estimate
+from maxent.api.posterior import estimate
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.method import BestSubtree

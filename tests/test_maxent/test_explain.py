@@ -12,7 +12,8 @@ from support.documents import release_document
 from support.paths import ROOT
 
 from maxent.__main__ import main
-from maxent.api.estimate import compile_release, estimate
+from maxent.api.estimate import compile_release
+from maxent.api.posterior import estimate
 from maxent.constraints.program.impurity import impurity_latex
 from maxent.results.explanation import explain
 from maxent.results.formulas import escaped, latex_document, lifted_program

@@ -73,7 +73,7 @@ def in_parts(release, qi, folder, truth=None, **options):
         mock.patch.object(opened, "rows_at_a_time", return_value=60),
         mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=200),
     ):
-        return maxent.estimate_in_parts(release, qi, folder, truth, knowledge="label,counts", **options)
+        return maxent.estimate(release, qi, truth, folder=folder, knowledge="label,counts", **options)
 
 
 @pytest.mark.parametrize("draws", [None, pytest.param(400, marks=pytest.mark.slow)])
@@ -82,9 +82,9 @@ def test_cells_are_solved_in_place_of_people(forest, people, tmp_path, draws):
     qi, truth = files(people, tmp_path)
     whole = maxent.estimate(forest, qi, truth, knowledge="label,counts")
     parts = in_parts(forest, qi, tmp_path / "out", truth)
-    assert parts.n_leaves == len(parts.program.table) == len(people.groupby(NAMES[:3])) < len(whole.program.table)
-    assert parts.summary["parts"]["cells"] == parts.n_leaves
-    assert len(parts.files) > 3
+    assert parts.parts.leaves == len(parts.program.table) == len(people.groupby(NAMES[:3])) < len(whole.program.table)
+    assert parts.summary["parts"]["cells"] == parts.parts.leaves
+    assert len(parts.parts.files) > 3
     assert "| leaves)" in repr(parts)
     same(parts.summary, whole.summary)
     ours, theirs = (found.posterior.sort_values(NAMES).reset_index(drop=True) for found in (parts, whole))
@@ -113,7 +113,7 @@ def test_a_truth_about_others_is_refused(forest, people, tmp_path):
     qi, _ = files(people, tmp_path)
     people.assign(A3=people["A3"].replace("6", "5")).to_csv(tmp_path / "truth.csv", index=False)
     with pytest.raises(InvalidInput, match=r"rows with A0=.*A3=6: individuals: expected \d+, as in"):
-        in_parts(forest, qi, None, str(tmp_path / "truth.csv"))
+        in_parts(forest, qi, None, str(tmp_path / "truth.csv"), memory="1GB")
 
 
 def bits(release, people, folder, **options):
@@ -122,7 +122,7 @@ def bits(release, people, folder, **options):
     qi, truth = files(people, folder)
     found = in_parts(release, qi, folder / "out", truth, **options)
     summary = json.dumps({**found.summary, "seconds": 0}).replace(str(folder), "")
-    return summary, [path.read_bytes() for path in found.files]
+    return summary, [path.read_bytes() for path in found.parts.files]
 
 
 @pytest.mark.slow

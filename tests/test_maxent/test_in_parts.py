@@ -20,10 +20,6 @@ from support.strategies import thorough
 
 import maxent
 from maxent.__main__ import main
-from maxent.api.case import Tables
-from maxent.api.compile import Knowledge
-from maxent.api.estimate import Solving
-from maxent.api.out_of_core import estimate as out_of_core_estimate
 from maxent.api.out_of_core import opened
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
@@ -77,9 +73,9 @@ def people():
 def said(release, *files, **options):
     """What an estimate in one piece and one in parts complain of."""
     found = []
-    for estimate in (maxent.estimate, maxent.estimate_in_parts):
+    for more in ({}, {"memory": "1GB"}):
         with pytest.raises(InvalidInput) as error:
-            estimate(release, *map(str, files), **options)
+            maxent.estimate(release, *map(str, files), **options, **more)
         found.append(str(error.value))
     return found
 
@@ -89,7 +85,7 @@ def test_files_of_a_pattern_with_missing_numbers_and_people_of_rows(release, peo
         people.iloc[some].to_csv(tmp_path / f"qi-{i}.csv", index=False)
     pattern = str(tmp_path / "qi-*.csv")
     whole = maxent.estimate(release, pattern, count="people")
-    parts = maxent.estimate_in_parts(release, pattern, tmp_path / "out", count="people", memory="1GB")
+    parts = maxent.estimate(release, pattern, folder=tmp_path / "out", count="people", memory="1GB")
     same(parts.summary, whole.summary)
     assert parts.notes == whole.notes
     ours, theirs = (found.posterior.sort_values(NAMES).reset_index(drop=True) for found in (parts, whole))
@@ -134,7 +130,7 @@ def test_a_truth_about_others_is_refused(release, people, tmp_path, monkeypatch,
     people.to_csv("qi.csv", index=False)
     change(people.assign(ill=np.where(people.index % 3, "no", "yes"))).to_csv("truth.csv", index=False)
     with pytest.raises(InvalidInput, match=expected):
-        maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv", count="people")
+        maxent.estimate(release, "qi.csv", "truth.csv", folder="out", count="people")
     assert not Path("out").exists()
 
 
@@ -144,11 +140,11 @@ def test_people_who_are_linked_are_estimated_together_or_refused_with_the_reason
     tree = Tree((root, *(node for node in others if node.id != "2")))
     drawn, qi = replace(release, trees=(tree,), sampling_rate=0.5), str(tmp_path / "qi.csv")
     people.to_csv(qi, index=False)
-    found = maxent.estimate_in_parts(drawn, qi, tmp_path / "out", count="people")
-    assert not isinstance(found, maxent.EstimateInParts)
+    found = maxent.estimate(drawn, qi, folder=tmp_path / "out", count="people")
+    assert found.parts is None
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out" / "part-00000.parquet"), found.posterior)
     with pytest.raises(InvalidInput, match=r"as these link them: counts of samples with .* left out, found 1 kB"):
-        maxent.estimate_in_parts(drawn, qi, count="people", memory="1kB")
+        maxent.estimate(drawn, qi, count="people", memory="1kB")
 
 
 def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_have_stand_ins(tmp_path, monkeypatch):
@@ -163,14 +159,14 @@ def test_people_below_choices_of_splits_that_matter_are_estimated_and_others_hav
     people.to_csv("truth.csv", index=False)
     whole = maxent.estimate(release, "qi.csv", "truth.csv")
     with mock.patch.object(opened, "rows_at_a_time", return_value=500):
-        parts = maxent.estimate_in_parts(release, "qi.csv", "out", "truth.csv")
+        parts = maxent.estimate(release, "qi.csv", "truth.csv", folder="out", memory="1700kB")
     assert len(parts.outcome.active) == len(whole.outcome.active) == 2
-    assert parts.n_leaves < len(parts.program.table) < len(whole.program.table)
+    assert parts.parts.leaves < len(parts.program.table) < len(whole.program.table)
     same(parts.summary, whole.summary)
     ours, theirs = (found.posterior.sort_values(names).reset_index(drop=True) for found in (parts, whole))
     pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9)
     with pytest.raises(InvalidInput, match="estimated together as choices of splits"):
-        maxent.estimate_in_parts(release, "qi.csv", memory="100kB")
+        maxent.estimate(release, "qi.csv", memory="100kB")
 
 
 @pytest.mark.parametrize(("times", "between"), [(PATIENCE, 0), (20, 1)])
@@ -206,57 +202,9 @@ def made(release, people, folder, **options):
         mock.patch.multiple(out_of_core, SMALLEST=50, LARGEST=50),
     ):
         qi, truth = str(folder / "qi.parquet"), str(folder / "truth.parquet")
-        found = maxent.estimate_in_parts(release, qi, folder / "out", truth, **options)
+        found = maxent.estimate(release, qi, truth, folder=folder / "out", **options)
     summary = json.dumps({**found.summary, "seconds": 0}).replace(str(folder), "")
-    return summary, [path.read_bytes() for path in found.files]
-
-
-def counted(release, people):
-    """The same tree, whose leaves state how many people of each class are in them."""
-    age = people["age"]
-    of_leaf = {"3": age <= 20, "4": ((age > 20) & (age <= 40)) | age.isna(), "5": age > 40}
-    clerk = people["job"] == "clerk"
-    of_leaf = {"2": clerk, **{leaf: ~clerk & here for leaf, here in of_leaf.items()}}
-    size = {leaf: int(people["people"][here].sum()) for leaf, here in of_leaf.items()}
-    counts = {leaf: {"no": n // 3, "yes": n - n // 3} for leaf, n in size.items()}
-    nodes = (
-        replace(node, label=None, error_rate=None, counts=counts[node.id]) if node.id in counts else node
-        for node in release.trees[0].nodes
-    )
-    return replace(release, trees=(Tree(tuple(nodes)),))
-
-
-@pytest.mark.parametrize("states", ["rates", pytest.param("counts", marks=pytest.mark.slow)])
-def test_leaves_are_evaluated_by_others_as_their_posteriors_are_foreseen(
-    release, people, tmp_path, monkeypatch, states
-):
-    people = people.head(8)
-    published = release if states == "rates" else counted(release, people)
-    here = made(published, people, tmp_path / "here")
-    monkeypatch.setattr(Workers, "others", True)  # this process makes the calls of theirs
-    assert made(published, people, tmp_path / "ahead") == here
-    monkeypatch.setattr(out_of_core_estimate, "foreseen", lambda *given: np.full((4, 2), 0.5))
-    assert made(published, people, tmp_path / "again") == here
-
-
-def test_nothing_is_foreseen_where_more_is_stated(release, people):
-    """The places of the tree are a clerk's leaf, two inner nodes, and the three leaves of others."""
-    first, *others = release.trees[0].nodes
-    inner = replace(release, trees=(Tree((replace(first, label="no"), *others)),))
-    counts = counted(release, people)
-
-    def found(published, **known):
-        rank, tables = np.array([-1, -1, 3, 0, 1, 2]), Tables("qi.csv")
-        return out_of_core_estimate.foreseen(
-            published, tables, Knowledge(**known), Solving(), np.array([2, 0, 4, 8]), rank
-        )
-
-    assert found(release) == pytest.approx(np.array([[0, 1], [np.nan] * 2, [0.75, 0.25], [0.75, 0.25]]), nan_ok=True)
-    assert found(counts, knowledge="counts") is not None
-    assert found(inner) is None
-    assert found(replace(counts, sampling_rate=0.5)) is None
-    assert found(release, knowledge="label") is None
-    assert found(counts, knowledge="rate") is None
+    return summary, [path.read_bytes() for path in found.parts.files]
 
 
 WAYS = [({"jobs": 2}, True), ({"jobs": 3}, True), ({"jobs": 2}, False), ({"dask": "local:2"}, False)]
@@ -355,12 +303,12 @@ def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, options, compl
 
 def test_a_table_that_is_no_file(release, people):
     with pytest.raises(InvalidInput, match="the path of a file, or a pattern"):
-        maxent.estimate_in_parts(release, people)
+        maxent.estimate(release, people, memory="1GB")
 
 
 def test_what_is_in_files_is_not_kept_twice(release, people, tmp_path):
     people.to_parquet(tmp_path / "qi.parquet")
-    found = maxent.estimate_in_parts(release, str(tmp_path / "qi.parquet"))
+    found = maxent.estimate(release, str(tmp_path / "qi.parquet"), memory="1GB")
     assert "distinct quasi-identifiers" in repr(found)
     for wrong in (found.save, found.report):
         with pytest.raises(InvalidInput):

@@ -271,7 +271,7 @@ def test_a_comparison_is_judged_by_what_comes_after(capsys):
 
 @pytest.mark.parametrize("wrong", [["--enforce"], ["--max-posterior", "2"], ["--report", "out.txt"], ["--min-k", "0"]])
 def test_a_wrong_call_is_refused_before_any_work(capsys, wrong, monkeypatch):
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", None)
+    monkeypatch.setattr("maxent.api.posterior.estimate_case", None)
     assert wrong[0].strip("-").replace("-", "_")[:6] in call(capsys, *wrong, expected=2).err.replace("-", "_")
 
 

@@ -411,7 +411,7 @@ def test_the_default_plots_have_their_texts_as_texts(tmp_path, capsys):
 )
 def test_plots_that_cannot_be_written_are_refused_before_work(tmp_path, capsys, monkeypatch, arguments, message):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr("maxent.api.estimate.estimate_case", lambda *_, **__: pytest.fail("estimated"))
+    monkeypatch.setattr("maxent.api.posterior.estimate_case", lambda *_, **__: pytest.fail("estimated"))
     for call in (["estimate", *FILES], ["compare", FILES[0], "--qi", FILES[1]]):
         out, err = printed_by(capsys, [*call, *arguments], 2)
         assert out == ""

@@ -44,16 +44,17 @@ def check(seed, folder, knowledge):
         mock.patch.object(opened, "rows_at_a_time", return_value=4),
     ):
         whole = maxent.estimate(release, qi, knowledge=knowledge)
-        parts = maxent.estimate_in_parts(release, str(qi), folder / f"{seed}-out", knowledge=knowledge)
-        assert isinstance(parts, maxent.EstimateInParts)
+        parts = maxent.estimate(release, str(qi), folder=folder / f"{seed}-out", knowledge=knowledge)
+        assert parts.parts is not None
         same(parts.summary, whole.summary)
         same(parts.numbers, whole.numbers)
         assert [*parts.summary["targets"]] == ["pay", "ill"]
         names = ["age", "job"]
         ours, theirs = (each.posterior.sort_values(names).reset_index(drop=True) for each in (parts, whole))
         pd.testing.assert_frame_equal(ours, theirs, rtol=1e-9, check_dtype=False)
-        proved, known = maxent.bounds_in_parts(release, str(qi)), maxent.bounds(release, qi, level="closed")
-        assert isinstance(proved, maxent.BoundsInParts)
+        proved = maxent.bounds(release, str(qi), level="closed", memory="1GB")
+        known = maxent.bounds(release, qi, level="closed")
+        assert proved.parts is not None
         same(*({**each.summary, "constraints": None} for each in (proved, known)))
 
 

@@ -132,7 +132,7 @@ def test_one_of_several_releases_that_is_not_read_is_enough() -> None:
 def test_an_estimate_in_parts_is_judged_alike(tmp_path: Any) -> None:
     reviewed(*NOT_READ["a tree with weights"]).release.save(tmp_path / "tree.json")
     X.to_csv(tmp_path / "qi.csv", index=False)
-    found = maxent.estimate_in_parts(tmp_path / "tree.json", tmp_path / "qi.csv", tmp_path / "out")
+    found = maxent.estimate(tmp_path / "tree.json", tmp_path / "qi.csv", folder=tmp_path / "out")
     assert found.verdict(max_posterior=0.95).status == "cannot_tell"
 
 
@@ -458,9 +458,10 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     skops.io.dump(STUMP.fit(X, Y), tmp_path / "tree.skops")
     X.to_csv(qi, index=False)
     limits: dict[str, Any] = {"max_certain": 300, "max_posterior": 1.0}
-    each = [(getattr(maxent, name), getattr(maxent, f"{name}_in_parts")) for name in ("bounds", "audit", "estimate")]
-    for call, parts in each:
-        for found in (call(path, X), call(model, X), parts(path, qi), parts(model, qi)):
+    parts: dict[str, Any] = {"memory": "1GB"}
+    calls = [(maxent.bounds, {**parts, "level": "closed"}), (maxent.audit, parts), (maxent.estimate, parts)]
+    for call, given in calls:
+        for found in (call(path, X), call(model, X), call(path, qi, **given), call(model, qi, **given)):
             told = found if isinstance(found, dict) else found.summary
             kept = told["unread"][-1]
             assert said in kept["what"]
@@ -548,7 +549,7 @@ def test_choices_of_splits_are_not_passed_in_parts(name: str, tmp_path: Path) ->
     people.assign(id=range(len(people))).to_csv(tmp_path / "qi.csv", index=False)
     people.assign(id=range(len(people)), Y=classes).to_csv(tmp_path / "truth.csv", index=False)
     given = tmp_path / "release.json", tmp_path / "qi.csv", tmp_path / "truth.csv"
-    assert maxent.estimate_in_parts(*given[:2], truth=given[2]).verdict(max_certain=0).status == "cannot_tell"
+    assert maxent.estimate(*given, memory="1GB").verdict(max_certain=0).status == "cannot_tell"
     for memory in (None, "1GB"):
         found = maxent.compare([given[0]], given[1], truth=given[2], memory=memory)
         assert found.verdict(max_certain=0).status == "cannot_tell"

@@ -39,7 +39,7 @@ from support.strategies import Case, People, Style, cases, populations, thorough
 
 from maxent.__main__ import main
 from maxent.api.defend import defend
-from maxent.api.estimate import estimate
+from maxent.api.posterior import estimate
 from maxent.models.defenses import OptimalSubtree, ParentPrunedTree
 from maxent.models.defenses.optimal.complexity import complexities, validated
 from maxent.models.defenses.optimal.frontier import MANY, unbeaten

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
 from math import isfinite
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from maxent.api import options
-from maxent.api.calling import takes
 from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
@@ -28,155 +24,25 @@ from maxent.api.out_of_core.posteriors import (
     first_of,
     unpickled,
 )
-from maxent.api.out_of_core.results import EstimateInParts
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
-from maxent.models.columns import NOTHING, Statements
-from maxent.models.errors import ARGUMENT, check_unused, invalid
-from maxent.models.files.json_files import uncollected
-from maxent.models.nodes import statements_of
+from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, positions, read_group
 from maxent.models.reading import size_text
 from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
-from maxent.models.trees.printed_rates import REMEMBERED, decimals, release_rates
+from maxent.results.parts import Parts
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.control import Clock, OutOfTime
 from maxent.solvers.solve.driver import solve_program
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from maxent.constraints.program.program import Program
+    from maxent.disclosure.inference import Disclosure
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.estimate import Estimate
-
-
-# Posteriors of leaves as they will be where leaves alone say something: known before everything else is compiled.
-#
-# What a release states is compiled, checked and measured as a whole, by one process. Others need only the posterior of
-# each leaf to go on. Where no more than counts, or labels and error rates, of leaves is known, it has a closed form.
-
-
-def look_ahead(release: Release) -> None:
-    """Find the decimals of printed rates, which are remembered, while others read the people."""
-    for tree in release.trees:
-        rates = statements_of(tree.nodes, release.target.classes).rate
-        for rate in rates[~np.isnan(rates)][:REMEMBERED].tolist():
-            decimals(rate)
-
-
-def foreseen(
-    release: Release, tables: Tables, known: Knowledge, how: Solving, people: IntArray, rank: IntArray
-) -> FloatArray | None:
-    """P(class | leaf), shape (n_leaves, n_classes), NaN for leaves without people; None where more is known of leaves.
-
-    ``people``, shape (n_leaves,), are those of each leaf, numbered depth-first; ``rank``, shape (n_places,), is the
-    number of each leaf, -1 of other places. Whoever uses it compares it with the answer, which it need not be.
-    """
-    from maxent.constraints.presolve.parts import water_fill
-
-    if len(release.trees) > 1 or tables.marginal is not None or release.sampled or release.blurred:
-        return None
-    if not how.presolve or how.backend != "auto":
-        return None
-    kinds = set(known.kinds) if known.kinds is not None else {"label", "rate", "counts"}
-    tree, classes = release.trees[0], release.target.classes
-    said, leaves = statements_of(tree.nodes, classes), np.flatnonzero(people > 0)
-    node = np.argsort(rank)[np.count_nonzero(rank < 0) :][leaves]
-    if (node >= len(said)).any():  # of removed leaves nothing is stated
-        return None
-    weight = people[leaves].astype(np.float64)
-    if said.counted[node].all() and "counts" in kinds:
-        lower = upper = said.take(node).table(len(classes))
-        label = np.full(len(leaves), NOTHING)
-    elif _more_said(release, said, kinds, rank[: len(said)] < 0, node):
-        return None
-    else:
-        sizes = np.full(len(said), np.nan)
-        sizes[node] = weight
-        label = said.label[node]
-        lower, upper = _hits(release, said, known, sizes, node, weight)
-    masses = water_fill(weight, lower, upper, label)
-    found = np.full((len(people), len(classes)), np.nan)
-    found[leaves] = masses / masses.sum(axis=1, keepdims=True)
-    return found
-
-
-def _more_said(release: Release, said: Statements, kinds: set[str], inner: BoolArray, leaves: IntArray) -> bool:
-    """Whether more, or less, is known than the labels of some leaves, and error rates."""
-    unlike = release.labels != "majority" or not {"label", "rate"} <= kinds or bool(said.shares)
-    some = said.counted.any() or (said.label[inner] != NOTHING).any() or not np.isnan(said.rate[inner]).all()
-    return bool(unlike or some or (said.label[leaves] == NOTHING).any())
-
-
-def _hits(
-    release: Release, said: Statements, known: Knowledge, sizes: FloatArray, node: IntArray, weight: FloatArray
-) -> tuple[FloatArray, FloatArray]:
-    """Fewest and most people of each class in leaves with labels, some of which have an error rate."""
-    lower = np.zeros((len(node), len(release.target.classes)))
-    upper = np.repeat(weight[:, None], lower.shape[1], axis=1)
-    rate, label = said.rate[node], said.label[node]
-    rated = np.flatnonzero(~np.isnan(rate))
-    hits = release_rates(release, (sizes,), known.rounding).hits
-    bounds = [hits(*each) for each in zip(rate[rated].tolist(), weight[rated].tolist(), strict=True)]
-    lower[rated, label[rated]], upper[rated, label[rated]] = np.array(bounds).reshape(-1, 2).T
-    return lower, upper
-
-
-def evaluated_ahead(
-    opened: Opened,
-    known: Knowledge,
-    how: Solving,
-    scanned: Scanned,
-    job: Evaluation,
-    groups: Sequence[LeafGroup],
-    with_: Resources,
-    solved: Callable[[], Leaves],
-) -> list[Evaluated] | None:
-    """All groups, evaluated by others while this process finds the answer; None where that is not the foreseen one."""
-    release = opened.release
-    if not with_.workers.others or splits_compared(release, known.kinds):
-        return None
-    with uncollected():
-        rank = scanned.descent.rank.astype(np.int64)
-        expected = foreseen(release, opened.tables, known, how, scanned.people, rank)
-    if expected is None:
-        return None
-    posterior = with_.folder / "foreseen.npy"
-    np.save(posterior, expected)
-    told = opened.told("evaluating leaves")
-    results = with_.each(evaluate_group, replace(job, posterior=posterior), groups, told, solved)
-    same = solved().single is None and np.array_equal(expected, solved().posterior, equal_nan=True)
-    return results if same else None
-
-
-@takes(options.EstimatingInParts)
-def estimate_in_parts(call: options.EstimatingInParts) -> Estimate:
-    """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
-
-    The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
-    and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
-    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of `maxent.estimate`. Of
-    several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
-
-    Where choices of splits are published, people below those that matter are estimated together, and stand-ins for the
-    others. Where something else links people of different leaves (`maxent.api.out_of_core.folder`), all of them are
-    estimated together in one process, as `maxent.estimate` does, if they fit into memory.
-
-    Returns
-    -------
-    Estimate
-        An `EstimateInParts`, or where people are linked a plain one.
-
-    Warns
-    -----
-    UnreliableResult
-        When the status of the result is not ``optimal``.
-    """
-    check_unused("people who are not taken in parts", rows=call.rows or None)
-    where, tables = InParts.of(call.folder, call.memory), options.of(Tables, call)
-    known, how = options.of(Knowledge, call), options.of(Solving, call)
-    known.check()
-    return estimate_tables(call.release, tables, known, how, where, target=call.target, progress=call.progress)
 
 
 def estimate_tables(
@@ -190,8 +56,16 @@ def estimate_tables(
     progress: Progress | None = None,
     surest: bool = False,
 ) -> Estimate:
-    """The estimate of tables in parts; the parameters, the result and a warning are those of `estimate_in_parts`.
+    """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
 
+    The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
+    and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
+    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of one piece. Of
+    several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
+
+    Where choices of splits are published, all people are estimated together if they fit into memory; else those below
+    choices that matter, and stand-ins for the others. Where something else links people of different leaves
+    (`maxent.api.out_of_core.folder`), all of them are estimated together, if they fit, and the result has no ``parts``.
     ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
     """
 
@@ -214,7 +88,7 @@ def estimate_tables(
 def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, *, surest: bool) -> Estimate:
     """The estimate of a release of one tree by its leaves, of several by their cells."""
     release = opened.release
-    scanned, truth_runs, truth = opened.scanned(with_, lambda: look_ahead(release) if with_.workers.others else None)
+    scanned, truth_runs, truth = opened.scanned(with_)
     groups = groups_for(scanned, with_)
     columns = _columns(release, scanned.coded.attributes, divergence=truth is not None)
     posterior, out = with_.folder / "posterior.npy", None if opened.where.folder is None else with_.folder
@@ -222,31 +96,39 @@ def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, 
     job = Evaluation(scanned.runs, truth_runs, packing, levels, posterior, None, columns, out, how.top)
     job = replace(job, surest=surest * how.top)
 
-    @cache
-    def solved() -> Leaves:
-        return solve_leaves(opened, known, how, scanned, truth, job, groups, with_)
-
-    results = evaluated_ahead(opened, known, how, scanned, job, groups, with_, solved)
-    if results is None:
-        np.save(posterior, solved().posterior)
-        job = replace(job, single=solved().single)
-        results = with_.each(evaluate_group, job, groups, opened.told("evaluating leaves"))
+    solved = solve_leaves(opened, known, how, scanned, truth, job, groups, with_)
+    np.save(posterior, solved.posterior)
+    job = replace(job, single=solved.single)
+    results = with_.each(evaluate_group, job, groups, opened.told("evaluating leaves"))
     check_same(scanned.coded, str(opened.tables.truth), results)
     far, least = (None, 0.0) if truth is None else _far(scanned, results, how.top)
     first = first_of([one for each in results for one in each.surest], job.surest)
     table, leaf = scanned.table() if surest else (None, None)
-    return EstimateInParts.of(
-        solved().found,
-        least,
-        far=far,
-        distinct=sum(each.rows for each in results),
-        n_leaves=int((scanned.people > 0).sum()),
+    parts = Parts(
+        what="posteriors",
+        trees=len(release.trees),
+        leaves=int((scanned.people > 0).sum()),
         folder=opened.where.folder,
         files=moved([each.path for each in results if each.path is not None], opened.where.folder),
+        distinct=sum(each.rows for each in results),
+        far=far,
         most_disclosed=tuple(each.entry(scanned.coded, release.target.classes) for each in first),
         table=table,
         truth=None if truth is None or leaf is None else truth[leaf],
     )
+    return replace(solved.found, parts=parts, disclosure=_disclosure(solved.found.disclosure, far, least))
+
+
+def _disclosure(found: Disclosure, far: Mapping[str, Any] | None, least: float) -> Disclosure:
+    """The disclosure of leaves as that of their people, whose divergences are ``far``, from the ``least`` on."""
+    measures = dict(found.measures)
+    for key in ("divergence", "divergence_max", "divergence_top", "divergence_min", "infinite"):
+        measures.pop(key, None)  # those of leaves
+    if far is not None:
+        keys = {"divergence": "overall", "divergence_max": "max", "divergence_top": "top_k_average"}
+        whole = {key: np.inf if far[name] is None else far[name] for key, name in keys.items()}
+        measures = {**whole, "divergence_min": least, "infinite": far.get("infinite", 0), **measures}
+    return replace(found, measures=measures, divergence=None, individual=None)
 
 
 def _columns(release: Release, attributes: Iterable[Any], *, divergence: bool) -> tuple[str, ...]:
@@ -410,7 +292,8 @@ def solve_leaves(
         table, leaf = scanned.table()
         found = estimated(table, None if truth is None else truth[leaf])
         return _warned(found, scanned, leaf, None)
-    wanted = np.zeros(len(scanned.people), bool)
+    distinct = sum(len(np.load(f"{run}.count.npy", mmap_mode="r")) for run in scanned.runs)
+    wanted = np.full(len(scanned.people), needed(distinct, len(release.trees)) <= opened.where.memory)
     while True:
         made = with_.each(stand_ins, (job, wanted), groups, opened.told("standing in for people"))
         check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])

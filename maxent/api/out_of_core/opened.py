@@ -23,7 +23,6 @@ from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, 
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
 from maxent.solvers.solve.parallel import Told, workers_of
-from maxent.solvers.workers import nothing
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -180,16 +179,13 @@ class Opened:
         with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
-    def scanned(
-        self, with_: Resources, first: Callable[[], object] = nothing
-    ) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
+    def scanned(self, with_: Resources) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
         """The people of the adversary's table by leaf, of several trees by cell, the leaves of all.
 
-        With a truth also the runs of it, and people by leaf and class, (n_leaves, n_classes). What is to be done
-        ``first`` this process does while others begin.
+        With a truth also the runs of it, and people by leaf and class, (n_leaves, n_classes).
         """
         given = self.tables, self.release, self.reader
-        found = scan_table(*given, with_, self.told("reading the table"), first)
+        found = scan_table(*given, with_, self.told("reading the table"))
         known: Any = (None, None)
         if self.tables.truth is not None:
             known = scan_truth(*given, found, with_, self.told("reading the truth"))

@@ -106,24 +106,15 @@ class Scanned:
         return table, leaves[order]
 
 
-def scan_table(
-    tables: Tables, release: Release, reader: Reader, with_: Resources, told: Told, first: Callable[[], object]
-) -> Scanned:
-    """Read the adversary's table, and route its people to the leaves of a release of one tree.
-
-    What is to be done ``first`` this process does while others begin.
-    """
+def scan_table(tables: Tables, release: Release, reader: Reader, with_: Resources, told: Told) -> Scanned:
+    """Read the adversary's table, and route its people to the leaves of a release of one tree."""
 
     @cache
     def tree() -> Numbered:
         return numbered(release.trees[0], number_places(release.trees[0]))
 
-    def begin() -> None:
-        first()
-        tree()
-
     keep_memory()
-    found, rows = _coded("qi", tables, release, reader, with_, told, begin)
+    found, rows = _coded("qi", tables, release, reader, with_, told, tree)
     descent = descent_of(tree(), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
     routed, starts = _routed(rows, found.codes, descent, packing, with_, told)

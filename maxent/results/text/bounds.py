@@ -43,8 +43,10 @@ def print_bounds(found: Proof) -> None:
 
 def bounds_display(found: Proof) -> Display:
     """Bounds in a console and in a notebook: the tightest, and what is proved."""
-    names = ", ".join(a.name for a in found.program.table.attributes)
     lines = [*bounds_lines(found), *found.lines]
+    if not found.listed:
+        return Display(f"Bounds on P({found.program.release.target.name} | leaf): {found.status}", lines)
+    names = ", ".join(a.name for a in found.program.table.attributes)
     shown, _ = tightest_rows(found, ROWS)
     rest = len(found.order) - len(shown)
     return Display(

@@ -25,6 +25,9 @@ SHOWN_CONTRADICTIONS = 10
 
 def print_estimate(estimate: Solved) -> None:
     """Print the posterior, or its surest rows, and what it discloses, to standard output."""
+    if estimate.parts is not None:
+        print_lines(summary_lines(estimate))
+        return
     shown, rest = surest_rows(estimate)
     attributes = estimate.program.table.attributes
     rows = (_cells(estimate, row) for row in shown)
@@ -36,8 +39,12 @@ def print_estimate(estimate: Solved) -> None:
 
 def estimate_display(estimate: Solved) -> Display:
     """An estimate in a console and in a notebook: the surest quasi-identifiers, and what is disclosed."""
-    names = ", ".join(a.name for a in estimate.program.table.attributes)
     lines = summary_lines(estimate)
+    if estimate.parts is not None:
+        given = "leaf" if estimate.parts.trees == 1 else "leaves"
+        target = estimate.program.release.target.name
+        return Display(f"Estimate of P({target} | {given}): {estimate.outcome.status}", lines)
+    names = ", ".join(a.name for a in estimate.program.table.attributes)
     shown, _ = surest_rows(estimate, ROWS)
     rest = len(estimate.order) - len(shown)
     return Display(
@@ -74,9 +81,10 @@ def summary_lines(estimate: Solved) -> list[str]:
     program, found = estimate.program, estimate.disclosure
     target = in_sentence(program.release.target.name)
     certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
+    parts, kinds = estimate.parts, kinds_of(program)
+    distinct = program.table.distinct if parts is None else parts.distinct
     lines = [
-        f"{counted(program.individuals, 'individual')}, "
-        f"{counted(program.table.distinct, 'distinct quasi-identifier')}; {certain}",
+        f"{counted(program.individuals, 'individual')}, {counted(distinct, 'distinct quasi-identifier')}; {certain}",
         f"an adversary who guesses by this estimate expects to be right for {_percent(found.bayes_vulnerability)} "
         f"of them ({_guesses(estimate)})",
         *_proof_lines(estimate),
@@ -90,7 +98,7 @@ def summary_lines(estimate: Solved) -> list[str]:
             for m in MEASURES.values()
             if m.key in found.measures and m.line == "always" and not m.sentence
         ),
-        "constraints: " + kinds_line(kinds_of(program)),
+        "constraints: " + kinds_line(kinds if parts is None else {**kinds, "qi": distinct}),
         f"{_solver(estimate)}: {worth(estimate)}; largest violation {estimate.outcome.violation:.1e}",
         *_mean_lines(estimate),
         *map(target_line, estimate.targets.values()),
@@ -101,7 +109,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         lines += [f"  {found}" for found in estimate.contradictions[:SHOWN_CONTRADICTIONS]]
         if len(estimate.contradictions) > SHOWN_CONTRADICTIONS:
             lines.append(f"  and {len(estimate.contradictions) - SHOWN_CONTRADICTIONS} more")
-    return lines
+    return lines if parts is None else [*lines, *parts.lines]
 
 
 def _proof_lines(estimate: Solved) -> list[str]:
@@ -145,6 +153,10 @@ def kinds_line(kinds: Mapping[str, int]) -> str:
 
 def _divergence_lines(estimate: Solved) -> list[str]:
     found, individual = estimate.disclosure.divergence, estimate.disclosure.individual
+    if estimate.parts is not None and estimate.parts.far is not None:
+        overall = estimate.parts.far["overall"]
+        told = "inf" if overall is None else f"{overall:.4f} nats"
+        return [f"overall divergence from the truth {told}: the smaller, the more is disclosed"]
     if found is None or individual is None:
         return []
     if found.overall is None:
