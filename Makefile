@@ -3,6 +3,7 @@
 # make slow    the tests that take long, all of them              make hunt    searches with new seeds: TIME=3600 SEED=7
 # make pages   whether the pages of papers are what their programs make of the data today (15 minutes)
 # make bench   this version beside others, twelve tasks: BEFORE=988728d RUNS=5; writes docs/benchmarks.md
+# make peers   other programs, each in an environment of its own (.peers/), that tests and benchmarks compare with
 # make reproduce   every experiment of five papers and every figure of docs/, from the data in the folder MAXENT_DATA (hours)
 # make docs    the documentation, in site/                       make wheel   dist/*.whl
 # make release dist/: wheel and source tried on every Python that is found, checksums, and an SBOM
@@ -24,7 +25,7 @@ PATIENTS = $(DEMO)/truth.csv --target progression --qi age,sex,bmi,bp --max-dept
 
 .DELETE_ON_ERROR:
 .NOTPARALLEL:
-.PHONY: demo test slow hunt bench lint copy types docs pages reproduce wheel release clean
+.PHONY: demo test slow hunt bench peers lint copy types docs pages reproduce wheel release clean
 
 demo: $(BASE)
 	@echo '== Eleven people (examples/d1)'
@@ -52,6 +53,15 @@ slow: $(DEV)
 TIME ?= 600
 hunt: $(DEV)
 	$(BIN)/python tests/hunt.py --time $(TIME) $(addprefix --seed ,$(SEED)) --workers $(WORKERS) $(ONLY)
+
+# Their dependencies do not fit into one environment with ours.
+PEERS = acro==1.0.2 sacroml==2.0.1 roc-validator==0.13.0
+peers:
+	@for peer in $(PEERS); do \
+	  echo "== $$peer"; \
+	  place=.peers/$${peer%%==*}; \
+	  $(PYTHON) -m venv $$place && $$place/bin/python -m pip install --quiet $$peer || exit 1; \
+	done
 
 # Revisions to compare with, and how many times each command runs; ONLY: tasks with a text in their names.
 BEFORE ?= 988728d

@@ -15,7 +15,7 @@ from maxent.api.compile import Knowledge, noise_of
 from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
-from maxent.api.review_input import Subject, apart, with_others
+from maxent.api.review_input import Subject, apart, files_of, with_others
 from maxent.disclosure.limits import NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
@@ -145,6 +145,7 @@ def check_release(
     how = replace(solving, bounds=policy.proof)
     subject = Subject(name, found, tables).weighed(said.get("sample_weight"), said["truth"], reading)
     review = review_subject(subject, known, how, limits, words, interruptible, progress)
+    review = replace(review, files=files_of([release, *others]))
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(

@@ -18,7 +18,7 @@ from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.proving import Certainty, Drawing, proving_seconds
-from maxent.api.review_input import Subject, apart, subject_of, subjects_of, trained_rows, with_column
+from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.limits import Limits, Verdict, limits_of
@@ -459,4 +459,8 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
     how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early, call.rows)
-    return review_subject(subject, *how) if len(subjects) == 1 else review_several(subjects, *how)
+    files = files_of(call.model)
+    if len(subjects) == 1:
+        return replace(review_subject(subject, *how), files=files)
+    found = review_several(subjects, *how)
+    return replace(found, reviews={name: replace(each, files=files) for name, each in found.reviews.items()})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -228,6 +229,12 @@ def apart(model: Any) -> list[Any]:
     of_trees = [i for i, each in enumerate(given) if not _states(each)]
     first = of_trees[0] if of_trees else 0
     return [given[first], *given[:first], *given[first + 1 :]]
+
+
+def files_of(model: Any) -> tuple[str, ...]:
+    """The files of what is published, the model first; none where any of it is no file."""
+    given = apart(model)
+    return tuple(map(os.fspath, given)) if all(isinstance(each, (str, PathLike)) for each in given) else ()
 
 
 def _states(model: Any) -> bool:

@@ -54,6 +54,7 @@ RARE = frozenset(
         *("--tolerance", "--no-presolve", "--starts", "--seed", "--floor", "--single-optimum", "--dask"),
         *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
         *("--csv-literal", "--title", "--purpose", "--force", "--rows-unknown", "--sample-weight"),
+        *("--sacro", "--crate", "--crate-in", "--agent", "--provider"),
     )
 )
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from maxent.command_line import options as opt
+from maxent.command_line import panels
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
 
 if TYPE_CHECKING:
@@ -74,6 +76,82 @@ def asked(
     """The options of limits, and of the report."""
     limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift)
     return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
+
+
+@dataclass(frozen=True, slots=True)
+class Handed:
+    """The folders for output checkers that are asked for."""
+
+    sacro: str | None
+    crate: str | None
+    crate_in: str | None
+    agent: str | None
+    provider: str | None
+
+    def check(self, outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
+        """Refuse folders that cannot be written, that other outputs lie in, or that are read."""
+        from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+        from maxent.models.files.output import check_apart, check_folder
+        from maxent.results.exchange import party, refused_crate, refused_sacro
+
+        if self.crate is None and (
+            lone := next((n for n in ("crate_in", "agent", "provider") if getattr(self, n)), "")
+        ):
+            raise invalid("options", ARGUMENT, lone, "--crate DIR, too: the folder to write", "none")
+        party("agent", self.agent), party("provider", self.provider)
+        folders = {"--sacro": (self.sacro, refused_sacro), "--crate": (self.crate, refused_crate)}
+        asked = {option: path for option, (path, _) in folders.items() if path is not None}
+        read = [*inputs, self.crate_in]
+        check_apart(asked, read)
+        for option, path in asked.items():
+            check_folder(option, path, folders[option][1])
+            apart = [(f"of {name}", each) for name, each in {**outputs, **asked}.items() if name != option]
+            for what, each in [*apart, *(("an input", each) for each in read)]:
+                if each is not None and _is_within(each, path):
+                    raise InvalidInput("output", [Problem(ARGUMENT, option, f"a folder without the file {what}", each)])
+        if self.crate is not None and self.crate_in is None:
+            from importlib.util import find_spec
+
+            if find_spec("rocrate") is None:
+                raise invalid("options", ARGUMENT, "crate", "rocrate: pip install rocrate", "no such module")
+
+    def write(self, found: Any) -> None:
+        """Write the folders."""
+        if self.sacro is not None:
+            found.sacro(self.sacro)
+        if self.crate is not None:
+            found.crate(self.crate, source=self.crate_in, agent=self.agent, provider=self.provider)
+
+
+def _is_within(path: str, folder: str) -> bool:
+    inner, outer = os.path.realpath(path), os.path.realpath(folder)
+    return inner.startswith(os.path.join(outer, ""))
+
+
+def handed(
+    sacro: Annotated[
+        str | None,
+        panels.output(
+            metavar="DIR", help="Write the folder that ACRO and SACRO-Viewer open, with the model and the verdict."
+        ),
+    ] = None,
+    crate: Annotated[
+        str | None,
+        panels.output(metavar="DIR", help="Write an RO-Crate 1.2 with the check as an action (needs rocrate)."),
+    ] = None,
+    crate_in: Annotated[
+        str | None,
+        panels.output(metavar="DIR", help="Five Safes RO-Crate to copy to --crate and to add the check to."),
+    ] = None,
+    agent: Annotated[
+        str | None, panels.output(metavar="NAME", help="Who judged, for --crate: a name, or NAME <https://...>.")
+    ] = None,
+    provider: Annotated[
+        str | None, panels.output(metavar="NAME", help="Organisation that --crate is made for, written as --agent is.")
+    ] = None,
+) -> Handed:
+    """The folders for output checkers."""
+    return Handed(sacro, crate, crate_in, agent, provider)
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:

@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import completed_policy, reads_files, split_last, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, asked
+from maxent.command_line.verdict import AskedVerdict, asked, handed
 from maxent.models.files.output import CHECKS, RECORD
 
 # Calls that its help ends with.
@@ -31,7 +31,7 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(options=stated(Checking, time_limit=None), asked=asked)
+@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed)
 def command(
     files: Annotated[
         list[str] | None,
@@ -66,6 +66,7 @@ def command(
     output: Annotated[str | None, opt.result(CHECKS)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
+    handing: Any = None,
 ) -> Job:
     """Check a release against a written policy: a finding for each of its checks, a verdict, and a record.
 
@@ -83,7 +84,7 @@ def command(
         "no_marginal": asked.no_marginal,
         "reading": reading,
     }
-    written = {"record": record, "output": output, "csv_literal": csv_literal}
+    written = {"record": record, "output": output, "csv_literal": csv_literal, "handed": handing}
     releases, qi = split_last(files or [], "RELEASE... QI")
     return partial(_run, releases, qi, policy, options, as_json, written, asked)
 
@@ -137,6 +138,8 @@ def _run(
         record = None
     files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
     check_outputs(files, read)
+    handing = written["handed"]
+    handing.check({name: path for name, (path, _) in files.items()}, read)
     if chosen.never_passes:
         tell(chosen.never_passes)
     with progress() as told:
@@ -150,6 +153,7 @@ def _run(
         found.record(record)
     if asked.report is not None:
         found.report(asked.report, **asked.texts)
+    handing.write(found)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)
     else:

@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, asked
+from maxent.command_line.verdict import AskedVerdict, Handed, asked, handed
 from maxent.models.files.output import REVIEW
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ EXAMPLES = (
 )
 
 
-@reads_files(options=stated(Reviewing, time_limit=None), asked=asked)
+@reads_files(options=stated(Reviewing, time_limit=None), asked=asked, handing=handed)
 def command(
     files: Annotated[
         list[str],
@@ -48,6 +48,7 @@ def command(
     output: Annotated[str | None, opt.result(REVIEW)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
+    handing: Any = None,
 ) -> Job:
     """Convert a model, attack it, estimate what it discloses, and judge it.
 
@@ -55,7 +56,8 @@ def command(
     """
     options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
-    return partial(_run, *split_last(files, "MODEL... DATA"), options, as_json, output, asked, csv_literal)
+    models, data = split_last(files, "MODEL... DATA")
+    return partial(_run, models, data, options, as_json, output, asked, csv_literal, handing)
 
 
 def _run(
@@ -66,6 +68,7 @@ def _run(
     output: str | None,
     asked: AskedVerdict,
     csv_literal: bool,
+    handing: Handed,
 ) -> int:
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
@@ -79,6 +82,7 @@ def _run(
         reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
     check_outputs(outputs, [*models, data, *opt.inputs(options)])
+    handing.check({name: path for name, (path, _) in outputs.items()}, [*models, data, *opt.inputs(options)])
     limits = asked.limits()
     from maxent.api.compile import noise_of
     from maxent.api.review import review
@@ -123,6 +127,7 @@ def _run(
             found.report(asked.report, **asked.texts)
         if output is not None:
             found.save(output, csv_literal=csv_literal)
+        handing.write(found)
         if as_json:  # after all files: where one cannot be written, the object on standard output says that
             print_json(found.summary)
         elif isinstance(found, SeveralReviews):

@@ -22,6 +22,7 @@ from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.policy.concluded import Concluded
+from maxent.results.exchange import Exchanged, Handover, handed_over
 
 if TYPE_CHECKING:
     from maxent.policy.policy import Policy
@@ -43,7 +44,7 @@ _BESIDE = ("control", "wp216", "baseline")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Checked(Shown):
+class Checked(Exchanged, Shown):
     """A release that was checked against a policy.
 
     Attributes
@@ -63,6 +64,9 @@ class Checked(Shown):
     review: Review
     asked: AskedRecord
     inputs: tuple[Hashed, ...] = field(default=())
+
+    def _handover(self) -> Handover:
+        return handed_over(self, self.summary["verdict"], [self.review], "check")
 
     @property
     def status(self) -> Status:

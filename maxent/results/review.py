@@ -18,6 +18,7 @@ from maxent.models.display import Display, Shown
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
+from maxent.results.exchange import Exchanged, Handover, handed_over
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 from maxent.results.solved import (
     Drawing,
@@ -62,7 +63,7 @@ class Asked:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Review(Shown):
+class Review(Exchanged, Shown):
     """A model that was reviewed before its publication.
 
     Attributes
@@ -93,6 +94,8 @@ class Review(Shown):
         Why nobody knows the order of the rows of the training data; empty where somebody may.
     drawing : callable or None
         How far somebody comes who computes who was drawn for each tree.
+    files : tuple of str
+        The files or folders of what is published, the model first; none where any of it is no file.
     """
 
     converted: Converted
@@ -109,6 +112,10 @@ class Review(Shown):
     early: Mapping[str, Any] = field(default_factory=dict)
     rows_unknown: str = ""
     drawing: Drawing | None = None
+    files: tuple[str, ...] = ()
+
+    def _handover(self) -> Handover:
+        return handed_over(self, self.verdict().as_dict(), [self], "review")
 
     @property
     def release(self) -> Release:
@@ -325,7 +332,7 @@ class Review(Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeveralReviews(Shown):
+class SeveralReviews(Exchanged, Shown):
     """A model of several sensitive columns that was reviewed before its publication.
 
     Attributes
@@ -343,6 +350,9 @@ class SeveralReviews(Shown):
     reviews: Mapping[str, Review]
     joint: Inference | None
     left_out: str = ""
+
+    def _handover(self) -> Handover:
+        return handed_over(self, self.verdict().as_dict(), list(self.reviews.values()), "review")
 
     @property
     def reliable(self) -> bool:

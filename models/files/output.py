@@ -519,6 +519,53 @@ def _remove_leftovers_once(folder: str) -> None:
     remove_leftovers(folder)
 
 
+def write_folder(
+    path: Path, fill: Callable[[Path_pathlib], None], refused: Callable[[Path_pathlib], str | None]
+) -> None:
+    """Let ``fill`` make a temporary folder beside ``path``, which then takes its place.
+
+    A folder that is there is replaced if it is empty, or if ``refused`` gives no reason against it; a reason that is a
+    decision gives way to ``--force``, and what this project did not write to nothing.
+    """
+    check_folder("output", path, refused)
+    target = os.path.realpath(path)
+    with scratch(Path_pathlib(target).parent) as beside:
+        new, old = beside / "new", beside / "old"
+        new.mkdir()
+        try:
+            fill(new)
+            if os.path.lexists(target):
+                os.replace(target, old)
+            os.replace(new, target)
+        except OSError as error:
+            if old.exists() and not os.path.lexists(target):
+                os.replace(old, target)
+            raise unusable_file(os.fspath(path), "a folder that can be written", error) from None
+
+
+def check_folder(option: str, path: Path, refused: Callable[[Path_pathlib], str | None]) -> None:
+    """Refuse a folder that cannot be written, or must not be replaced, before any work is done."""
+    given = os.fspath(path)
+    place = Path_pathlib(given)
+    expected, found = "a folder that is new or empty", None
+    if "\0" in given or not given.strip():
+        found = "which is no name of a folder"
+    elif place.is_symlink() or (place.exists() and not place.is_dir()):
+        found = "which is no folder"
+    elif place.is_dir():
+        found = refused(place) if any(place.iterdir()) else None
+        if found is not None and "decision" in found:
+            expected = "a new folder, or --force"
+            found = None if may_replace() else found
+        expected = expected if found is None or "decision" in found else "a new folder, or one of the same kind"
+    elif not place.absolute().parent.is_dir():
+        found = "whose folder does not exist"
+    elif not os.access(place.absolute().parent, os.W_OK):
+        found = "in whose folder you may not write"
+    if found is not None:
+        raise InvalidInput(SOURCE, [Problem("argument", option, expected, f"{_short(given)}, {found}")])
+
+
 # Temporary folders that do not outlive their process: removed at its end, on signals, and by the next process.
 #
 # A process that is killed with no chance to clean up leaves its folder behind. The system gave back the lock that it

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
+import json
+import re
+import shutil
+import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +17,7 @@ import pandas as pd
 import pytest
 
 import maxent
+from maxent.__main__ import main
 from maxent.policy.checks.hyperparameters import REGIONS, is_risky
 from maxent.policy.checks.page import explained
 from maxent.policy.checks.registry import CHECKS
@@ -105,3 +112,292 @@ def test_every_check_names_its_statbarn_or_none() -> None:
         uri = explained(check)["statbarn"]
         assert uri == "none" or uri.removeprefix("https://www.w3id.org/statbarnsdc#") in known
     assert CHECKS["MX101"].statbarn == "Frequencies"
+
+
+# The folder of ACRO, and crates.
+
+ROOT = Path(__file__).parents[2]
+PROFILE = "https://w3id.org/5s-crate/0.4"
+CHECK = "https://w3id.org/shp#DisclosureCheck"
+
+
+def peer(name: str) -> str:
+    """The interpreter of an environment of ``make peers``."""
+    found = ROOT / ".peers" / name / "bin" / "python"
+    if not found.exists():
+        pytest.skip(f"{name} is not there: make peers")
+    return str(found)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model whose names are those of an attack on pages, and the table that it was trained on."""
+    from sklearn.tree import DecisionTreeClassifier
+    from skops.io import dump
+
+    folder = tmp_path_factory.mktemp("model")
+    table = people().rename(columns={"age": "age & 'x'", "sex": "<img src=x>"})
+    columns = [name for name in table.columns if name != "ill"]
+    table["ill"] = table["ill"].map({"yes": "<b>yes</b>", "no": "no"})
+    model = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(table[columns], table["ill"])
+    dump(model, folder / "tree <b>& 1.skops")
+    table.to_csv(folder / "truth.csv", index=False)
+    return folder
+
+
+def reviewed(folder: Path, **limits: Any) -> Any:
+    table = pd.read_csv(folder / "truth.csv")
+    qi = [name for name in table.columns if name != "ill"]
+    return maxent.review(folder / "tree <b>& 1.skops", folder / "truth.csv", target="ill", qi=qi, **limits)
+
+
+KEYS = ["uid", "status", "type", "properties", "files", "outcome", "command", "summary"]
+KEYS += ["timestamp", "comments", "exception", "fair"]
+LIMITS: dict[str, dict[str, Any]] = {"pass": {"max_certain": 120}, "fail": {"max_certain": 0}, "review": {}}
+
+
+@pytest.mark.parametrize("status", LIMITS)
+def test_the_folder_of_acro_has_the_model_the_verdict_and_nobody(folder: Path, tmp_path: Path, status: str) -> None:
+    found = reviewed(folder, **LIMITS[status])
+    found.sacro(tmp_path / "out")
+    names = {each.relative_to(tmp_path / "out").as_posix() for each in (tmp_path / "out").rglob("*") if each.is_file()}
+    model = "tree_b_1.skops"
+    assert names == {model, "results.json", "config.json", f"checksums/{model}.txt", "checksums/results.json.txt"}
+    document = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
+    (result,) = document["results"].values()
+    assert document["version"] == "1.0.2"
+    assert list(result) == KEYS
+    assert result["status"] == status
+    assert result["summary"].startswith(f"{status}; ")
+    assert result["files"] == [{"name": model, "sdc": {}}]
+    assert result["properties"] == {"method": "decision tree"}
+    limits = {"no_draws": True, **LIMITS[status]} if LIMITS[status] else {}
+    assert json.loads((tmp_path / "out" / "config.json").read_text()) == limits
+    for name in (model, "results.json"):
+        text = (tmp_path / "out" / "checksums" / f"{name}.txt").read_text(encoding="utf-8")
+        assert text == hashlib.sha256((tmp_path / "out" / name).read_bytes()).hexdigest()
+    everything = (tmp_path / "out" / "results.json").read_text() + (tmp_path / "out" / "config.json").read_text()
+    assert not any(word in everything for word in ("<", "yes", "age", "img", str(folder)))
+    reviewed(folder, **LIMITS[status]).sacro(tmp_path / "out")  # its own folder is replaced
+
+
+def test_a_folder_of_somebody_else_is_never_replaced(folder: Path, tmp_path: Path) -> None:
+    found = reviewed(folder, max_certain=120)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "thesis.txt").write_text("all of it", encoding="utf-8")
+    for write in (found.sacro, found.crate):
+        with pytest.raises(maxent.InvalidInput, match="which this command did not write"):
+            write(tmp_path / "mine")
+    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
+    with pytest.raises(maxent.InvalidInput, match="a model in a file of its own"):
+        replace(found, files=()).sacro(tmp_path / "new")
+    with pytest.raises(maxent.InvalidInput, match="a name, an address"):
+        found.crate(tmp_path / "new", agent="<>")
+    assert not (tmp_path / "new").exists()
+
+
+def test_acro_loads_the_folder(folder: Path, tmp_path: Path) -> None:
+    python = peer("acro")
+    reviewed(folder, max_certain=0).sacro(tmp_path / "out")
+    call = "import sys; from acro.record import load_records; print(load_records(sys.argv[1]).get('output_0').status)"
+    done = subprocess.run([python, "-c", call, str(tmp_path / "out")], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "fail"
+
+
+def graph_of(crate: Path) -> dict[str, dict[str, Any]]:
+    document = json.loads((crate / "ro-crate-metadata.json").read_text(encoding="utf-8"))
+    return {each["@id"]: each for each in document["@graph"]}
+
+
+def action_of(graph: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    return next(each for each in graph.values() if each["@type"] == "AssessAction")
+
+
+STATES = {"pass": "Completed", "fail": "Failed", "review": "Potential"}
+
+
+@pytest.mark.parametrize("status", LIMITS)
+def test_a_crate_has_the_check_as_an_action(folder: Path, tmp_path: Path, status: str) -> None:
+    pytest.importorskip("rocrate", reason="rocrate is not there: pip install rocrate")
+    reviewed(folder, **LIMITS[status]).crate(tmp_path / "crate", agent="Jo <https://orcid.org/0>", provider="TRE 7")
+    graph = graph_of(tmp_path / "crate")
+    action, root = action_of(graph), graph["./"]
+    assert graph["ro-crate-metadata.json"]["conformsTo"] == {"@id": "https://w3id.org/ro/crate/1.2"}
+    assert root["mentions"] == {"@id": action["@id"]}
+    assert action["additionalType"] == {"@id": CHECK}
+    assert action["actionStatus"] == f"http://schema.org/{STATES[status]}ActionStatus"
+    assert ("endTime" in action) == (status != "review")
+    assert action["agent"] == {"@id": "https://orcid.org/0"}
+    assert graph[action["instrument"]["@id"]]["provider"] == root["publisher"]
+    assert ("tree_b_1.skops" in graph) == (tmp_path / "crate" / "tree_b_1.skops").exists() == (status != "fail")
+    assert "yes" not in json.dumps(graph)
+
+
+@pytest.mark.parametrize("status", LIMITS)
+def test_the_validator_of_crates_passes_the_crate(folder: Path, tmp_path: Path, status: str) -> None:
+    python = peer("roc-validator")
+    reviewed(folder, **LIMITS[status]).crate(tmp_path / "crate")
+    call = [str(Path(python).with_name("rocrate-validator")), "-y", "validate", str(tmp_path / "crate")]
+    call += ["-p", "ro-crate-1.2", "-l", "required", "--no-paging", "--verbose"]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    if "URLError" in done.stdout or "Max retries" in done.stdout:
+        pytest.skip("the validator cannot load the context of RO-Crate 1.2")
+    assert done.returncode == 0, done.stdout
+
+
+def five_safes(place: Path, model: Path, *, others: bool = False, bag: bool = True) -> Path:
+    """A crate that a trusted research environment holds: a run that made the model, and perhaps more."""
+    root = place / "data" if bag else place
+    (root / "outputs").mkdir(parents=True)
+    shutil.copyfile(model, root / "outputs" / "model.skops")
+    (root / "input.txt").write_text("asked for", encoding="utf-8")
+    (root / "log.txt").write_text("nobody described this", encoding="utf-8")
+    results = [{"@id": "outputs/model.skops"}]
+    entities: list[dict[str, Any]] = []
+    if others:
+        (root / "outputs" / "table.csv").write_text("a,b\n1,2\n", encoding="utf-8")
+        results.append({"@id": "outputs/table.csv"})
+        entities.append({"@id": "outputs/table.csv", "@type": "File", "name": "a table"})
+    graph = [
+        {
+            "@id": "ro-crate-metadata.json",
+            "@type": "CreativeWork",
+            "about": {"@id": "./"},
+            "conformsTo": {"@id": "https://w3id.org/ro/crate/1.2"},
+        },
+        {
+            "@id": "./",
+            "@type": "Dataset",
+            "conformsTo": {"@id": PROFILE},
+            "hasPart": [{"@id": "input.txt"}, *results, {"@id": "https://workflows.example/289"}],
+            "mainEntity": {"@id": "https://workflows.example/289"},
+            "mentions": {"@id": "#query"},
+            "sourceOrganization": {"@id": "#project"},
+        },
+        {
+            "@id": "#query",
+            "@type": "CreateAction",
+            "name": "the run",
+            "agent": {"@id": "#jo"},
+            "instrument": {"@id": "https://workflows.example/289"},
+            "object": [{"@id": "input.txt"}],
+            "result": results if others else results[0],
+        },
+        {"@id": "#jo", "@type": "Person", "name": "Jo"},
+        {"@id": "#project", "@type": "Project", "name": "a project"},
+        {"@id": "https://workflows.example/289", "@type": "Dataset", "name": "the workflow"},
+        {"@id": "input.txt", "@type": "File", "name": "input"},
+        {"@id": "outputs/model.skops", "@type": "File", "name": "the model"},
+        *entities,
+    ]
+    document = {"@context": "https://w3id.org/ro/crate/1.2/context", "@graph": graph}
+    (root / "ro-crate-metadata.json").write_text(json.dumps(document), encoding="utf-8")
+    if bag:
+        (place / "bagit.txt").write_text("BagIt-Version: 1.0\nTag-File-Character-Encoding: UTF-8\n", encoding="utf-8")
+        identifier = "External-Identifier: urn:uuid:9796155a-fe44-4614-89b8-71945f718ffb\n"
+        (place / "bag-info.txt").write_text(f"{identifier}Payload-Oxum: 1.1\n", encoding="utf-8")
+        (place / "manifest-sha256.txt").write_text("old  data/input.txt\n", encoding="utf-8")
+    return place
+
+
+def check_bag(bag: Path) -> None:
+    """BagIt 1.0: every file of the payload in each manifest, and each digest right."""
+    payload = {each.relative_to(bag).as_posix() for each in (bag / "data").rglob("*") if each.is_file()}
+    assert (bag / "bagit.txt").read_text().startswith("BagIt-Version: 1.0\n")
+    assert (bag / "manifest-sha512.txt").exists()
+    for manifest in bag.glob("*manifest-*.txt"):
+        algorithm = manifest.stem.split("-")[1]
+        lines = [line.split("  ", 1) for line in manifest.read_text().splitlines()]
+        for digest, name in lines:
+            assert hashlib.new(algorithm, (bag / name).read_bytes()).hexdigest() == digest
+        if manifest.name.startswith("manifest"):
+            assert {name for _, name in lines} == payload
+    size = sum((bag / name).stat().st_size for name in payload)
+    assert f"Payload-Oxum: {size}.{len(payload)}\n" in (bag / "bag-info.txt").read_text()
+
+
+@pytest.mark.parametrize("bag", [True, False])
+@pytest.mark.parametrize("others", [False, True])
+@pytest.mark.parametrize("status", LIMITS)
+def test_a_five_safes_crate_gets_the_check_and_loses_its_results_where_it_failed(
+    folder: Path, tmp_path: Path, status: str, others: bool, bag: bool
+) -> None:
+    found = reviewed(folder, **LIMITS[status])
+    given = five_safes(tmp_path / "in", folder / "tree <b>& 1.skops", others=others, bag=bag)
+    before = {each: each.read_bytes() for each in given.rglob("*") if each.is_file()}
+    found.crate(tmp_path / "out", source=given, provider="TRE 7 <https://tre7.example>")
+    assert {each: each.read_bytes() for each in given.rglob("*") if each.is_file()} == before
+    check_bag(tmp_path / "out")
+    graph = graph_of(tmp_path / "out" / "data")
+    action, root, run = action_of(graph), graph["./"], graph["#query"]
+    # What the profile says must be there.
+    assert root["conformsTo"] == {"@id": PROFILE}
+    assert {"@id": "#query"} in root["mentions"]
+    assert {"@id": action["@id"]} in root["mentions"]
+    assert graph[root["sourceOrganization"]["@id"]]["@type"] == "Project"
+    assert root["mainEntity"] == run["instrument"]
+    assert graph[action["agent"]["@id"]]["provider"] == {"@id": "https://tre7.example"}
+    assert graph["https://tre7.example"]["@type"] == "Organization"
+    assert action["name"].startswith("Disclosure check")
+    assert {"@id": "./"} in (action["object"] if isinstance(action["object"], list) else [action["object"]])
+    assert "External-Identifier: urn:uuid:" in (tmp_path / "out" / "bag-info.txt").read_text()
+    state = "review" if status == "pass" and others else status
+    assert action["actionStatus"] == f"http://schema.org/{STATES[state]}ActionStatus"
+    files = {each.name for each in (tmp_path / "out" / "data").rglob("*") if each.is_file()}
+    kept = {"ro-crate-metadata.json", "input.txt"}
+    everything = kept | {"log.txt", "model.skops", *(["table.csv"] if others else [])}
+    assert files == (kept if status == "fail" else everything)
+    assert ("result" in run) == (status != "fail")
+    for each in graph.values():  # what is gone is nowhere named
+        assert status != "fail" or "outputs/" not in json.dumps(each)
+
+
+def test_what_is_no_five_safes_crate_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
+    found = reviewed(folder, max_certain=120)
+    model = folder / "tree <b>& 1.skops"
+    good = five_safes(tmp_path / "good", model)
+    cases = {
+        "agent= or provider=": (good, {}),
+        "no file like": (five_safes(tmp_path / "other", folder / "truth.csv"), {"agent": "Jo"}),
+        "none that can be read": (folder, {"agent": "Jo"}),
+    }
+    plain = five_safes(tmp_path / "plain", model, bag=False)
+    document = (plain / "ro-crate-metadata.json").read_text()
+    (plain / "ro-crate-metadata.json").write_text(document.replace(PROFILE, "https://w3id.org/ro/crate/1.2"))
+    cases["conformsTo: expected https://w3id.org/5s-crate/0.4"] = (plain, {"agent": "Jo"})
+    linked = five_safes(tmp_path / "linked", model)
+    (linked / "data" / "outputs" / "link").symlink_to("/etc/passwd")
+    cases["a link, outputs/link"] = (linked, {"agent": "Jo"})
+    leading = five_safes(tmp_path / "leading", model)
+    document = (leading / "data" / "ro-crate-metadata.json").read_text()
+    (leading / "data" / "ro-crate-metadata.json").write_text(document.replace('"input.txt"', '"../../etc"'))
+    cases["a path that leads out of it"] = (leading, {"agent": "Jo"})
+    for words, (source, named) in cases.items():
+        with pytest.raises(maxent.InvalidInput, match=re.escape(words)):
+            found.crate(tmp_path / "out", source=source, **named)
+        assert not (tmp_path / "out").exists()
+
+
+def test_commands_write_the_folders_and_refuse_what_lies_in_them(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model, table = str(folder / "tree <b>& 1.skops"), str(folder / "truth.csv")
+    call = ["check", model, table, "--truth", table, "--target", "ill", "--max-certain", "120"]
+    out = str(tmp_path / "out")
+    assert main([*call, "--sacro", out, "--record", str(tmp_path / "record.json")]) == 0
+    result = json.loads((tmp_path / "out" / "results.json").read_text())["results"]["output_0"]
+    assert (result["status"], result["command"]) == ("pass", "maxent check")
+    for wrong, said in {
+        ("--sacro", out, "--record", f"{out}/record.json"): "a folder without the file of --record",
+        ("--sacro", str(folder)): "which this command did not write",
+        ("--agent", "Jo"): "--crate DIR, too",
+        ("--crate-in", out): "--crate DIR, too",
+        ("--sacro", str(tmp_path / "no" / "out")): "whose folder does not exist",
+    }.items():
+        assert main([*call, *wrong]) == 2
+        assert said in capsys.readouterr().err
+    document = json.loads((tmp_path / "out" / "results.json").read_text())
+    document["reviewer_summary"] = "approved"
+    (tmp_path / "out" / "results.json").write_text(json.dumps(document))
+    assert main([*call, "--sacro", out]) == 2
+    assert main([*call, "--sacro", out, "--force"]) == 0
