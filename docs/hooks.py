@@ -81,10 +81,8 @@ class Calls(griffe.Extension):
         )
         if kinds:
             known = parameters_of(found)
-            told = entries(
-                (name, kind, known[name].about.doc or known[name].about.help) for name, kind in kinds.items()
-            )
-            text = f"{text}\n\nParameters\n----------\n{told}"
+            told = [(name, kind, known[name].about.doc or known[name].about.help) for name, kind in kinds.items()]
+            text = f"{text}\n\nParameters\n----------\n{entries(told)}"
         cls.docstring = griffe.Docstring(text, parent=cls)
 
     def on_function_instance(self, *, func: griffe.Function, **_: Any) -> None:

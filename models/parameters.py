@@ -6,7 +6,7 @@ whether it is a number, a choice (``Literal``), a flag or may be None. `same` ta
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cache
 from math import inf
@@ -243,7 +243,7 @@ def problems_of(values: Any) -> list[Problem]:
     return [*found, *getattr(values, "conflicts", tuple)()]
 
 
-def entries(told: Iterable[tuple[str, str, str]]) -> str:
+def entries(told: Sequence[tuple[str, str, str]]) -> str:
     """The entries of a docstring about parameters: name, type (empty for none) and text of each."""
     from textwrap import fill, indent
 

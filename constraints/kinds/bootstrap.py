@@ -95,7 +95,7 @@ class _Column:
                 return math.log(2)  # one value or the other
             run = left >> ((left & -left).bit_length() - 1)
             ends = (left & 1) + (left >> (n - 1))
-            options = [_log_subsets(n)]
+            options = [n * math.log(2)]
             if not run & (run + 1):
                 options.append(_log_cuts(n, 2 - ends))
             if left.bit_count() in {1, n - 1}:
@@ -117,10 +117,6 @@ def _log_cuts(n_levels: int, cuts: int) -> float:
 def _log_cost(n_levels: int, cuts: int) -> float:
     """The cost of one or two cuts of levels in order."""
     return math.log(2) if n_levels <= 2 else math.log(2) + _log_cuts(n_levels, cuts)
-
-
-def _log_subsets(n_levels: int) -> float:
-    return n_levels * math.log(2)
 
 
 def log_shares(release: Release, table: QITable, trees: tuple[TreeCells, ...]) -> Iterator[FloatArray]:

@@ -66,7 +66,7 @@ class _Present:
 def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
     """The comparisons of the splits of a tree, by node depth-first, then by column."""
     candidates, least = tree.induction.candidates, max(tree.induction.min_samples_leaf, tree.induction.k)
-    by_spans = _is_judged_by_spans(context, tree)
+    by_spans = tree.induction.k > 1 and stated(context.release).spans_decide
     places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
     if not places:
         return
@@ -159,11 +159,6 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
             continue  # the split information of the chosen split is not known
         places[place] = number
     return places
-
-
-def _is_judged_by_spans(context: Context, tree: Tree) -> bool:
-    """Whether candidates at nodes below a private split are known to have been dropped for breaching spans, or not."""
-    return tree.induction.k > 1 and stated(context.release).spans_decide
 
 
 def _is_cut(context: Context, tree: Tree, node: Node) -> bool:

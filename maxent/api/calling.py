@@ -98,14 +98,14 @@ def documented(text: str, call: Any) -> str:
     """A docstring with the parameters of a call, before what is returned."""
     of_fields = {each.name: each for each in fields(call)}
     text = inspect.cleandoc(text)  # as Python does it from 3.13 on
-    told = entries(
+    told = [
         (name, each.annotation, about.doc or about.help)
         for name, each in inspect.signature(call).parameters.items()
         if (about := of_fields[name].metadata.get("about")) is not None
-    )
+    ]
     at = text.find("**limits\n")
     at = text.index("Returns\n") if at < 0 else at
-    return f"{text[:at]}Parameters\n----------\n{told}{text[at:]}"
+    return f"{text[:at]}Parameters\n----------\n{entries(told)}{text[at:]}"
 
 
 def _bound(signature: inspect.Signature, args: Any, kwargs: Mapping[str, Any]) -> inspect.BoundArguments:

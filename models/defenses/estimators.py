@@ -103,11 +103,11 @@ def _documented(kind: Any) -> str:
     known = {_ARGUMENTS.get(name, name): each.doc or each.help for name, each in about.items()} | _TOLD | kind._told
     text, _, references = inspect.cleandoc(kind.__doc__).partition("References\n----------\n")
     text, _, attributes = text.partition("Attributes\n----------\n")
-    taken = inspect.signature(kind).parameters.values()
-    told = entries(
-        (each.name, "" if each.annotation is each.empty else each.annotation, known[each.name]) for each in taken
-    )
-    parameters = f"\n\nParameters\n----------\n{told}\nAttributes\n----------\n"
+    told = [
+        (each.name, "" if each.annotation is each.empty else each.annotation, known[each.name])
+        for each in inspect.signature(kind).parameters.values()
+    ]
+    parameters = f"\n\nParameters\n----------\n{entries(told)}\nAttributes\n----------\n"
     sources = references and f"\nReferences\n----------\n{references}"
     return f"{text.rstrip()}{parameters}{attributes.strip()}{attributes and chr(10)}{_INHERITED}{sources}"
 

@@ -106,7 +106,7 @@ def _joined(
     leaf = _leaf(candidates, place, len(branches))
     if not branches or not candidates.divisible[place]:
         return replace(leaf, branches=tuple(branches))
-    many = _many(candidates)
+    many = FEWER if candidates.held.shape[1] else MANY.get(len(candidates.names), FEWER)
     children = candidates.places.children[place]
     sums = replace(leaf[np.zeros(0, np.int64)], left_out=max(branch.left_out for branch in branches))
     for i, (child, branch) in enumerate(zip(children, branches, strict=True)):
@@ -135,11 +135,6 @@ def _joined(
     )
     both, most = _unbeaten(candidates, both, _most(candidates, bounds, place, both), least)
     return both if len(most) <= many else _thinned(both, most, many)
-
-
-def _many(candidates: Candidates) -> int:
-    """How many points a place may have: few where removed leaves let hardly any beat another."""
-    return FEWER if candidates.held.shape[1] else MANY.get(len(candidates.names), FEWER)
 
 
 def _leaf(candidates: Candidates, place: int, branches: int) -> FrontierPoints:

@@ -82,7 +82,7 @@ def stated_training(
         return plain, trees, "JSON does not state the penalty of splits of categories (cat_l2): save the model as text"
     k, slope = trained.per_iteration, trained.slope
     weights: Mapping[str, float] = {}
-    if _weighted(trained) and k == 1:
+    if (_of_records(trained) or _reweighed(trained)) and k == 1:
         found = _weights(trained, trees, l2, penalties, rate)
         if found is None:
             return plain, trees, "the weights of classes, or the scores before the first tree, are not known"
@@ -214,11 +214,6 @@ def _averaged(trained: Trained, first: Forest, rate: float) -> bool:
 def _of_records(trained: Trained) -> bool:
     """Whether the records of the classes had weights."""
     return trained.balanced or bool(trained.class_weight)
-
-
-def _weighted(trained: Trained) -> bool:
-    """Whether the classes have weights."""
-    return _of_records(trained) or _reweighed(trained)
 
 
 def _reweighed(trained: Trained) -> bool:

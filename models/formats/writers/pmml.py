@@ -219,14 +219,10 @@ def _scores(release: Release, tree: Tree) -> list[str]:
         return [_number(node.value if isinstance(node.value, float) else 0.0) for node in tree.nodes]
     if predicts_numbers(release):
         return [_number(number) for number in numbers_of(tree).tolist()]
-    (terms,) = terms_of(_alone(release, tree))
+    (terms,) = terms_of(Release(release.target, release.attributes, (tree,)))
     shares = shares_of(np.where(terms.own.any(axis=1, keepdims=True), terms.own, terms.instead))
     label = np.where(terms.label < 0, shares.argmax(axis=1), terms.label)
     return [release.target.classes[code] for code in label.tolist()]
-
-
-def _alone(release: Release, tree: Tree) -> Release:
-    return Release(release.target, release.attributes, (tree,))
 
 
 def _distribution(node: Node) -> Iterator[str]:
