@@ -11,8 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from operator import attrgetter
-from typing import Annotated, Any, cast
+from typing import Annotated, Any
 
 import msgspec
 import numpy as np
@@ -36,9 +35,6 @@ from maxent.models.release import Content, Tree
 
 # Nodes as they are written in a document, and the arrays of them.
 
-FEW = 8  # classes up to which counts are quicker read into a field for each than into a dictionary
-_ESCAPED = frozenset('"\\')  # no field may have them in its name, nor what is not printable
-
 _NAN = float("nan")
 
 _Id = Annotated[str, msgspec.Meta(min_length=1)]
@@ -47,50 +43,27 @@ _Rate = Annotated[float, msgspec.Meta(ge=0, le=1)]
 
 
 # A key that is not there has a default that no sound document states; one that states it has more colons than keys.
-class _PlainBranch(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A branch as most are written."""
+class _WrittenBranch(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A branch as it is written."""
 
     child: str | None
     values: tuple[str, ...] = msgspec.field(default=(), name="in")
     le: float = _NAN
     gt: float = _NAN
-
-
-class _WrittenBranch(_PlainBranch, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A branch as it is written."""
-
     missing: bool = NOTHING  # type: ignore[assignment]
 
 
-class PlainNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A node as it is written in a release of counts."""
+class WrittenNode(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=True):
+    """A node as it is written."""
 
     id: _Id
     attribute: str = ""
-    branches: tuple[_PlainBranch, ...] = ()
-    n: _Whole = NOTHING
-    counts: dict[str, _Whole] | None = None
-
-
-def plain_node(classes: Sequence[str]) -> type[PlainNode]:
-    """`PlainNode`, with counts that have a field for each class where these are few."""
-    if len(classes) > FEW or not all(name.isprintable() and not _ESCAPED & set(name) for name in classes):
-        return PlainNode
-    keys = {f"count{x}": name for x, name in enumerate(classes)}
-    options: dict[str, Any] = {"gc": False, "frozen": True, "forbid_unknown_fields": True}
-    fields = [(key, _Whole, NOTHING) for key in keys]
-    counts = msgspec.defstruct("Counts", fields, rename=keys, **options)
-    found = msgspec.defstruct("PlainNode", [("counts", counts | None, None)], bases=(PlainNode,), **options)
-    return cast("type[PlainNode]", found)
-
-
-class WrittenNode(PlainNode, gc=False, frozen=True, forbid_unknown_fields=True):
-    """A node as it is written."""
-
     branches: tuple[_WrittenBranch, ...] = ()
     label: str = ""
     error_rate: _Rate = _NAN
+    n: _Whole = NOTHING
     distinct: _Whole = NOTHING
+    counts: dict[str, _Whole] | None = None
     value: float = _NAN
     part_of: str = ""
 
@@ -186,31 +159,25 @@ def _lengths(lists: Sequence[Sequence[object] | Mapping[str, int]]) -> IntArray:
     return np.fromiter(map(len, lists), np.int64, len(lists))
 
 
-def _counts(held: Sequence[Any], codes: Codes) -> tuple[IntArray, IntArray, IntArray]:
+def _counts(held: Sequence[dict[str, int]], codes: Codes) -> tuple[IntArray, IntArray, IntArray]:
     """How many counts nodes state that state some, shape (n_held,), and their classes and values, node by node."""
-    if held and not isinstance(held[0], dict):
-        columns = [np.fromiter(map(attrgetter(key), held), np.int64, len(held)) for key in held[0].__struct_fields__]
-        table = np.stack(columns, axis=1)
-        stated = table != NOTHING
-        return stated.sum(axis=1), np.nonzero(stated)[1], table[stated]
     lengths = _lengths(held)
     size = int(lengths.sum())
     classes = _codes(chain.from_iterable(held), codes.classes, size)
     return lengths, classes, np.fromiter(chain.from_iterable(map(dict.values, held)), np.int64, size)
 
 
-def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list[int], codes: Codes) -> Batch:
+def batch_of(nodes: Sequence[WrittenNode], tree_ends: list[int], codes: Codes) -> Batch:
     """Nodes as columns."""
     size = len(nodes)
     attribute = _codes([node.attribute for node in nodes], codes.attributes, size)
-    full: Sequence[WrittenNode] = cast("Sequence[WrittenNode]", nodes) if isinstance(nodes[0], WrittenNode) else ()
-    labels = [node.label for node in full]
+    labels = [node.label for node in nodes]
     label = _codes(labels, codes.classes, size) if any(labels) else np.full(size, NOTHING)
     n = _wholes([node.n for node in nodes], size)
-    rate = _reals([node.error_rate for node in full], size)
-    distinct = _wholes([node.distinct for node in full], size)
-    value = _reals([node.value for node in full], size)
-    parts = [node.part_of for node in full]
+    rate = _reals([node.error_rate for node in nodes], size)
+    distinct = _wholes([node.distinct for node in nodes], size)
+    value = _reals([node.value for node in nodes], size)
+    parts = [node.part_of for node in nodes]
     below = [node.branches for node in nodes]
     branches = list(chain.from_iterable(below))
     n_branches = _lengths(below)
@@ -222,8 +189,7 @@ def batch_of(nodes: Sequence[PlainNode] | Sequence[WrittenNode], tree_ends: list
     stated = len(count)
     le = _reals([branch.le for branch in branches], len(branches))
     gt = _reals([branch.gt for branch in branches], len(branches))
-    takes = [branch.missing for branch in cast("list[_WrittenBranch]", branches)] if full else []
-    missing = _wholes(takes, len(branches))
+    missing = _wholes([branch.missing for branch in branches], len(branches))
     lists = [branch.values for branch in branches]
     n_values = _lengths(lists)
     tested = np.repeat(attribute, n_branches)
@@ -880,7 +846,6 @@ class _Document(msgspec.Struct, gc=False, frozen=True, forbid_unknown_fields=Tru
 
 _DOCUMENT = msgspec.json.Decoder(_Document)
 _NODES = msgspec.json.Decoder(list[WrittenNode])
-_Nodes = msgspec.json.Decoder[list[PlainNode]] | msgspec.json.Decoder[list[WrittenNode]]
 
 # Where a node begins, as most are written; elsewhere only counts do, those of a class of this name
 _START = re.compile(rb'\{"id":')
@@ -914,11 +879,7 @@ def _release(data: bytes) -> Content:
         raise Doubtful
     head_of = {head: _tree(head, names) for head in set(heads)}
     codes = Codes.of(content)
-    try:
-        plain = msgspec.json.Decoder(list[plain_node(content.target.classes)])  # type: ignore[misc]
-        read = _read(document.trees, codes, plain)
-    except msgspec.ValidationError:
-        read = _read(document.trees, codes, _NODES)
+    read = joined([batch_of(nodes, tree_ends, codes) for nodes, tree_ends in _batches(document.trees, codes)])
     nodes = linked(content, names, read)
     if not are_sound(nodes, read.tree_ends, Publication.of(content)):
         raise Doubtful
@@ -961,21 +922,16 @@ def _tree(head: _Head, names: Names) -> Tree:
     return found
 
 
-def _read(trees: Sequence[_Tree], codes: Codes, decoder: _Nodes) -> Batch:
-    """The nodes of all trees as columns."""
-    return joined([batch_of(nodes, tree_ends, codes) for nodes, tree_ends in _batches(trees, codes, decoder)])
-
-
-def _batches(trees: Sequence[_Tree], codes: Codes, decoder: _Nodes) -> Iterator[tuple[list[PlainNode], list[int]]]:
+def _batches(trees: Sequence[_Tree], codes: Codes) -> Iterator[tuple[list[WrittenNode], list[int]]]:
     """The nodes of all trees, in their order, and where trees end among them: not many nodes at a time."""
     if not trees:
         raise Doubtful
-    nodes: list[PlainNode] = []
+    nodes: list[WrittenNode] = []
     ends: list[int] = []
     for tree in trees:
         text = memoryview(tree.nodes)
         at_once = text.nbytes < LARGE or "id" in codes.classes
-        for part in [decoder.decode(text)] if at_once else _parts(text, decoder):
+        for part in [_NODES.decode(text)] if at_once else _parts(text):
             if len(nodes) >= BATCH:
                 yield nodes, ends
                 nodes, ends = [], []
@@ -986,7 +942,7 @@ def _batches(trees: Sequence[_Tree], codes: Codes, decoder: _Nodes) -> Iterator[
     yield nodes, ends
 
 
-def _parts(text: memoryview, decoder: _Nodes) -> Iterator[Sequence[PlainNode]]:
+def _parts(text: memoryview) -> Iterator[Sequence[WrittenNode]]:
     """The nodes of a tree, which are a list with commas between them, not many at a time."""
     begin, end = 0, 0
     while end < len(text):
@@ -997,5 +953,5 @@ def _parts(text: memoryview, decoder: _Nodes) -> Iterator[Sequence[PlainNode]]:
             part, comma = part.rstrip(b" \t\r\n,"), part[len(part.rstrip(b" \t\r\n,")) :].strip()
             if comma != b",":
                 raise Doubtful
-        yield decoder.decode(b"".join((b"[" * (begin > 0), part, b"]" * (end < len(text)))))
+        yield _NODES.decode(b"".join((b"[" * (begin > 0), part, b"]" * (end < len(text)))))
         begin = end
