@@ -20,7 +20,7 @@ from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, is_
 from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
-from maxent.models.statements.glm_models import fitted, is_regression
+from maxent.models.statements.rule_models import fitted_statements, is_statement
 from maxent.models.tables.frame import Source, missing_columns
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.predict import tested_attributes
@@ -158,9 +158,9 @@ def with_kept(model: Any, *, reading: Reading | None = None, **said: Any) -> tup
     if isinstance(model, (str, PathLike)):
         found = converted(model, wanted_of(**of_file), reading)
         return found.release, found.aside
-    if is_regression(model):
+    if is_statement(model):
         wanted = wanted_of(**of_file)
-        return fitted(model, wanted, reader_of(reading), type(model).__name__).release, kept
+        return fitted_statements(model, wanted, reader_of(reading), type(model).__name__).release, kept
     if is_boosted_elsewhere(model):
         found = converted_live(model, wanted_of(**of_file), reading)
         return found.release, joined(kept, found.aside)

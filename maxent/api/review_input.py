@@ -40,7 +40,7 @@ from maxent.models.formats.scikit_learn.pipelines import aside_in, final_of, joi
 from maxent.models.hints import close_to
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
-from maxent.models.statements.glm_models import fitted, is_regression
+from maxent.models.statements.rule_models import fitted_statements, is_statement
 from maxent.models.successive.releases import with_statements
 from maxent.models.tables.frame import DELIMITERS, Source
 
@@ -241,7 +241,7 @@ def _states(model: Any) -> bool:
     """Whether a file, a release or a model is one of statements, as far as its format shows."""
     if isinstance(model, (str, PathLike)):
         return reader_for(model).states
-    return bool(model.statements) if isinstance(model, Release) else is_regression(model)
+    return bool(model.statements) if isinstance(model, Release) else is_statement(model)
 
 
 def with_others(
@@ -259,8 +259,8 @@ def with_others(
             said = Converted(each, "maxent")
         elif isinstance(each, (str, PathLike)):
             said = converted(each, wanted, plain)
-        elif is_regression(each):
-            said = fitted(each, wanted, reader_of(plain), type(each).__name__)
+        elif is_statement(each):
+            said = fitted_statements(each, wanted, reader_of(plain), type(each).__name__)
         else:
             raise invalid("options", ARGUMENT, "model", "statements beside a model", shorten(type(each).__name__))
         names.append(Path(each).name if isinstance(each, (str, PathLike)) else f"release {i}")
@@ -289,7 +289,7 @@ def _subject(
         raise invalid("options", ARGUMENT, "target", expected, shorten(wanted["target"]))
     if isinstance(X, (str, PathLike)) and not isinstance(model, (str, PathLike)) and not is_boosted_elsewhere(model):
         X = frame_at(X, reading)
-    if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model) or is_regression(model):
+    if isinstance(model, (str, PathLike)) or is_boosted_elsewhere(model) or is_statement(model):
         stated = {**wanted, "parameters": with_numbers(wanted["parameters"], numeric) or None}
         found = _of_file(model, X, y, stated, reading)
         return found if isinstance(model, (str, PathLike)) else found.keeping(aside_in(given))
@@ -432,8 +432,8 @@ def _of_file(model: Any, X: Any, y: Any, wanted: Mapping[str, Any], reading: Rea
     name = Path(model).stem if is_file else type(model).__name__
     if is_file:
         found = converted(model, asked, reading)
-    elif is_regression(model):
-        found = replace(fitted(model, asked, reader_of(reading), name), format="glm")
+    elif is_statement(model):
+        found = fitted_statements(model, asked, reader_of(reading), name)
     else:
         found = converted_live(model, asked, reading)
     tables = Tables(table, table, reading=reading, weights=np.ones(1) if found.alike else None)

@@ -21,13 +21,14 @@ class RuleStatement:
     """``rule``: of the people whom it covers, so many have its class.
 
     ``n`` are the people it covers, which the table shows, ``correct`` those of its class. A label alone says nothing:
-    rules are chosen in many ways.
+    rules are chosen in many ways. With ``majority`` no other class has more people among those whom it covers.
     """
 
     where: Where
     label: int | None
     n: int | None
     correct: int | None
+    majority: bool = False
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -36,7 +37,7 @@ class RuleStatement:
         n, correct = keys.whole("n"), keys.whole("correct")
         if n is not None and correct is not None and correct > n:
             keys.refuse("correct", f"at most n, {n}")
-        return cls(Where(tuple(tests)), label, n, correct)
+        return cls(Where(tuple(tests)), label, n, correct, keys.flag("majority", False))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The people it covers, and those of its class."""
@@ -49,11 +50,15 @@ class RuleListStatement:
 
     In a list a rule covers those whom no rule before it does; in a set each is about all whom it covers. Numbers of a
     set in which rules were counted in another way contradict the table where they are about other people.
+
+    Whoever lacks a value is covered by no test of it. With ``missing`` ``"unknown"`` tools counted such people in
+    parts, and the statement says nothing where there are any.
     """
 
     ordered: bool
     rules: tuple[RuleStatement, ...]
     default: RuleStatement | None
+    known: bool = True
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -66,10 +71,14 @@ class RuleListStatement:
         if "default" in keys:
             label = keys.klass("default")
             default = RuleStatement(Where(), label, keys.whole("default_n"), keys.whole("default_correct"))
-        return cls(ordered, tuple(rules), default)
+        known = keys.text("missing", "uncovered", ("uncovered", "unknown")) == "uncovered"
+        return cls(ordered, tuple(rules), default, known)
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The rows of each rule, then those of the people whom none covers."""
+        tested = dict.fromkeys(test.column for rule in self.rules for test in rule.where.tests)
+        if not self.known and any(people.lack(column) for column in tested):
+            return
         left = np.ones(len(people), bool)
         for i, rule in enumerate(self.rules, 1):
             mask = rule.where.mask(people)
@@ -90,6 +99,12 @@ def _covered(
     if rule.correct is not None and rule.label is not None:
         says = f"{rule.correct:,} of {people.classes[rule.label]} covered by {name}"
         yield LinearStatement(inside, rule.correct, rule.correct, says, rule.label, source)
+    if rule.majority and rule.label is not None:
+        for k in (k for k in range(len(people.classes)) if k != rule.label):
+            more = np.zeros((len(people), len(people.classes)))
+            more[:, rule.label], more[:, k] = inside, -inside
+            says = f"at least as many of {people.classes[rule.label]} as of {people.classes[k]} covered by {name}"
+            yield LinearStatement(more, 0.0, np.inf, says, source=source)
 
 
 def _test(keys: Keys) -> Test:

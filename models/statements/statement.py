@@ -18,6 +18,7 @@ import numpy as np
 from maxent.models.arguments import is_number, is_whole, name, shorten_list, show
 from maxent.models.errors import InvalidInput, Problem, Unreadable, invalid
 from maxent.models.hints import close_to
+from maxent.models.tables.cells import MISSING
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray
@@ -99,6 +100,12 @@ class StatementPeople:
         if np.isnan(found[self.table.counts > 0]).any():
             self.refuse(column, "a number for everybody", "people without one")
         return np.nan_to_num(found)
+
+    def lack(self, column: str) -> bool:
+        """Whether somebody has no value in a column."""
+        levels = self.table.levels[self._column(column)]
+        used = levels[np.unique(self.table.codes[self.table.counts > 0, self._column(column)])]
+        return bool(np.isnan(used).any()) if levels.dtype.kind == "f" else MISSING in used.tolist()
 
     def has(self, column: str, value: str | float) -> BoolArray:
         """Whether each quasi-identifier has a value in a column, shape (n_qi,)."""

@@ -190,6 +190,7 @@ NO_LINKS: dict[str, str] = {
     "partykit-print": "indented text",
     "records": "a table without nodes",
     **dict.fromkeys(("maxent-statements/1", "glm", "glm-r", "glm-statsmodels"), "statements without nodes"),
+    **dict.fromkeys(("weka-rules", "c50-rules", "corels", "imodels"), "rules without nodes"),
 }
 
 

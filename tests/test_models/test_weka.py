@@ -376,7 +376,7 @@ def test_what_cannot_be_read_soundly_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InvalidInput, match=r"model\.names beside it, or classes="):
         c50_read(tmp_path, names="")
     refused('entries="1"', 'entries="3"', "one tree: grow it without -b")
-    refused('entries="1"\n', 'entries="1"\nrules="2" default="no"\n', "grow it without -r")
+    refused('entries="1"\n', 'entries="1"\nrules="2" default="no"\n', "at least one rule")
     refused('cut="3.5999999"', 'cut="3.6" low="3" high="4"', "grow the tree without -p")
     refused('type="0" class="no"\ntype="1"', 'type="0" class="no" freq="1,0"\ntype="1"', "not applicable")
     refused('forks="4"', 'forks="4"', "3 values of 'a: b' in the names file", names=NAMES.replace(", t.", "."))
@@ -453,7 +453,7 @@ def test_fractions_of_a_text_are_parts_of_records(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [
-        ("Decision tree:", "Rules:", "grow it without -r and -b"),
+        ("Decision tree:", "Rules:", "ends before"),
         ("Decision tree:", "-----  Trial 0:  -----\n\nDecision tree:", "grow it without -r and -b"),
         ("SubTree [S1]", "SubTree [S2]", "a subtree that is printed below"),
         ("no (2/1)", "no (3/1)", "as the model says"),
