@@ -14,7 +14,7 @@ from maxent.constraints.kinds import marginal as marginal_of
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none
 from maxent.constraints.kinds.bootstrap import likelihood_of
 from maxent.constraints.kinds.bootstrap import misfits as misfits_of_draws
-from maxent.constraints.kinds.context import NOISES, Context, Noise, RegionBook
+from maxent.constraints.kinds.context import NOISES, Context, Members, Noise, RegionBook
 from maxent.constraints.kinds.noise import noise_likelihood, noisy_counts
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
@@ -54,6 +54,7 @@ if TYPE_CHECKING:
 SCORES = "scores"
 SHARES = "weighted shares of classes"
 LABELS = "labels that were decided otherwise than by the most frequent class"
+OF_EVERYBODY = "shares and models among the statements beside trees"
 OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
 
 
@@ -72,8 +73,11 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
             for t, tree in enumerate(release.trees)
             if tree.induction.among is not None
             or (compared and tree.induction.impurity is not None and tree.induction.candidates != "none")
+            or (settings.members is not None and not holds_of_members(release, tree, settings.impurity))
         ]
         found |= {CHOICES: of} if of else {}
+    if settings.members is not None and unread_beside(release):
+        found |= {OF_EVERYBODY: []}
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
@@ -152,6 +156,7 @@ def compile_program(
     cells: Cells | None = None,
     check: Check = unchecked,
     weighed: Weighed | None = None,
+    members: Members | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -182,6 +187,8 @@ def compile_program(
         Told again and again how far this has come.
     weighed : Weighed, optional
         The weights that people had in training, where the adversary knows them.
+    members : Members, optional
+        Of a register: how many of its people the release is about, see `maxent.constraints.membership`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
@@ -199,9 +206,13 @@ def compile_program(
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
     alpha = (1.0 - confidence) / countable
     totals = _totals([release], marginal)
-    settings = Settings(known, marginal, facts, impurity, rounding, noise, alpha, enough, check, weighed, totals)
+    settings = Settings(
+        known, marginal, facts, impurity, rounding, noise, alpha, enough, check, weighed, totals, members
+    )
     context = context_of(release, table, cells, sums, settings)
     said = emitted(context, settings)
+    if members is not None:
+        said = [each for found in said for each in about_members(found, context)]
     unfinished = settings.unfinished
     return Program(
         release if "counts" in known else replace(release, draws=None),
@@ -248,6 +259,7 @@ class Settings:
     check: Check
     weighed: Weighed | None = None
     totals: tuple[FloatArray, ...] = ()
+    members: Members | None = None
 
     @property
     def unfinished(self) -> bool:
@@ -259,6 +271,9 @@ def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, s
     """The input of the kinds of constraints."""
     known, check = settings.known, settings.check
     sizes = place_sizes(cells, table.counts, check)
+    read = "counts" in known and settings.members is None
+    if settings.members is not None:
+        sizes = tuple(np.full(len(size), np.nan) for size in sizes)
     return Context(
         release,
         table,
@@ -274,7 +289,8 @@ def context_of(release: Release, table: QITable, cells: Cells, sums: CellSums, s
         enough=settings.enough,
         noise=settings.noise,
         totals=settings.totals,
-        scored=leaf_counts(release, cells, table.counts, check, settings.weighed) if "counts" in known else none(),
+        scored=leaf_counts(release, cells, table.counts, check, settings.weighed) if read else none(),
+        members=settings.members,
     )
 
 
@@ -341,7 +357,7 @@ def implied_marginal(release: Release) -> FloatArray:
             whole = tree.root.counts is not None or not any(b.child is None for n in tree.nodes for b in n.branches)
             if whole and all(node.counts is not None for node in stating):
                 return np.array(
-                    [sum((node.counts or {})[c] for node in stating) for c in release.target.classes], np.float64
+                    [sum((node.counts or {}).get(c, 0) for node in stating) for c in release.target.classes], np.float64
                 )
     raise invalid(
         "options",
@@ -416,6 +432,48 @@ def notes_of(context: Context, settings: Settings, confidence: float, countable:
         some = ", ".join(map(str, lines[:5])) + (", ..." if people > 5 else "")
         notes.append(f"{who} {what} ({context.table.source}, {context.table.unit}s {some}){so}")
     return notes
+
+
+# Statements about the members of a register, see `maxent.constraints.membership`.
+
+
+def about_members(found: Linear | Internal, context: Context) -> Iterator[Linear | Internal]:
+    """A constraint without what it says of those who are out, the last class; none where nothing is left."""
+    members = context.members
+    if (
+        members is not None
+        and members.apart
+        and (isinstance(found, Internal) or context.regions.places[found.region] not in (None, (0, 0)))
+    ):
+        if isinstance(found, Linear) or found.place > 0:  # the first node is ours
+            yield found
+        return
+    if isinstance(found, Internal):
+        yield found
+        return
+    outs, coef = found.coef[:, -1] != 0, found.coef.copy()
+    coef[:, -1] = 0.0
+    low, high = found.lower, found.upper
+    empty = outs & (~coef.any(axis=1) | ((coef >= 0).all(axis=1) & (low <= 0) & np.isinf(high)))
+    if not empty.all():
+        yield replace(found, coef=coef[~empty], lower=low[~empty], upper=high[~empty])
+
+
+def holds_of_members(release: Release, tree: Tree, impurity: Impurity | None) -> bool:
+    """Whether comparisons of the splits of a tree hold whoever of a register is a member, or there are none."""
+    made, measure = tree.induction, impurity or tree.induction.impurity
+    if release.sampled or measure is None or made.candidates == "none":
+        return True
+    return measure != "gain_ratio" and max(made.min_samples_leaf, made.k) <= 1
+
+
+def unread_beside(release: Release) -> bool:
+    """Whether there are statements beside trees that depend on who has which values."""
+    if not release.statements:
+        return False
+    from maxent.models.statements.read import OF_MEMBERS
+
+    return any(each.kind not in OF_MEMBERS for said in release.statements for each in said.statements)
 
 
 # Compiles several releases about overlapping people into one program.

@@ -77,7 +77,9 @@ class Exchangeable:
         self._ends = np.searchsorted(self._table.of, np.arange(len(constraints) + 1))
         self._region = np.array([constraint.region for constraint in constraints], np.int64)
         self._known: dict[bytes, IntArray] = {}
-        self._label = np.array([c.coef[0].argmax() if c.kind == "label" else -1 for c in constraints], np.int64)
+        named = (c.kind == "label" and c.rows == program.n_classes - 1 for c in constraints)
+        labels = (c.coef[0].argmax() if is_label else -1 for c, is_label in zip(constraints, named, strict=True))
+        self._label = np.fromiter(labels, np.int64, len(constraints))
 
     def blocks(self, linear: IntArray) -> IntArray:
         """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,).

@@ -178,14 +178,14 @@ def resampled(context: Context) -> Iterator[Linear]:
             places = np.intersect1d(places, np.fromiter(finest(held.places, draws[:, 0] != UNKNOWN), np.int64))
         size, drawn, different = context.sizes[t][places], draws[places], distinct[places]
         alone = n_classes == 2 and not np.isnan(size).any()  # the other class is the rest: one interval is both
-        low, high = np.zeros_like(drawn), np.broadcast_to(context.table.individuals, drawn.shape)
+        low, high = np.zeros_like(drawn), np.broadcast_to(context.individuals, drawn.shape)
         if share is not None:
             side = np.log(context.counting.alpha / (2 * len(release.trees) * (1 if alone else n_classes)))
-            of = release.resampled, context.table.individuals
+            of = release.resampled, context.individuals
             low, high = _mass_bounds(
                 drawn, size, side + share[places], *of, again=(drawn.sum(axis=1) > different).any()
             )
-        whole = np.where(np.isnan(size), context.table.individuals, size)[:, None]
+        whole = np.where(np.isnan(size), context.individuals, size)[:, None]
         least, others = certain(drawn, different)
         implied = least.sum(axis=1, keepdims=True) - least
         low, high = np.maximum(low, least), np.minimum(high, whole - others)
@@ -238,7 +238,7 @@ NAMED = 3
 
 def misfits(context: Context) -> Iterator[Contradiction]:
     """Numbers of draws that the release cannot have, whichever row is whose, where it is told who was drawn."""
-    told, people = context.release.draws, context.table.individuals
+    told, people = context.release.draws, context.individuals
     if told is None or context.rounded or context.suppressed or told.trees != len(context.release.trees):
         return
     if told.n != people:
@@ -498,7 +498,7 @@ def likelihood_of(context: Context) -> Likelihood | None:
         for place in finest(held.places, draws[:, 0] != UNKNOWN):
             if held.stop[place] > held.start[place] and draws[place].any():
                 size = context.size(t, place)
-                found.append((t, place, draws[place], context.table.individuals if size is None else size))
+                found.append((t, place, draws[place], context.individuals if size is None else size))
     if not found:
         return None
     tree_of, place_of, counts, size_of = zip(*found, strict=True)

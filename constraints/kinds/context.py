@@ -40,13 +40,25 @@ class RegionBook:
         return self._known[key]
 
 
+@dataclass(frozen=True, slots=True)
+class Members:
+    """Members of a register: ``number`` of its people are in the data, nobody says who; the last class are the others.
+
+    ``apart``: whether these are in leaves of their own, where a node before each root sends them.
+    """
+
+    number: int
+    apart: bool = False
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Context:
     """Input of the emitters: the release, the table, the unknowns and the options of the compilation.
 
     ``sizes`` are those of `maxent.constraints.program.cells.place_sizes`, ``scored`` are the counts that scores prove.
     ``totals`` are numbers of people of each class that some release states, shape (n_classes,).
-    ``enough`` is asked while there is more to state whether to leave it out.
+    ``enough`` is asked while there is more to state whether to leave it out. ``members`` are those of the table who are
+    in the data, None where all are; then no size of a place is known.
     """
 
     release: Release
@@ -65,6 +77,12 @@ class Context:
     noise: Noise = "intervals"
     scored: LeafCounts = field(default_factory=none)
     totals: tuple[FloatArray, ...] = ()
+    members: Members | None = None
+
+    @property
+    def individuals(self) -> int:
+        """People whom the release is about."""
+        return self.table.individuals if self.members is None else self.members.number
 
     @property
     def n_classes(self) -> int:

@@ -45,7 +45,7 @@ def _true_counts(
     if not context.sampled and not context.release.blurred:
         return published, published
     sizes = (context.size(t, place) for t, place, _ in stating)
-    most = np.array([context.table.individuals if size is None else size for size in sizes], np.int64)
+    most = np.array([context.individuals if size is None else size for size in sizes], np.int64)
     low, high = true_count_bounds(published.ravel(), np.repeat(most, context.n_classes), context.counting)
     return low.reshape(published.shape), high.reshape(published.shape)
 

@@ -38,7 +38,7 @@ def noisy(context: Context) -> Iterator[Linear]:
         if not node.noisy:
             continue
         size = context.size(t, place)
-        most = float(context.table.individuals if size is None else size)
+        most = float(context.individuals if size is None else size)
         published = _numbers(node.noisy, release)
         low = np.clip(np.ceil(published - far), 0.0, most)
         high = np.maximum(np.clip(np.floor(published + far), 0.0, most), low)
@@ -102,7 +102,7 @@ def noise_likelihood(context: Context) -> Likelihood | None:
         return None
     tree, place, numbers = zip(*found, strict=True)
     sizes = [context.size(t, p) for t, p in zip(tree, place, strict=True)]
-    size = np.array([context.table.individuals if s is None else s for s in sizes], np.float64)
+    size = np.array([context.individuals if s is None else s for s in sizes], np.float64)
     published = np.array([_numbers(each, release) for each in numbers])
     flat = slopes(noise, published.ravel(), np.repeat(size, context.n_classes))
     loss = NoiseLoss(published, *(each.reshape(published.shape) for each in flat))

@@ -63,6 +63,7 @@ def pruned_sizes(release: Release, places: Places) -> Iterator[SizeBound]:
 
 def sizes(context: Context) -> Iterator[Linear]:
     """Statements on sizes of places whose individuals depend on private attributes; other sizes are only checked."""
+    yield from _members(context)
     if context.sampled or not context.knowledge & {"rate", "counts"}:
         return
     ones = np.ones((1, context.n_classes))
@@ -77,6 +78,57 @@ def sizes(context: Context) -> Iterator[Linear]:
         if context.size(0, bound.place) is None:
             region, lower, upper = context.region(0, bound.place), np.array([bound.low]), np.array([bound.high])
             yield Linear("n", bound.origin, region, ones, lower, upper, bound.says)
+
+
+def _members(context: Context) -> Iterator[Linear]:
+    """How many people of a register are in the data; where they are apart, who is in which class there.
+
+    The number is left out where exact counts of all leaves add up to it, so that leaves are independent.
+    """
+    if context.members is None:
+        return
+    n, of = context.members.number, context.table.individuals
+    origin, each = Origin("members"), np.eye(context.n_classes)
+    told = any(_told(context, t) == n for t in range(len(context.release.trees)))
+    if not told:
+        says = f"{n:,} of {of:,} people are in the data"
+        yield Linear(
+            "n", origin, context.region(0, 0), 1.0 - each[-1:], np.full(1, float(n)), np.full(1, float(n)), says
+        )
+    if not context.members.apart:
+        return
+    held, last = context.cells.trees[0], len(context.release.trees[0].nodes) - 1
+    if not (told and len(context.release.trees) == 1):
+        says = "nobody here is out of the data"
+        yield Linear("n", origin, context.region(0, 1), each[-1:], np.zeros(1), np.zeros(1), says)
+    leaf = np.full(len(context.table), -1)
+    inside = held.at(1)
+    leaf[context.cells.owner[inside]] = context.cells.leaf[inside, 0]
+    outside = held.at(last)
+    of_leaf = leaf[context.cells.owner[outside]]
+    order = np.argsort(of_leaf, kind="stable")
+    for cells in np.split(outside[order], np.flatnonzero(np.diff(of_leaf[order])) + 1):
+        region = context.regions.add(("outside", int(cells[0])), np.sort(cells))
+        zero = np.zeros(context.n_classes - 1)
+        yield Linear("n", origin, region, each[:-1], zero, zero, "nobody out of the data has a class")
+
+
+def _told(context: Context, t: int) -> int | None:
+    """People in all leaves of a tree that somebody can reach, where each states exact counts."""
+    release = context.release
+    if release.sampled or release.blurred or release.resampled is not None or "counts" not in context.knowledge:
+        return None
+    found, held = 0, context.cells.trees[t]
+    for place, below in enumerate(held.places.children):
+        if below or held.stop[place] == held.start[place]:
+            continue
+        node = release.trees[t].nodes[place] if place < len(release.trees[t].nodes) else None
+        if node is None or node.counts is None:
+            if context.members is not None and context.members.apart and place == len(release.trees[t].nodes) - 1:
+                continue
+            return None
+        found += total_count(node.counts)
+    return found
 
 
 def table_contradictions(context: Context) -> Iterator[Contradiction]:

@@ -66,7 +66,7 @@ class _Present:
 def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Internal]:
     """The comparisons of the splits of a tree, by node depth-first, then by column."""
     candidates, least = tree.induction.candidates, max(tree.induction.min_samples_leaf, tree.induction.k)
-    by_spans = tree.induction.k > 1 and stated(context.release).spans_decide
+    by_spans = context.members is None and tree.induction.k > 1 and stated(context.release).spans_decide
     places = _deciding(context, t, tree, measure, tree.induction.min_samples_leaf if by_spans else least)
     if not places:
         return

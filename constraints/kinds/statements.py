@@ -26,6 +26,11 @@ def statement_rows(context: Context) -> Iterator[Linear]:
     """
     if not context.release.statements:
         return
+    if context.members is not None:
+        for statements in context.release.statements:
+            for row in statements.rows(context.table, context.release.target.classes[:-1], of_members=True):
+                yield from _compiled(context, row)
+        return
     everybody = float(context.table.counts.sum())
     total = np.tile([0.0, everybody], (context.n_classes, 1))
     for known in context.totals:

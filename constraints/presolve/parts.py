@@ -553,7 +553,8 @@ def solve_leafwise(
     weight = merged.weight[merged.owner]
     constraints = [program.linear[i] for i in linear.tolist()]
     table = statement_rows(constraints, n)
-    label_of = np.array([int(c.coef[0].argmax()) if c.kind == "label" else -1 for c in constraints], np.int64)
+    labels = (int(c.coef[0].argmax()) if c.kind == "label" and c.rows == n - 1 else -1 for c in constraints)
+    label_of = np.fromiter(labels, np.int64, len(constraints))
     several = np.bincount(table.of, (table.alone < 0) & (label_of[table.of] < 0), len(constraints)) > 0
     group, linked = _alone(program, merged, constraints, several)
     solved = ~linked & (np.bincount(merged.owner, minlength=len(merged.weight))[merged.owner] == 1)

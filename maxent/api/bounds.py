@@ -47,7 +47,8 @@ def bounds(call: options.Bounding) -> ProvedBounds:
     Returns
     -------
     ProvedBounds
-        Frozen; ``.frame()`` is a DataFrame, ``.summary`` the JSON summary.
+        Frozen; ``.frame()`` is a DataFrame, ``.summary`` the JSON summary, with ``membership`` where ``population`` is
+        given.
 
     Warns
     -----
@@ -64,7 +65,12 @@ def bounds(call: options.Bounding) -> ProvedBounds:
         options.of(Knowledge, call, noise="intervals" if call.noise is None else call.noise),
     )
     if not call.in_parts:
-        return bounds_case(case_of(call), known, how, interruptible=call.interruptible)
+        case = case_of(call)
+        if case.members is None:
+            return bounds_case(case, known, how, interruptible=call.interruptible)
+        from maxent.api.population import population_bounds
+
+        return population_bounds(case, known, how, interruptible=call.interruptible)
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
     tables = options.of(Tables, call)

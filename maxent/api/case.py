@@ -95,6 +95,8 @@ class Case:
         Whether the table lists the people in training order, a row each, and the adversary knows that.
     stands_in : bool
         Whether quasi-identifiers of the table stand for others in the same leaves.
+    members : int, optional
+        The table is a register, of which so many people are those that the release is about.
     """
 
     release: Release
@@ -116,6 +118,7 @@ class Case:
     in_order: Callable[[], QITable] | None = None
     rows: bool = False
     stands_in: bool = False
+    members: int | None = None
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -166,7 +169,7 @@ class Case:
 
 
 # The tables among what goes with a release.
-_FILES = ("qi", "truth", "facts", "marginal", "control", "gain")
+_FILES = ("qi", "truth", "facts", "marginal", "control", "gain", "population")
 
 
 def _located(source: Any) -> Any:
@@ -231,6 +234,7 @@ class Tables:
     control people are compared with what is proved of the people, which needs no truth. Of several releases that are
     taken together ``qi`` may be a table for each, linked by the column ``who``. With ``rows`` it is one table of the
     people in training order, a row each. ``declared``: attributes of the trees, where statements beside them name more.
+    In the place of ``qi`` ``population`` is a register, of which ``people`` are those that the release is about.
     """
 
     qi: Source | Sequence[Source] | None
@@ -248,6 +252,8 @@ class Tables:
     unweighed: bool = False
     rows: bool = False
     declared: tuple[Attribute, ...] | None = None
+    population: Source | None = None
+    people: int | None = None
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
@@ -272,6 +278,7 @@ class Tables:
     def case_of_several(self, joined: Joined) -> Case:
         """The case of several releases together."""
         begin = time.perf_counter()
+        check_unused("one release", population=self.population)
         if self.qi is None:
             return Case(joined.release, joined=joined)
         from maxent.models.successive.people import read_classes, read_people
@@ -305,7 +312,30 @@ class Tables:
             return cast("Source", self.qi[0])
         return cast("Source | None", self.qi)
 
+    def registered(self, release: Release) -> Case:
+        """The case of a release with the register in the place of the table."""
+        from maxent.constraints.membership import members_of, named
+
+        own = "the table of the people in the data, and this is a register (population=)"
+        check_unused(own, qi=self.qi, truth=self.truth, facts=self.facts, control=self.control, rows=self.rows or None)
+        check_unused(own, gain=self.gain, sensitive=self.sensitive, who=self.who)
+        reader, source = reader_of(self.reading), cast("Source", self.population)
+        named(release)
+        if release.statements:
+            release = _with_values(release, [source], (release,), reader)
+        table = read_qi(source, release, count=self.count, reader=reader)
+        members = members_of(release, table, self.people)
+        found, marginal = Case(release, table, members=members), None
+        if self.marginal is not None:
+            from maxent.models.tables.truth_and_facts import read_marginal
+
+            marginal = read_marginal(self.marginal, release, members, reader=reader)
+        return replace(found, marginal=marginal, noticed=reader.noticed)
+
     def _of_trees(self, release: Release) -> Case:
+        if self.population is not None:
+            return self.registered(release)
+        check_unused("population=, a register of more people", people=self.people)
         qi = self._single()
         if self.rows:
             _check_rows((release,), 1)
@@ -328,7 +358,7 @@ class Tables:
 
     def _of_records(self, published: Records, target: str | None) -> Case:
         qi = self._single()
-        check_unused("trees, and these are records", rows=self.rows or None)
+        check_unused("trees, and these are records", rows=self.rows or None, population=self.population)
         if qi is None:
             expected = "the adversary's table, which says what the records are of"
             raise invalid("options", ARGUMENT, "qi", expected, "none")

@@ -121,6 +121,10 @@ def compile_beside(
         program = compile_program(case.release, case.people, **given)
         told = case.release if "counts" in kinds else program.release
         return replace(program, release=told, unread=unread_beside_draws(case.release, kinds), notes=())
+    if case.members is not None:
+        from maxent.constraints.membership import compile_population
+
+        return compile_population(case.release, case.people, case.members, **given)
     if case.joined is not None:
         from maxent.constraints.compiler import compile_several
 

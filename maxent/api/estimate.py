@@ -270,7 +270,7 @@ def estimate_case(
                 shared=posterior,
                 sharing=of_each,
                 disclosure=disclosure,
-                backend=_used(outcome) if how.backend == "auto" else how.solver.name,
+                backend=used_backend(outcome) if how.backend == "auto" else how.solver.name,
                 tolerance=how.tolerance,
                 seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
                 noticed=case.noticed,
@@ -384,7 +384,7 @@ def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
         return audit_case(case, rounding=rounding).summary
 
 
-def _used(outcome: Outcome) -> str:
+def used_backend(outcome: Outcome) -> str:
     """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
     return (
         "closed_form"

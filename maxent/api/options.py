@@ -164,6 +164,29 @@ class RowsOption:
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class PopulationOption:
+    """A register in which the people of the data are somewhere."""
+
+    population: Source | None = parameter(
+        None,
+        "Register of everybody who could be in the data, in the place of QI: who is in them is inferred, too "
+        "(docs/population.md).",
+        metavar="FILE",
+        group="known",
+        doc="A register of people of whom some are those that the release is about, a DataFrame or path with the "
+        "columns of ``qi``, in its place: then P(member) is inferred, too, and P(class | member).",
+    )
+    people: int | None = parameter(
+        None,
+        "Number of individuals: with --population, of those in the data; default: what the release states.",
+        at_least(1),
+        metavar="N",
+        group="known",
+        doc="With ``population``, how many of its people are in the data; default: what the release states.",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Read:
     """How the release and all tables are read."""
 
@@ -581,6 +604,7 @@ class Estimating(
     Top,
     SolverOptions,
     ByBackend,
+    PopulationOption,
     RowsOption,
     Linked,
     Knowing,
@@ -590,6 +614,8 @@ class Estimating(
     Released,
 ):
     """A call of `maxent.estimate`."""
+
+    qi: Source | Sequence[Source] | None = field(default=None, kw_only=False, metadata=positional(QI))
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
@@ -636,8 +662,10 @@ class ProofOptions(LevelOption):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Bounding(Interruptible, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
+class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
     """A call of `maxent.bounds`."""
+
+    qi: Source | Sequence[Source] | None = field(default=None, kw_only=False, metadata=positional(QI))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 from maxent.api import options
 from maxent.api.calling import takes
@@ -27,7 +27,8 @@ def estimate(call: options.Estimating) -> Estimate:
     Returns
     -------
     Estimate
-        Frozen; ``.posterior`` is a DataFrame, ``.summary`` the JSON summary.
+        Frozen; ``.posterior`` is a DataFrame, ``.summary`` the JSON summary. With ``population`` a
+        `maxent.results.population.PopulationEstimate`, which has the same and ``.membership``.
 
     Warns
     -----
@@ -36,7 +37,13 @@ def estimate(call: options.Estimating) -> Estimate:
     """
     how, known = options.of(Solving, call), options.of(Knowledge, call)
     if call.folder is None and call.memory is None:
-        return estimate_case(case_of(call), known, how, interruptible=call.interruptible, progress=call.progress)
+        case = case_of(call)
+        if case.members is None:
+            return estimate_case(case, known, how, interruptible=call.interruptible, progress=call.progress)
+        from maxent.api.population import population_estimate
+
+        found: Any = population_estimate(case, known, how, interruptible=call.interruptible, progress=call.progress)
+        return cast("Estimate", found)
     from maxent.api.out_of_core.estimate import estimate_tables
     from maxent.api.out_of_core.folder import InParts
 

@@ -136,7 +136,7 @@ def inputs(options: dict[str, Any]) -> list[str | None]:
 
 def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     """The same, each with what it is."""
-    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control", "gain")]
+    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control", "gain", "population")]
 
 
 # Options that several commands have, stated once by a dataclass or as the parameters of a function.

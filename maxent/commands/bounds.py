@@ -9,7 +9,7 @@ from typing import Annotated, Any
 from maxent.api.options import Bounding
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import Files, reads_files, split_files, stated
+from maxent.command_line.options import FilesPerhapsOfPeople, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.models.files.output import WITNESSES
 from maxent.results.reliability import not_reliable
@@ -29,7 +29,7 @@ Witness = Annotated[
 
 @reads_files(options=stated(Bounding))
 def command(
-    qi: Files,
+    qi: FilesPerhapsOfPeople,
     level: opt.Level = None,
     options: Any = None,
     reading: Any = None,
@@ -54,7 +54,7 @@ def _run(
     output: str | None,
     csv_literal: bool,
 ) -> int:
-    trees, tables = split_files(files)
+    trees, tables = split_files(files, needed=options["population"] is None)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.results.text.bounds import print_bounds
@@ -71,7 +71,7 @@ def _run(
 
     late = "with --time-limit SECONDS bounds are what is proved by then"
     with progress() if in_parts else nullcontext() as told, hearing(lambda text: tell(f"note: {text}; {late}")):
-        found = bounds(trees, tables, **options, progress=told, interruptible=True)
+        found = bounds(trees, tables or None, **options, progress=told, interruptible=True)
     with finishing(found.status):
         tell_noticed(found.noticed)
         if output is not None and not in_parts:

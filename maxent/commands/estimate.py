@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maxent.api.options import Estimating
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import Files, named, reads_files, split_files, stated
+from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
 from maxent.results.reliability import not_reliable
@@ -38,7 +38,7 @@ class EstimatePlot(StrEnum):
 
 @reads_files(options=stated(Estimating), asked=asked)
 def command(
-    qi: Files,
+    qi: FilesPerhapsOfPeople,
     options: Any = None,
     bounds: Annotated[
         bool,
@@ -85,13 +85,15 @@ def _run(
     asked: AskedVerdict,
     csv_literal: bool = False,
 ) -> int:
-    trees, tables = split_files(files)
+    trees, tables = split_files(files, needed=options["population"] is None)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import PLOTS, POSTERIOR, REPORT
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [*files, *opt.inputs(options)])
     limits = asked.limits()
+    if options["population"] is not None:
+        return _of_register(trees, tables, options, as_json, output, plot, asked, csv_literal)
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
     from maxent.disclosure.limits import judge_informed
     from maxent.results.text.estimate import print_estimate
@@ -124,6 +126,41 @@ def _run(
         else:
             print_estimate(result)
             print_lines(verdict.lines())
+    return _status(result, verdict, asked)
+
+
+def _of_register(
+    trees: list[str],
+    tables: list[str],
+    options: dict[str, Any],
+    as_json: bool,
+    output: str | None,
+    plot: str | None,
+    asked: AskedVerdict,
+    csv_literal: bool,
+) -> int:
+    """Estimate who in a register is in the data; there is neither plot nor report of that alone."""
+    from maxent.api.estimate import estimate
+    from maxent.models.errors import check_unused
+    from maxent.results.text.terminal import print_json, print_lines
+    from maxent.solvers.control import hearing
+
+    table = "the people in the data, and this is a register (population=): maxent review has both"
+    check_unused(table, plot=plot, report=asked.report)
+    with progress() as told, hearing(tell_ahead):
+        result: Any = estimate(trees, tables or None, **options, progress=told, interruptible=True)
+    tell_noticed(result.noticed)
+    from maxent.disclosure.limits import judge_rows
+    from maxent.results.population import print_population
+
+    verdict = judge_rows(asked.limits(), [{**result.numbers, "release": named(trees)}])
+    if output is not None:
+        result.save(output, csv_literal=csv_literal)
+    if as_json:
+        print_json({**result.summary, **verdict.summary})
+    else:
+        print_population(result)
+        print_lines(verdict.lines())
     return _status(result, verdict, asked)
 
 

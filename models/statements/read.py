@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from maxent.models.tables.qi_table import QITable
 
 FORMAT = "maxent-statements/1"
+# Kinds of statements whose rows do not depend on how many people have which values.
+OF_MEMBERS = frozenset({"linear", "count", "mean", "sd", "table", "confusion", "rule", "rules"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,27 +81,33 @@ class StatementDocument:
     document: Mapping[str, Any] = field(repr=False)
 
     def rows(
-        self, table: QITable, classes: Sequence[str] = (), total: FloatArray | None = None
+        self,
+        table: QITable,
+        classes: Sequence[str] = (),
+        total: FloatArray | None = None,
+        *,
+        of_members: bool = False,
     ) -> Iterator[LinearStatement]:
         """The linear rows of the statements, each with its source.
 
         ``classes``: those of the rows, in their order; by default that of the document. ``total``, shape (n_classes,
         2), in the same order: the least and the largest number of people of each class. With it the rows are those of
-        statements that depend on these, without it those of all others.
+        statements that depend on these, without it those of all others. ``of_members``: only rows that hold of some
+        people of the table, whoever they are (`OF_MEMBERS`).
         """
         order = (
             np.array([classes.index(c) for c in self.target.classes])
             if classes
             else np.arange(len(self.target.classes))
         )
-        for row in self._own_rows(table, None if total is None else total[order]):
+        for row in self._own_rows(table, None if total is None else total[order], of_members):
             weights = row.weights
             if weights.ndim == 2:
                 weights = np.empty_like(weights)
                 weights[:, order] = row.weights
             yield replace(row, weights=weights, klass=None if row.klass is None else int(order[row.klass]))
 
-    def _own_rows(self, table: QITable, total: FloatArray | None) -> Iterator[LinearStatement]:
+    def _own_rows(self, table: QITable, total: FloatArray | None, of_members: bool) -> Iterator[LinearStatement]:
         """The rows, whose classes are in the order of the document."""
         people = StatementPeople(table, self.target.classes, self.name)
         if total is not None:
@@ -110,6 +118,8 @@ class StatementDocument:
             yield LinearStatement(ones, n, n, f"{self.individuals:,} people", source=f"{self.name}, individuals")
         for statement in self.statements:
             if isinstance(statement.content, RankSum) != (total is not None):
+                continue
+            if of_members and statement.kind not in OF_MEMBERS:
                 continue
             own = replace(people, source=f"{self.name}, {statement.source}")
             for row in statement.rows(own):

@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
+import numpy as np
+
 from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.packages import installed
@@ -96,8 +98,9 @@ def prove(
     """Bounds by all levels up to ``last``, each asked about what is open after those before it.
 
     ``asked`` of shape (n_quasi_identifiers,) are those that all levels but the first are asked about, by default all.
+    ``start`` are bounds that hold already.
     """
-    bounds = unbounded(program)
+    bounds = unbounded(program) if start is None else replace(start, unasked=np.zeros(start.low.shape, bool))
     if program.contradictions:
         return Proved(bounds, "inconsistent")
     for number, level in enumerate(LEVELS):

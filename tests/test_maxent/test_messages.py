@@ -341,7 +341,7 @@ GROW = "--target Salary --qi Education,Country,Gender"
 SWAPPED = "expected them in this order: maxent"
 MISTAKES = {
     # swapped
-    "estimate qi.csv tree.json": f"TREE... QI: {SWAPPED} estimate tree.json qi.csv, found them swapped",
+    "estimate qi.csv tree.json": f"TREE... [QI]: {SWAPPED} estimate tree.json qi.csv, found them swapped",
     "bounds qi.csv tree.json": f"{SWAPPED} bounds tree.json qi.csv, found them swapped",
     "audit qi.csv tree.json": f"{SWAPPED} audit tree.json qi.csv, found them swapped",
     "explain qi.csv tree.json": f"{SWAPPED} explain tree.json qi.csv, found them swapped",
@@ -352,7 +352,7 @@ MISTAKES = {
     "estimate qi.csv rules.txt": f"{SWAPPED} estimate rules.txt qi.csv, found them swapped",
     # missing
     "estimate tree.json": "expected the releases, and after them the adversary's table",
-    "estimate": "TREE... QI: expected a value, found nothing",
+    "estimate": "TREE... [QI]: expected a value, found nothing",
     "check tree.json --policy satre": "QI: expected a value, found nothing",
     "check tree.json qi.csv": "policy",
     f"defend none truth.csv {GROW}": "-o: expected a value, found nothing",

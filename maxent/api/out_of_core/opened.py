@@ -149,6 +149,7 @@ class Opened:
     ) -> Opened:
         """Read what was published."""
         reader, tables = reader_of(tables.reading), tables.located()
+        check_unused("people who are not taken in parts", population=tables.population, people=tables.people)
         if tables.qi is None:
             raise no_table()
         several = isinstance(published, (list, tuple)) and len(published) != 1

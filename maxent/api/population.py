@@ -1,0 +1,230 @@
+"""Registers that hold the people of the data: estimates, bounds, and the figures of an adversary with one."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from contextlib import nullcontext
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.api.case import Case
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.api.estimate import Solving, used_backend
+from maxent.api.proving import AUTO
+from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.membership import membership_of
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.results.population import PopulationBounds, PopulationEstimate
+from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
+from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
+from maxent.solvers.control import Clock
+from maxent.solvers.solve.driver import silent
+from maxent.solvers.solve.symmetrised import averaged
+
+if TYPE_CHECKING:
+    from maxent.api.proving import Proving
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import IntArray
+    from maxent.models.reading import Reader
+    from maxent.models.tables.frame import Source
+    from maxent.models.tables.qi_table import QITable
+
+Progress = Callable[[str, int, int], None]
+
+
+def members_in(case: Case) -> int:
+    """How many people of the register of a case are in the data."""
+    assert case.members is not None
+    return case.members
+
+
+def population_estimate(
+    case: Case,
+    known: Knowledge,
+    how: Solving,
+    *,
+    interruptible: bool = False,
+    progress: Progress | None = None,
+) -> PopulationEstimate:
+    """The estimate of a case with a register; parameters and a warning are those of `maxent.estimate`."""
+    begin, clock = time.perf_counter(), Clock(how.time_limit)
+    listening = clock.listening if interruptible else nullcontext
+    members = members_in(case)
+    with listening():
+        program = compile_in_time(case, known, clock)
+        compiled = time.perf_counter()
+        settings = how.settings(clock, None)
+        outcome = solve_in_time(program, how.solver, settings, progress or silent)
+        mean = None if how.single_optimum else averaged(program, outcome, settings)
+        solved = time.perf_counter()
+        point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
+        proved = proved_by_levels(case, known, program, "closed" if how.bounds is None else how.bounds, clock)
+    known_of, base = membership_of(program, point.cells(program), members, proved.bounds, max(how.tolerance, TOLERANCE))
+    result = PopulationEstimate(
+        program,
+        outcome,
+        known_of,
+        base,
+        used_backend(outcome) if how.backend == "auto" else how.solver.name,
+        how.tolerance,
+        {"compile": case.seconds + compiled - begin, "solve": solved - compiled},
+        case.noticed,
+        known.no_marginal,
+        known.rows_unknown or "",
+    )
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
+    return result
+
+
+def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> PopulationBounds:
+    """The bounds of a case with a register; parameters and a warning are those of `maxent.bounds`."""
+    begin, clock = time.perf_counter(), Clock(how.time_limit)
+    with clock.listening() if interruptible else nullcontext():
+        program = replace(compile_in_time(case, known, clock), ties=how.ties)
+        compiled = time.perf_counter()
+        proved = proved_by_levels(case, known, program, how.last, clock)
+    seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
+    result = PopulationBounds(
+        program, proved.bounds, proved.status, how.last, seconds, case.noticed, members=members_in(case)
+    )
+    if not result.reliable:
+        warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
+    return result
+
+
+def proved_by_levels(case: Case, known: Knowledge, program: Program, last: str, clock: Clock) -> Proved:
+    """Bounds by all levels up to one: first without comparisons of splits, where a quasi-identifier is one cell."""
+    if program.single:
+        return prove(program, last_level() if last == AUTO else last, clock)
+    names = level_names()
+    level = names.index(last_level() if last == AUTO else last)
+    kinds = known.kinds
+    if kinds is None:
+        kinds = [kind for kind in choices_of_knowledge() if kind != "marginal" or case.of_each_class is not None]
+    kinds = [kind for kind in kinds if kind != "internal"]
+    first = prove(compile_case(case, replace(known, knowledge=kinds, impurity=None)), names[min(level, 1)], clock)
+    if first.status == "inconsistent":
+        return first
+    return prove(program, names[level], clock, start=first.bounds)
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationFigures:
+    """What an adversary with a register reaches: figures of being a member and of a class.
+
+    ``estimate`` is what they are of. ``right_guesses`` is the share of the members whose class is guessed right: in
+    truth where ``in_truth``, else as expected. ``worst`` is the person whose membership and class are most probable.
+    ``row`` is what limits are judged by, ``status`` that of the estimate and ``why`` the reason where it is not relied
+    on.
+    """
+
+    estimate: PopulationEstimate
+    certain: int
+    certain_proved: int
+    right_guesses: float
+    in_truth: bool
+    base_rate: float | None
+    worst: dict[str, Any]
+    row: dict[str, Any]
+    why: str = ""
+
+    @property
+    def membership(self) -> dict[str, Any]:
+        """The key ``membership`` of a summary."""
+        return self.estimate.membership.as_dict()
+
+
+def population_figures(
+    case: Case,
+    population: Source,
+    known: Knowledge,
+    how: Solving,
+    *,
+    people: int | None = None,
+    count: str | None = None,
+    reader: Reader | None = None,
+) -> PopulationFigures:
+    """The figures of an adversary with the release of a case and a register that holds its people.
+
+    Parameters
+    ----------
+    case : Case
+        A release of trees and the people of the data, perhaps with their classes. How frequent classes are is known
+        where the adversary of verdicts knows it (`Knowledge.of_verdict`).
+    population : DataFrame or path
+        The register.
+    known, how : Knowledge, Solving
+        As for `maxent.estimate`.
+    people : int, optional
+        How many people of the register are in the data; default: those of the case.
+    count, reader : str, Reader; optional
+        As for `maxent.models.tables.qi_table.read_qi`.
+    """
+    from maxent.constraints.membership import members_of, named
+    from maxent.models.tables.qi_table import read_qi
+
+    informed = known.of_verdict(case)
+    named(case.release)
+    table = read_qi(population, case.release, count=count, reader=reader)
+    n = case.table.individuals if people is None and case.table is not None else people
+    members = members_of(case.release, table, n)
+    inside = None if case.table is None else within(case.table, table)
+    register = Case(case.release, table, marginal=informed.of_each_class, members=members)
+    with unwarned():
+        found = population_estimate(register, known, how)
+    known_of = found.membership
+    right, worst = known_of.right_guesses, known_of.worst
+    if inside is not None and case.truth is not None:
+        guess = known_of.joint.argmax(axis=1)[inside]
+        right = float(case.truth[np.arange(len(guess)), guess].sum() / case.truth.sum())
+    in_truth = inside is not None and case.truth is not None
+    values = {
+        a.name: level[code].item() if isinstance(level[code], np.generic) else level[code]
+        for a, level, code in zip(table.attributes, table.levels, table.codes[worst], strict=True)
+    }
+    klass = int(known_of.joint[worst].argmax())
+    row = found.numbers | ({"right_guesses": right} if in_truth else {})
+    return PopulationFigures(
+        found,
+        row["certain"],
+        known_of.proved.certain,
+        right,
+        in_truth,
+        found.base.get("base_rate"),
+        {
+            "qi": values,
+            "class": found.classes[klass],
+            "probability": float(known_of.joint[worst, klass]),
+            "member": float(known_of.member[worst]),
+        },
+        row,
+        "" if found.reliable else not_reliable(found.outcome.status),
+    )
+
+
+def within(table: QITable, register: QITable) -> IntArray:
+    """The row of a register for each row of a table, shape (n_qi,); with an InvalidInput where people are not in it."""
+    at = {values: i for i, values in enumerate(_values(register))}
+    found = np.array([at.get(values, -1) for values in _values(table)], np.int64)
+    missing = np.flatnonzero((found < 0) | (table.counts > register.counts[found]))
+    if len(missing):
+        row = int(missing[0])
+        there = 0 if found[row] < 0 else int(register.counts[found[row]])
+        where = f"{table.unit} {table.lines[row]} of {table.source}"
+        expected = f"a register that holds all people of the data: {int(table.counts[row]):,} like {where}"
+        raise invalid(register.source, ARGUMENT, "population", expected, f"{there:,}")
+    return found
+
+
+def _values(table: QITable) -> list[tuple[Any, ...]]:
+    """The values of each quasi-identifier; a missing number equals itself."""
+    columns = [
+        [None if value != value else value for value in np.asarray(level)[codes].tolist()]
+        for level, codes in zip(table.levels, table.codes.T, strict=True)
+    ]
+    return list(zip(*columns, strict=True)) if columns else [()] * len(table)

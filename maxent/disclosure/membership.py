@@ -1,0 +1,171 @@
+"""Membership: who of a register is in the data, and what is inferred of members.
+
+A posterior has C + 1 outcomes for each quasi-identifier, the last of which is to be out of the data. What is certain is
+about both: that somebody is a member, and of one class.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
+from maxent.models.defenses.method import CERTAIN
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.solvers.certainty.bounds import Bounds
+
+
+@dataclass(frozen=True, eq=False)
+class ProvedMembers:
+    """Of whom in a register membership, or membership and class, is proved; masks of shape (n_qi,).
+
+    ``least``, shape (n_qi,), is the smallest P(member) over all data that agree with the release.
+    """
+
+    counts: IntArray
+    member: BoolArray
+    out: BoolArray
+    known: BoolArray
+    least: FloatArray
+
+    @property
+    def people(self) -> dict[str, int]:
+        """How many people are proved to be members, and not to be."""
+        of = self.counts
+        return {"proved_members": int(of[self.member].sum()), "proved_non_members": int(of[self.out].sum())}
+
+    @property
+    def certain(self) -> int:
+        """People who are proved to be members of one class."""
+        return int(self.counts[self.known].sum())
+
+
+def proved_members(program: Program, bounds: Bounds) -> ProvedMembers:
+    """Who is proved to be a member: all people of a quasi-identifier, as nobody tells them apart."""
+    counts, (low, high) = program.table.counts, (bounds.low, bounds.high)
+    least = np.maximum(counts - high[:, -1], low[:, :-1].sum(axis=1))
+    share = np.where(least == counts, 1.0, np.nextafter(least / counts, 0.0))
+    known = (low[:, :-1] >= counts[:, None]).any(axis=1)
+    return ProvedMembers(counts, np.asarray(least >= counts), np.asarray(low[:, -1] >= counts), known, share)
+
+
+@dataclass(frozen=True, eq=False)
+class Membership:
+    """What an adversary with a register infers.
+
+    Attributes
+    ----------
+    counts : int64, shape (n_qi,)
+        People of each quasi-identifier in the register.
+    members : int
+        How many people of the register are in the data.
+    member : float64, shape (n_qi,)
+        P(member), a probability.
+    joint : float64, shape (n_qi, n_classes)
+        P(member, and of the class), a probability.
+    possible : float64, shape (n_qi,)
+        The largest of these for leaves as uneven as what is published allows.
+    proved : ProvedMembers
+    """
+
+    counts: IntArray
+    members: int
+    member: FloatArray
+    joint: FloatArray
+    possible: FloatArray
+    proved: ProvedMembers
+    tolerance: float = TOLERANCE
+
+    @property
+    def of_members(self) -> FloatArray:
+        """P(class | member), shape (n_qi, n_classes); NaN where nobody is a member."""
+        inside = self.member > 0
+        found = np.full(self.joint.shape, np.nan)
+        found[inside] = self.joint[inside] / self.joint[inside].sum(axis=1, keepdims=True)
+        return found
+
+    @property
+    def largest(self) -> float:
+        """The largest P(member)."""
+        return float(self.member.max())
+
+    @property
+    def worst(self) -> int:
+        """The quasi-identifier whose membership and class are most probable; the first of several alike."""
+        return int(self.joint.max(axis=1).argmax())
+
+    @property
+    def right_guesses(self) -> float:
+        """Expected share of the members whose class is guessed right, where the likeliest one is guessed of each."""
+        return float((self.joint.max(axis=1) * self.counts).sum() / self.members)
+
+    def as_dict(self) -> dict[str, Any]:
+        """The key ``membership`` of a summary."""
+        own = {"people": int(self.counts.sum()), "members": self.members}
+        return {**own, **self.proved.people, "largest": self.largest}
+
+    @property
+    def measures(self) -> dict[str, Any]:
+        """The numbers of a row, by the keys of `maxent.disclosure.measures`: of being a member and of a class."""
+        surest = at_most(self.joint.max(axis=1), self.tolerance)
+        possible = np.maximum(surest, self.possible)
+        right = float(min((possible * self.counts).sum() / self.members, 1.0))
+        outcomes = np.column_stack([self.joint, np.maximum(1.0 - self.joint.sum(axis=1), 0.0)])
+        return {
+            "individuals": int(self.counts.sum()),
+            "entropy": conditional_entropy(outcomes, self.counts),
+            "bayes_vulnerability": self.right_guesses,
+            "max_posterior": float(self.joint.max()),
+            "certain": int(self.counts[surest >= CERTAIN].sum()),
+            "surest": float(surest.max()),
+            "possible_posterior": float(possible.max()),
+            "possible_certain": int(self.counts[possible >= CERTAIN].sum()),
+            "possible_right": right,
+            "exposed": self.proved.certain,
+            "member": float(at_most(self.member.max(), self.tolerance)),
+            "proved_members": self.proved.people["proved_members"],
+        }
+
+
+def membership_of(
+    program: Program, masses: FloatArray, members: int, bounds: Bounds, tolerance: float = TOLERANCE
+) -> tuple[Membership, Mapping[str, float]]:
+    """What is inferred of a register, and what is known of how frequent classes are among its members.
+
+    Parameters
+    ----------
+    program : Program
+        From `maxent.constraints.membership.compile_population`.
+    masses : float64, shape (n_cells, n_classes + 1)
+        The answer to it, individuals.
+    members : int
+    bounds : Bounds
+        What is proved, by any level.
+    tolerance : float
+        By how much probabilities may be off.
+
+    Returns
+    -------
+    Membership
+    mapping
+        ``base_rate``, the share of the most frequent class, or ``base_most``, what it is at most.
+    """
+    from maxent.disclosure.inference import shares
+
+    posterior = program.posterior(masses)
+    found = shares(program, masses, posterior, tolerance)
+    possible = np.asarray(found.possible_each[:, :-1].max(axis=1))
+    member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
+    known = Membership(
+        program.table.counts, members, member, posterior[:, :-1], possible, proved_members(program, bounds), tolerance
+    )
+    low, high = found.class_low[:-1], np.minimum(found.class_high[:-1], members)
+    if (low == high).all():
+        return known, {"base_rate": float(high.max() / members)}
+    return known, {"base_most": float(high.max() / members)}

@@ -1,0 +1,309 @@
+"""Results for a register (`population=`): who is in the data, and the classes of members, estimated and proved."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass, field
+from functools import cached_property
+from math import isfinite
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.constraints.kinds.registry import kinds_of
+from maxent.constraints.program.program import unread_in
+from maxent.disclosure.limits import Verdict, judge_rows, limits_of
+from maxent.disclosure.membership import ProvedMembers, proved_members
+from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.reading import NOTHING, Noticed
+from maxent.models.tables.cells import own_names, value_in_words
+from maxent.results.bounds import ProvedBounds
+from maxent.results.solved import draws_told
+from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
+from maxent.solvers.solve.attempt import PROVED
+
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
+    from maxent.constraints.program.program import Program
+    from maxent.disclosure.membership import Membership
+    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.solvers.solve.driver import Outcome
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationEstimate(Shown):
+    """Estimate of who in a register is in the data, and of the classes of members.
+
+    ``program`` has one class more, of those who are out, as its last. ``membership`` is what is inferred, ``base`` what
+    is known of how frequent classes are among members, ``outcome`` how it was solved.
+    """
+
+    program: Program
+    outcome: Outcome
+    membership: Membership
+    base: Mapping[str, float]
+    backend: str
+    tolerance: float
+    seconds: Mapping[str, float]
+    noticed: Noticed = NOTHING
+    no_marginal: bool = False
+    rows_unknown: str = ""
+    control: Mapping[str, Any] | None = field(default=None)
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the answer can be relied on: solved, and nothing contradicted."""
+        return self.outcome.status == "optimal"
+
+    @property
+    def certificate(self) -> str:
+        """The proof of the optimum: ``global``, ``gap``, ``local`` or ``none``, as of `maxent.estimate`."""
+        if not self.reliable:
+            return "none"
+        if self.outcome.duality_gap <= PROVED:
+            return "global"
+        return "gap" if isfinite(self.outcome.duality_gap) else "local"
+
+    @property
+    def unread(self) -> list[dict[str, Any]]:
+        """What is stated and not read; no worst case bounds it, as nobody knows who is a member."""
+        return [each.as_dict("not") for each in unread_in(self.noticed, self.program)]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        """The classes of members."""
+        return self.program.release.target.classes[:-1]
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Notes in words on the reading of the release and the register, and on problems of solving."""
+        return (*self.noticed.notes, *self.program.notes, *self.outcome.trouble)
+
+    @property
+    def numbers(self) -> dict[str, Any]:
+        """The row that limits are judged by: what is inferred of being a member of a class."""
+        n, of = self.membership.members, self.program.individuals
+        told = draws_told(self.program.release, self.noticed.aside, self.rows_unknown)
+        base = dict(self.base)
+        if "base_rate" in base:
+            base["base_posterior"] = base["base_rate"] * n / of
+        return {
+            "release": "release",
+            "status": self.outcome.status,
+            "certificate": self.certificate,
+            "base_rate": None,
+            **self.membership.measures,
+            **base,
+            **({"unread": self.unread} if self.unread else {}),
+            **told,
+            **({"no_marginal": True} if self.no_marginal else {}),
+        }
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits (`maxent.disclosure.limits.Limits`), for an adversary with the register."""
+        return judge_rows(limits_of(limits), [self.numbers])
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+        return deepcopy(self._summary)
+
+    @cached_property
+    def _summary(self) -> dict[str, Any]:
+        table, outcome, measures = self.program.table, self.outcome, self.membership.measures
+        base = {"base_rate": self.base.get("base_rate"), "right_guesses": self.membership.right_guesses}
+        summary: dict[str, Any] = {
+            "individuals": table.individuals,
+            "distinct_qi": table.distinct,
+            "classes": len(self.classes),
+            "membership": self.membership.as_dict(),
+            "constraints": kinds_of(self.program),
+            "status": outcome.status,
+            "backend": self.backend,
+            "convex": outcome.convex,
+            "certificate": self.certificate,
+            "entropy": measures["entropy"],
+            "max_violation": outcome.violation,
+            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "disclosure": {
+                "certain": measures["certain"],
+                "certain_proved": self.membership.proved.certain,
+                "max_posterior": measures["max_posterior"],
+                "tolerance": self.membership.tolerance,
+                "bayes_vulnerability": self.membership.right_guesses,
+            },
+            "baseline": base,
+            "unread": self.unread,
+        }
+        if isfinite(outcome.duality_gap):
+            summary["duality_gap"] = outcome.duality_gap
+        if self.control is not None:
+            summary["control"] = dict(self.control)
+        if self.notes:
+            summary["notes"] = list(self.notes)
+        summary |= self.noticed.summary
+        if self.program.contradictions:
+            summary["contradictions"] = [
+                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
+                for c in self.program.contradictions
+            ]
+        return summary
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Names of the columns of `posterior`: attributes, ``count``, ``P(member)``, ``P(class)`` of members."""
+        names = [a.name for a in self.program.table.attributes]
+        return (*names, *own_names(["count", "P(member)", *(f"P({c})" for c in self.classes)], names))
+
+    @property
+    def posterior(self) -> DataFrame:
+        """One row per distinct quasi-identifier in the order they were read: P(member), and P(class | member).
+
+        Where P(member) is 0 there are no probabilities of classes.
+        """
+        import pandas as pd
+
+        frame = self.program.table.frame()
+        columns = [frame.iloc[:, i] for i in range(frame.shape[1])]
+        columns += [pd.Series(self.membership.member), *(pd.Series(p) for p in self.membership.of_members.T)]
+        table = pd.concat(columns, axis=1)
+        table.columns = pd.Index(self.columns)
+        return table.iloc[self.order].reset_index(drop=True)
+
+    @property
+    def order(self) -> Any:
+        """Rows of the register in the order in which they were first read."""
+        return np.argsort(self.program.table.lines, kind="stable")
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically."""
+        from maxent.models.files.output import ESTIMATE
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(
+            path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, ESTIMATE, csv_literal=csv_literal
+        )
+
+    def lines(self) -> list[str]:
+        """What is inferred, in plain language."""
+        known, measures, program = self.membership, self.membership.measures, self.program
+        target = in_sentence(program.release.target.name)
+        of, proved = known.as_dict(), known.proved
+        certain = measures["certain"]
+        base = self.base.get("base_rate")
+        least = "not known" if base is None else f"{100 * base:.1f} %"
+        lines = [
+            f"{of['people']:,} people in the register, {of['members']:,} of them in the data; "
+            f"proved members {of['proved_members']:,}, proved not to be {of['proved_non_members']:,}; "
+            f"largest P(member) {known.largest:.3f}",
+            f"known to be a member and of one {target}: {certain:,} by the estimate, {proved.certain:,} by proof; "
+            f"largest probability of both {measures['max_posterior']:.3f}",
+            f"an adversary who guesses by this estimate expects to be right for {100 * known.right_guesses:.1f} % of "
+            f"the members (base rate {least})",
+            *control_lines(self.control),
+            "constraints: " + kinds_line(kinds_of(program)),
+            f"{self.outcome.status} ({self.certificate}), {self.backend}; "
+            f"largest violation {self.outcome.violation:.1e}",
+            *(each.in_words({"why": ""}) for each in unread_in(self.noticed, program)),
+            *(f"note: {note}" for note in self.notes),
+        ]
+        if program.contradictions:
+            lines += ["contradictions:", *(f"  {each}" for each in program.contradictions[:SHOWN_CONTRADICTIONS])]
+        return lines
+
+    def rows(self, most: int = SHOWN_ROWS) -> tuple[list[list[str]], int]:
+        """The quasi-identifiers to show as text, members that are surest first where there are more, and the rest."""
+        order, table = self.order, self.program.table
+        if len(order) > most:
+            surest = np.lexsort((-self.membership.joint.max(axis=1)[order], -self.membership.member[order]))
+            order = order[surest[:most]]
+        of_members = self.membership.of_members
+        found = []
+        for i in order.tolist():
+            values = [level[code] for level, code in zip(table.levels, table.codes[i], strict=True)]
+            shares = [self.membership.member[i], *of_members[i]]
+            texts = ["" if np.isnan(share) else f"{share:.3f}" for share in shares]
+            found.append([*map(value_in_words, values), str(table.counts[i]), *texts])
+        return found, len(self.order) - len(found)
+
+    def _display(self) -> Display:
+        rows, rest = self.rows(ROWS)
+        name = self.program.release.target.name
+        below = [f"... the surest; .posterior has {rest} more rows"] * bool(rest)
+        title = f"Estimate of membership and P({name} | member): {self.outcome.status}"
+        return Display(title, self.lines(), self.columns, rows, below + self.lines())
+
+
+def control_lines(control: Mapping[str, Any] | None) -> list[str]:
+    """How members and control people compare, in words."""
+    if control is None:
+        return []
+    low, high = control["interval"]
+    return [
+        f"mean P(member) of {control['n_members']:,} members {control['members']:.3f}, of "
+        f"{counted(control['n_controls'], 'control person', 'control people')} {control['controls']:.3f}: "
+        f"{control['difference']:+.3f} ({low:+.3f} to {high:+.3f})"
+    ]
+
+
+def print_population(found: PopulationEstimate) -> None:
+    """Print the register, or its surest rows, and what is disclosed, to standard output."""
+    from maxent.results.text.terminal import print_lines, print_table
+
+    rows, rest = found.rows()
+    attributes = found.program.table.attributes
+    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(found.columns))]
+    print_table(found.columns, rows, right)
+    left = [f"... the {len(rows)} surest of {len(rows) + rest} quasi-identifiers; -o FILE writes all of them"]
+    print_lines([*left * bool(rest), "", *found.lines()])
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PopulationBounds(ProvedBounds):
+    """Proved bounds for a register: of being a member of each class, and of not being a member, the last class."""
+
+    members: int = 0
+
+    @cached_property
+    def proved_members(self) -> ProvedMembers:
+        """Of whom membership, or membership and class, is proved."""
+        return proved_members(self.program, self.bounds)
+
+    @property
+    def certain(self) -> BoolArray:
+        """Quasi-identifiers whose people are proved to be members of one class, shape (n_qi,)."""
+        return self.proved_members.known
+
+    @property
+    def membership(self) -> dict[str, Any]:
+        """The key ``membership``; ``largest`` is the largest P(member) that is proved."""
+        own = {"people": self.individuals, "members": self.members}
+        return {**own, **self.proved_members.people, "largest": float(self.proved_members.least.max())}
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary, as of `maxent.bounds`, with the key ``membership``."""
+        found = deepcopy(self._summary)
+        return {**found, "classes": self.program.n_classes - 1, "membership": self.membership}
+
+    @property
+    def lines(self) -> list[str]:
+        """Who is proved to be a member, and the lines of all bounds."""
+        of = self.membership
+        told = (
+            f"of {of['people']:,} people in the register {of['members']:,} are in the data: "
+            f"{of['proved_members']:,} are proved members, {of['proved_non_members']:,} proved not to be"
+        )
+        return [told, *super().lines]
+
+
+def shares_of(found: PopulationBounds) -> tuple[FloatArray, FloatArray]:
+    """Smallest and largest P(member) of each quasi-identifier, shapes (n_qi,)."""
+    return found.proved_members.least, 1.0 - found.low[:, -1]

@@ -1,0 +1,390 @@
+"""Registers of people: what is compiled holds of the truth, and bounds and estimates are those of enumeration."""
+
+import itertools
+from dataclasses import dataclass
+from math import lgamma
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+from support.calls import refused
+from support.enumerated import compositions
+from support.strategies import (
+    NUMBERS,
+    SURE,
+    Case,
+    Style,
+    cases,
+    impurity,
+    leaves_of,
+    populations,
+    thorough,
+)
+
+import maxent
+from maxent.constraints.membership import compile_population
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.release import Release, Tree
+from maxent.models.tables.qi_table import read_qi
+from maxent.results.population import PopulationBounds, PopulationEstimate
+
+FloatArray = npt.NDArray[np.float64]
+IntArray = npt.NDArray[np.int64]
+MOST = 40_000  # Worlds that are looked at, at most
+
+
+@st.composite
+def others(draw: Any, case: Case, most: int) -> Any:
+    """People who are not in the data: like those who are, or of any values."""
+    rows = []
+    for _ in range(draw(st.integers(0, most))):
+        like = case.people.qi.iloc[draw(st.integers(0, len(case.people) - 1))]
+        rows.append(
+            {
+                a.name: draw(st.sampled_from((like[a.name], *(NUMBERS if a.values is None else a.values))))
+                for a in case.people.attributes
+                if a.role == "public"
+            }
+        )
+    return pd.DataFrame(rows, columns=case.people.qi.columns).astype(dict(case.people.qi.dtypes))
+
+
+def true_masses(case: Case, program: Any, out: Any) -> FloatArray:
+    """People of each class, and of none, in each cell of a compiled program."""
+    table, cells = program.table, program.cells
+    names = [a.name for a in table.attributes]
+    owners = {
+        tuple(level[c] for level, c in zip(table.levels, row, strict=True)): i for i, row in enumerate(table.codes)
+    }
+    index = {(int(o), *map(int, leaf)): i for i, (o, leaf) in enumerate(zip(cells.owner, cells.leaf, strict=True))}
+    masses = np.zeros((len(cells), program.n_classes))
+    apart = len(program.release.trees[0].nodes) > len(case.release.trees[0].nodes)
+    nodes = np.array([len(tree.nodes) for tree in case.release.trees])
+    places = leaves_of(case.release, case.people.frame)
+    places = places + 1 + (places >= nodes) if apart else places
+    people = case.people.frame[names].itertuples(index=False, name=None)
+    for row, leaf, y in zip(people, places, case.people.y, strict=True):
+        masses[index[(owners[row], *map(int, leaf))], y] += 1.0
+    for row in out[names].itertuples(index=False, name=None):
+        own = np.flatnonzero(cells.owner == owners[row])
+        left = [i for i in own.tolist() if not apart or (cells.leaf[i] == nodes + 1).all()]
+        assert len(left) == 1
+        masses[left[0], -1] += 1.0
+    return masses
+
+
+@thorough(250)
+@given(
+    case=cases(trees=(1, 2)),
+    knowledge=st.sampled_from((None, None, ("label", "rate"), ("internal", "counts", "marginal"))),
+    data=st.data(),
+)
+def test_the_truth_satisfies_everything_compiled_of_a_register(case: Case, knowledge: Any, data: Any) -> None:
+    out = data.draw(others(case, 12), "others")
+    table = read_qi(pd.concat([case.people.qi, out]), case.release)
+    marginal = case.people.counts(np.arange(len(case.people))).astype(float)
+    for rounding in case.roundings:
+        program = compile_population(
+            case.release,
+            table,
+            len(case.people),
+            rounding=rounding,
+            confidence=SURE,
+            knowledge=knowledge,
+            marginal=marginal,
+        )
+        truth = true_masses(case, program, out)
+        evaluator = Evaluator(program)
+        linear = evaluator.linear.violation(truth)
+        assert linear.max(initial=0.0) <= 1e-9, str(program.linear[evaluator.linear.constraint[linear.argmax()]])
+        assert evaluator.internal.violation(truth).max(initial=0.0) <= 1e-9
+        assert evaluator.max_violation(truth) <= 1e-9
+        assert program.contradictions == ()
+
+
+# --- Enumeration -----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Worlds:
+    """Everything that can be: people by quasi-identifier and outcome, the last of which is out, and their weights."""
+
+    people: IntArray  # (n_worlds, n_qi, n_classes + 1)
+    ways: FloatArray  # (n_worlds,), logarithms
+
+
+def worlds(case: Case, table: Any, members: int, *, splits: bool) -> Worlds | None:
+    """All worlds that agree with a release of public splits, from its text alone; None where there are too many."""
+    release, k = case.release, len(case.release.target.classes) + 1
+    options = [np.array(list(compositions(int(w), k))) for w in table.counts]
+    number = int(np.prod([len(each) for each in options], dtype=float))
+    if number > MOST:
+        return None
+    people = np.zeros((1, 0, k), np.int64)
+    for each in options:
+        people = np.concatenate(
+            [np.repeat(people, len(each), axis=0), np.tile(each, (len(people), 1))[:, None]], axis=1
+        )
+        left = members - people[:, :, :-1].sum(axis=(1, 2))
+        people = people[left >= 0]
+    people = people[people[:, :, :-1].sum(axis=(1, 2)) == members]
+    shown = table.frame()
+    places = leaves_of(release, shown)
+    good = np.ones(len(people), bool)
+    for t, tree in enumerate(release.trees):
+        for i, node in enumerate(tree.nodes):
+            under = below(tree, i)
+            inside = people[:, np.isin(places[:, t], under), :-1].sum(axis=1)
+            good &= agrees(release, node, inside)
+            if splits and not node.is_leaf:
+                good &= best(case, tree, i, people, places[:, t], shown)
+    people = people[good]
+    logs = np.array([lgamma(a + 1) for a in range(int(table.counts.max()) + 1)])
+    return Worlds(people, -logs[people].sum(axis=(1, 2)))
+
+
+def below(tree: Tree, place: int) -> list[int]:
+    """Places of the leaves below a node; the removed ones are numbered after the nodes."""
+    at = {node.id: i for i, node in enumerate(tree.nodes)}
+    gone = itertools.count(len(tree.nodes))
+    ends = [(i, j) for i, node in enumerate(tree.nodes) for j, b in enumerate(node.branches) if b.child is None]
+    removed = {end: next(gone) for end in ends}
+    found, stack = [], [place]
+    while stack:
+        i = stack.pop()
+        if i >= len(tree.nodes) or tree.nodes[i].is_leaf:
+            found.append(i)
+            continue
+        stack += [at[b.child] if b.child is not None else removed[i, j] for j, b in enumerate(tree.nodes[i].branches)]
+    return found
+
+
+def agrees(release: Release, node: Any, inside: IntArray) -> Any:
+    """Whether the members in a node, shape (n_worlds, n_classes), are those that it states."""
+    classes, size = release.target.classes, inside.sum(axis=1)
+    good = np.ones(len(inside), bool)
+    if node.n is not None:
+        good &= size == node.n
+    if node.counts is not None:
+        good &= (inside == [node.counts.get(c, 0) for c in classes]).all(axis=1)
+    if node.label is not None:
+        good &= inside[:, classes.index(node.label)] == inside.max(axis=1)
+    if node.error_rate is not None:
+        share = 1 - node.error_rate
+        good &= np.abs(inside[:, classes.index(node.label)] - share * size) <= 1e-9
+    return good
+
+
+def best(case: Case, tree: Tree, place: int, people: IntArray, leaf: IntArray, shown: Any) -> Any:
+    """Whether a split is no worse than each one that an inducer without a minimum size would have compared."""
+    made, node = tree.induction, tree.nodes[place]
+    if made.candidates == "none" or max(made.min_samples_leaf, made.k) > 1 or made.impurity == "gain_ratio":
+        return True
+    at = {each.id: i for i, each in enumerate(tree.nodes)}
+    here = np.isin(leaf, below(tree, place))
+    own = [np.isin(leaf, below(tree, at[b.child])) for b in node.branches if b.child is not None]
+    if len(own) < len(node.branches):
+        return True
+    found = np.ones(len(people), bool)
+    for w, world in enumerate(people[:, :, :-1]):
+
+        def cost(parts: Any, world: IntArray = world) -> float:
+            tables = [world[part].sum(axis=0).astype(float) for part in parts]
+            return sum(t.sum() * impurity(t, str(made.impurity)) for t in tables if t.sum())
+
+        chosen = cost(own)
+        for parts in rivals(case, tree, place, shown, here):
+            found[w] &= chosen <= cost(parts) + 1e-9
+    return found
+
+
+def rivals(case: Case, tree: Tree, place: int, shown: Any, here: Any) -> Any:
+    """The parts into which every other split would have divided the people of a node."""
+    made, above = tree.induction, used(tree, place)
+    for attribute in case.people.attributes:
+        values = shown[attribute.name].to_numpy()
+        if attribute.values is None:
+            cuts = sorted(set(values[here]))
+            if made.candidates == "unused":
+                continue
+            yield from ([here & (values <= v), here & (values > v)] for v in cuts[:-1])
+        elif made.candidates != "thresholds":
+            if attribute.name not in above:
+                yield [here & (values == v) for v in attribute.values]
+        elif made.encoding == "onehot":
+            yield from ([here & (values == v), here & (values != v)] for v in attribute.values)
+        else:
+            code = np.array([attribute.values.index(v) for v in values])
+            yield from ([here & (code <= v), here & (code > v)] for v in range(len(attribute.values)))
+
+
+def used(tree: Tree, place: int) -> set[Any]:
+    """Attributes that are tested above a node, and its own."""
+    found, parent = {tree.nodes[place].attribute}, place
+    above = {b.child: i for i, node in enumerate(tree.nodes) for b in node.branches if b.child is not None}
+    while tree.nodes[parent].id in above:
+        parent = above[tree.nodes[parent].id]
+        found.add(tree.nodes[parent].attribute)
+    return found
+
+
+few = populations(rows=(2, 8), public=(1, 2), private=(0, 0), classes=(2, 3))
+said = st.builds(
+    Style, leaf=st.sampled_from(("label", "rate", "counts", "all")), inner=st.sampled_from(("nothing", "all"))
+)
+
+
+def registered(case: Case, data: Any, splits: bool) -> tuple[Any, Any, Worlds]:
+    """A register of at most 12 people, the table of it, and all worlds."""
+    out = data.draw(others(case, 12 - len(case.people)), "others")
+    register = pd.concat([case.people.qi, out])
+    table = read_qi(register, case.release)
+    found = worlds(case, table, len(case.people), splits=splits)
+    assume(found is not None)
+    assert found is not None
+    assert len(found.people)
+    return register, table, found
+
+
+@thorough(40)
+@given(case=cases(few, kinds=("greedy", "greedy", "anyhow"), style=said, trees=(1, 2)), data=st.data())
+def test_bounds_and_who_is_proved_are_those_of_all_memberships(case: Case, data: Any) -> None:
+    register, table, found = registered(case, data, splits=True)
+    proved = maxent.bounds(case.release, population=register, people=len(case.people), rounding="exact")
+    assert isinstance(proved, PopulationBounds)
+    assert proved.status == "proved"
+    np.testing.assert_array_equal(proved.bounds.low, found.people.min(axis=0))
+    np.testing.assert_array_equal(proved.bounds.high, found.people.max(axis=0))
+    out, counts = found.people[:, :, -1], table.counts
+    told = proved.summary["membership"]
+    assert told["proved_members"] == counts[(out == 0).all(axis=0)].sum()
+    assert told["proved_non_members"] == counts[(out == counts).all(axis=0)].sum()
+    assert told["people"] == len(register)
+    assert told["members"] == len(case.people)
+    of_one_class = (found.people[:, :, :-1] == counts[:, None]).all(axis=0).any(axis=1)
+    assert proved.summary["certain_proved"] == counts[of_one_class].sum()
+
+
+counted = st.builds(Style, leaf=st.just("counts"), inner=st.sampled_from(("nothing", "all")))
+
+
+@thorough(30)
+@given(case=cases(few, kinds=("anyhow",), style=counted), data=st.data())
+def test_the_estimate_of_a_tree_with_counts_is_the_mean_of_all_memberships(case: Case, data: Any) -> None:
+    register, table, found = registered(case, data, splits=False)
+    result: Any = maxent.estimate(case.release, population=register, people=len(case.people))
+    assert isinstance(result, PopulationEstimate)
+    assert (result.outcome.status, result.certificate) == ("optimal", "global")
+    weight = np.exp(found.ways - found.ways.max())
+    mean = np.tensordot(weight / weight.sum(), found.people.astype(float), axes=1) / table.counts[:, None]
+    np.testing.assert_allclose(result.membership.joint, mean[:, :-1], atol=1e-6)
+    np.testing.assert_allclose(result.membership.member, 1 - mean[:, -1], atol=1e-6)
+
+
+@thorough(30)
+@given(case=cases(few, kinds=("anyhow",), style=said, trees=(1, 2)), data=st.data())
+def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: Any) -> None:
+    cvxpy = pytest.importorskip("cvxpy")
+    out = data.draw(others(case, 12 - len(case.people)), "others")
+    register = pd.concat([case.people.qi, out])
+    result: Any = maxent.estimate(case.release, population=register, people=len(case.people), rounding="exact")
+    table, release, k = result.program.table, case.release, len(case.release.target.classes)
+    mass = cvxpy.Variable((len(table), k + 1), nonneg=True)
+    limits = [cvxpy.sum(mass, axis=1) == table.counts, cvxpy.sum(mass[:, :-1]) == len(case.people)]
+    places = leaves_of(release, table.frame())
+    for t, tree in enumerate(release.trees):
+        for i, node in enumerate(tree.nodes):
+            inside = np.isin(places[:, t], below(tree, i)).astype(float)
+            total = inside @ mass[:, :-1]
+            if node.n is not None:
+                limits.append(cvxpy.sum(total) == node.n)
+            if node.counts is not None:
+                limits.append(total == np.array([node.counts.get(c, 0) for c in release.target.classes]))
+            if node.label is not None:
+                limits.append(total[release.target.classes.index(node.label)] >= total)
+            if node.error_rate is not None:
+                hits = total[release.target.classes.index(node.label)]
+                limits.append(hits == (1 - node.error_rate) * cvxpy.sum(total))
+    entropy = cvxpy.sum(cvxpy.entr(mass)) + cvxpy.sum(cvxpy.multiply(np.log(table.counts)[:, None], mass))
+    problem = cvxpy.Problem(cvxpy.Maximize(entropy), limits)
+    problem.solve(solver="CLARABEL")
+    assert problem.status == "optimal"
+    assert result.certificate == "global"
+    assert result.summary["entropy"] * len(register) == pytest.approx(problem.value, abs=1e-4)
+    np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
+
+
+# --- Calls -----------------------------------------------------------------------------------------------------
+
+ROOT = {"id": "root", "attribute": "Sex", "branches": [{"in": ["f"], "child": "L1"}, {"in": ["m"], "child": "L2"}]}
+
+
+def published(f: Any, m: Any, **more: Any) -> Release:
+    """A tree of two leaves with what they state."""
+    document = {
+        "format": "maxent/1",
+        "target": {"name": "Ill", "classes": ["no", "yes"]},
+        "attributes": [{"name": "Sex", "type": "categorical", "values": ["f", "m"]}],
+        "trees": [{"nodes": [ROOT, {"id": "L1", **f}, {"id": "L2", **m}], **more}],
+    }
+    return parse_release(document, "tree.json")
+
+
+COUNTS = {"counts": {"no": 2, "yes": 1}}, {"counts": {"no": 0, "yes": 2}}
+
+
+def register(f: int, m: int) -> pd.DataFrame:
+    return pd.DataFrame({"Sex": ["f"] * f + ["m"] * m})
+
+
+def test_a_leaf_with_as_many_records_as_people_proves_members() -> None:
+    release = published(*COUNTS)
+    found: Any = maxent.estimate(release, population=register(4, 2))
+    membership = {"people": 6, "members": 5, "proved_members": 2, "proved_non_members": 0, "largest": 1.0}
+    assert found.summary["membership"] == membership
+    shown = found.posterior
+    assert list(shown) == ["Sex", "count", "P(member)", "P(no)", "P(yes)"]
+    assert shown["P(member)"].tolist() == pytest.approx([0.75, 1.0])
+    assert shown["P(yes)"].tolist() == pytest.approx([1 / 3, 1.0])
+    assert found.numbers["certain"] == 2
+    assert found.membership.right_guesses == pytest.approx((4 * 0.5 + 2) / 5)
+    assert found.base == {"base_rate": 0.6}
+    bounds: Any = maxent.bounds(release, population=register(4, 2))
+    assert bounds.summary["certain_proved"] == 2
+    assert bounds.frame()["class"].tolist() == ["no", "yes", "(not a member)"] * 2
+
+
+def test_people_of_a_register_whom_no_leaf_has_are_proved_to_be_out() -> None:
+    release = published(COUNTS[0], {"counts": {"no": 0, "yes": 0}})
+    found: Any = maxent.bounds(release, population=register(4, 2))
+    assert found.summary["membership"]["proved_non_members"] == 2
+    estimate: Any = maxent.estimate(release, population=register(4, 2))
+    assert np.isnan(estimate.membership.of_members[1]).all()
+    assert estimate.posterior["P(member)"].tolist() == pytest.approx([0.75, 0.0])
+
+
+def test_the_number_of_members_is_stated_or_given() -> None:
+    release = published({"label": "no"}, {"label": "yes"})
+    refused("people", maxent.estimate, release, population=register(4, 2))
+    assert maxent.bounds(release, population=register(4, 2), people=3).summary["membership"]["members"] == 3
+    refused("at least the 5 people", maxent.estimate, published(*COUNTS), population=register(2, 2))
+    refused("register", maxent.estimate, published(*COUNTS), register(3, 2), population=register(4, 2))
+    refused("population", maxent.estimate, published(*COUNTS), register(3, 2), people=5)
+
+
+def test_a_number_of_members_that_counts_contradict_is_inconsistent() -> None:
+    with pytest.warns(maxent.UnreliableResult):
+        found = maxent.bounds(published(*COUNTS), population=register(4, 2), people=4)
+    assert found.status == "inconsistent"
+
+
+def test_comparisons_that_depend_on_who_is_a_member_are_unread() -> None:
+    for made, unread in (({}, []), ({"min_samples_leaf": 2}, ["choices of splits"])):
+        induction = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds", **made}
+        found = maxent.bounds(published(*COUNTS, induction=induction), population=register(4, 2))
+        assert [each["what"] for each in found.summary["unread"]] == unread
