@@ -615,7 +615,9 @@ class Estimating(
 ):
     """A call of `maxent.estimate`."""
 
-    qi: Source | Sequence[Source] | None = field(default=None, kw_only=False, metadata=positional(QI))
+    qi: Source | Sequence[Source] | None = field(  # type: ignore[assignment]  # none with a register
+        default=None, kw_only=False, metadata=positional(QI)
+    )
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
@@ -665,7 +667,9 @@ class ProofOptions(LevelOption):
 class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
     """A call of `maxent.bounds`."""
 
-    qi: Source | Sequence[Source] | None = field(default=None, kw_only=False, metadata=positional(QI))
+    qi: Source | Sequence[Source] | None = field(  # type: ignore[assignment]  # none with a register
+        default=None, kw_only=False, metadata=positional(QI)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -51,7 +51,7 @@ def proved_members(program: Program, bounds: Bounds) -> ProvedMembers:
     counts, (low, high) = program.table.counts, (bounds.low, bounds.high)
     least = np.maximum(counts - high[:, -1], low[:, :-1].sum(axis=1))
     share = np.where(least == counts, 1.0, np.nextafter(least / counts, 0.0))
-    known = (low[:, :-1] >= counts[:, None]).any(axis=1)
+    known = np.asarray((low[:, :-1] >= counts[:, None]).any(axis=1))
     return ProvedMembers(counts, np.asarray(least >= counts), np.asarray(low[:, -1] >= counts), known, share)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
     from maxent.constraints.program.program import Program
     from maxent.disclosure.membership import Membership
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, IntArray
     from maxent.solvers.solve.driver import Outcome
 
 
@@ -178,9 +178,9 @@ class PopulationEstimate(Shown):
         return table.iloc[self.order].reset_index(drop=True)
 
     @property
-    def order(self) -> Any:
+    def order(self) -> IntArray:
         """Rows of the register in the order in which they were first read."""
-        return np.argsort(self.program.table.lines, kind="stable")
+        return np.argsort(self.program.table.lines, kind="stable").astype(np.int64)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically."""
@@ -302,8 +302,3 @@ class PopulationBounds(ProvedBounds):
             f"{of['proved_members']:,} are proved members, {of['proved_non_members']:,} proved not to be"
         )
         return [told, *super().lines]
-
-
-def shares_of(found: PopulationBounds) -> tuple[FloatArray, FloatArray]:
-    """Smallest and largest P(member) of each quasi-identifier, shapes (n_qi,)."""
-    return found.proved_members.least, 1.0 - found.low[:, -1]

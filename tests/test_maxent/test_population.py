@@ -78,7 +78,7 @@ def true_masses(case: Case, program: Any, out: Any) -> FloatArray:
     return masses
 
 
-@thorough(250)
+@thorough(200)
 @given(
     case=cases(trees=(1, 2)),
     knowledge=st.sampled_from((None, None, ("label", "rate"), ("internal", "counts", "marginal"))),
@@ -251,7 +251,7 @@ def registered(case: Case, data: Any, splits: bool) -> tuple[Any, Any, Worlds]:
     return register, table, found
 
 
-@thorough(40)
+@thorough(15)
 @given(case=cases(few, kinds=("greedy", "greedy", "anyhow"), style=said, trees=(1, 2)), data=st.data())
 def test_bounds_and_who_is_proved_are_those_of_all_memberships(case: Case, data: Any) -> None:
     register, table, found = registered(case, data, splits=True)
@@ -273,7 +273,7 @@ def test_bounds_and_who_is_proved_are_those_of_all_memberships(case: Case, data:
 counted = st.builds(Style, leaf=st.just("counts"), inner=st.sampled_from(("nothing", "all")))
 
 
-@thorough(30)
+@thorough(12)
 @given(case=cases(few, kinds=("anyhow",), style=counted), data=st.data())
 def test_the_estimate_of_a_tree_with_counts_is_the_mean_of_all_memberships(case: Case, data: Any) -> None:
     register, table, found = registered(case, data, splits=False)
@@ -286,7 +286,7 @@ def test_the_estimate_of_a_tree_with_counts_is_the_mean_of_all_memberships(case:
     np.testing.assert_allclose(result.membership.member, 1 - mean[:, -1], atol=1e-6)
 
 
-@thorough(30)
+@thorough(12)
 @given(case=cases(few, kinds=("anyhow",), style=said, trees=(1, 2)), data=st.data())
 def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: Any) -> None:
     cvxpy = pytest.importorskip("cvxpy")
