@@ -117,8 +117,9 @@ def pure_people(program: Program, truth: IntArray) -> BoolArray:
     """Whether the people of a quasi-identifier are in a leaf whose people all have the class that it answers with.
 
     Somebody whom private attributes put into one of several leaves counts where all of them are such leaves of one
-    class, whoever is in them. Leaves of samples and bootstraps are not those of these people, and the leaves of
-    boosted trees answer with scores: nobody counts. Shape (n_qi,).
+    class, whoever is in them. Leaves of samples and bootstraps are not those of these people, the leaves of
+    boosted trees answer with scores, and labels that something else decided tell of no people: nobody counts.
+    Shape (n_qi,).
     """
     release, cells = program.release, program.cells
     found = np.zeros(len(truth), bool)
@@ -131,6 +132,8 @@ def pure_people(program: Program, truth: IntArray) -> BoolArray:
         np.logical_or.at(there, leaf, possible)
         answered = np.where(terms.label < 0, terms.own.argmax(axis=1), terms.label)
         silent = (terms.label < 0) & ~terms.own.any(axis=1)
+        for at, node in enumerate(release.trees[t].nodes if release.labels == "decided" else ()):
+            silent[at] |= node.counts is None and node.rates is None and node.error_rate is None
         pure = (there.sum(axis=1) == 1) & there[np.arange(len(there)), answered] & ~silent
         least, most = np.full((2, len(truth)), -1)
         least[:] = truth.shape[1]

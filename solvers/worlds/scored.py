@@ -110,9 +110,11 @@ def stage(boosted: Boosted, seed: int, end: float, most: int, clock: Clock, tell
             ask = Ask(part, seed, clock, now + FOR_TREE * max(end - now, 0.0))
             held, people, proved = ask.peopled(group)
             held = np.append(held, np.zeros(len(groups) - len(held), bool))
+        if people is None and not proved and proving:
+            continue  # there was no time: all groups are gone on with, and more of them may be told apart later
         if people is None:
             if proving:
-                tell(Staged(patterns, None, patterns, not proved))
+                tell(Staged(patterns, None, patterns, False))
             return
         if proved or not proving:
             keep = held[group]

@@ -129,6 +129,16 @@ def test_one_of_several_releases_that_is_not_read_is_enough() -> None:
     assert found.verdict(max_posterior=0.95).status == "cannot_tell"
 
 
+@pytest.mark.parametrize("labels", ["decided", "majority"])
+def test_labels_of_something_else_make_nobody_certain_whom_they_are_right_about(labels: Any) -> None:
+    """A table of a tree of ranger: labels of its draws. That all who reach a leaf have its label tells nobody so."""
+    nodes = (Node("N", "A", (Branch("L", le=0.5), Branch("M", gt=0.5))), Node("L", label="no"), Node("M", label="yes"))
+    release = Release(Target("Y", ("no", "yes")), (Attribute("A", "numeric"),), (Tree(nodes),), labels=labels)
+    people = pd.DataFrame({"A": [0.0, 0.0, 0.0, 1.0, 1.0], "Y": ["no", "no", "no", "yes", "no"]})
+    found = maxent.review(release, people, target="Y", qi=["A"], max_certain=0)
+    assert found.verdict().status == ("cannot_tell" if labels == "decided" else "fail")
+
+
 def test_an_estimate_in_parts_is_judged_alike(tmp_path: Any) -> None:
     reviewed(*NOT_READ["a tree with weights"]).release.save(tmp_path / "tree.json")
     X.to_csv(tmp_path / "qi.csv", index=False)
