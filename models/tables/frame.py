@@ -162,7 +162,6 @@ Source: TypeAlias = "DataFrame | str | PathLike[str]"
 
 _NUMBERS = (int, float, np.integer, np.floating)
 
-SHORT = 1_000  # rows up to which text is encoded without the functions of Arrow
 LISTED = 10  # problems of one kind that are spelled out before the rest is only counted
 
 
@@ -342,26 +341,6 @@ def from_pandas(source: object, name: str, wanted: Sequence[str], absent: Callab
     lines = np.arange(1, len(source) + 1, dtype=np.int64)
     problems = tuple(repeated_columns(header, wanted, heading("row")))
     return Frame(name, "row", header, columns, lines, np.ones_like(lines), problems, "row {}".format)
-
-
-def encoded(array: Any) -> Any:
-    """Return an Arrow array of text with a dictionary, in the order of first appearance.
-
-    Arrow's own function loads more of Arrow, which takes longer than short arrays are worth.
-    """
-    if not 0 < len(array) <= SHORT or array.null_count:
-        return with_dictionary(array)
-    import pyarrow as pa
-
-    first: dict[str, int] = {}
-    cells = array.to_pylist()
-    for i, cell in enumerate(cells):
-        first.setdefault(cell, i)
-    number = {cell: code for code, cell in enumerate(first)}
-    codes = np.array([number[cell] for cell in cells], np.int32)
-    # From buffers and slices, as pa.array would import pandas.
-    indices = pa.Array.from_buffers(pa.int32(), len(codes), [None, pa.py_buffer(codes)])
-    return pa.DictionaryArray.from_arrays(indices, pa.concat_arrays([array.slice(i, 1) for i in first.values()]))
 
 
 def from_arrow(array: Any, dated: bool = False) -> Column:

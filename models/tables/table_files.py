@@ -39,12 +39,12 @@ from maxent.models.tables.frame import (
     Memory,
     Source,
     cells_size,
-    encoded,
     from_arrow,
     from_pandas,
     heading,
     repeated_columns,
     too_large,
+    with_dictionary,
 )
 
 if TYPE_CHECKING:
@@ -283,7 +283,7 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
         rows += batch.num_rows
         memory.take(cells_size(batch.num_rows, len(present)))
         for part, array in zip(parts, batch.columns, strict=True):
-            part.append(encoded(array) if pa.types.is_string(array.type) else array)
+            part.append(with_dictionary(array) if pa.types.is_string(array.type) else array)
             memory.take(part[-1].nbytes)
     lines, ragged = table.lines(rows, np.arange(rows, dtype=np.int64))
     problems = (*repeated_columns(table.header, names, heading(table.unit)), *ragged)

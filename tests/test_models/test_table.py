@@ -6,14 +6,12 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.frame import encoded
 from maxent.models.tables.qi_table import read_qi, read_records
 from maxent.models.tables.truth_and_facts import read_facts, read_marginal, read_truth
 
@@ -366,9 +364,3 @@ def test_rounded_probabilities_are_scaled_to_everybody(tmp_path):
     marginal = read_marginal(write(tmp_path, "Salary,probability\n<=50K,0.3333333\n>50K,0.6666666\n"), RELEASE, 30)
     assert marginal.sum() == pytest.approx(30, abs=1e-12)
     assert marginal.tolist() == pytest.approx([10, 20], abs=1e-5)
-
-
-@pytest.mark.parametrize("cells", [[], ["b", None, "a", "b", ""], ["x"] * 3, [None, None], ["b", "", "a", "b"] * 300])
-def test_text_is_encoded_as_arrow_does(cells):
-    for array in (pa.array(cells, pa.string()), pa.array(["q", *cells], pa.string()).slice(1)):
-        assert encoded(array).equals(array.dictionary_encode())
