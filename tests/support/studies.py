@@ -1,6 +1,7 @@
 """A small study: ninety people whose secret is not quite what their attributes say."""
 
 import os
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -55,3 +56,14 @@ def write_study(folder, text):
 def same(frame):
     """What does not differ from run to run."""
     return frame.drop(columns=list(TIMES))
+
+
+def check_what_it_lacks(study: Any, folder: Any, monkeypatch: Any, capsys: Any, data: str = "") -> None:
+    """Whether the program of a reproduced paper names what it lacks: the page, then the ``data``."""
+    assert study.main([str(folder)]) == 2
+    (folder / "README.md").touch()
+    monkeypatch.setenv("MAXENT_DATA", data)
+    if not data:
+        monkeypatch.delenv("MAXENT_DATA")
+    assert study.main([str(folder)]) == 2
+    assert "MAXENT_DATA" in capsys.readouterr().err

@@ -71,50 +71,34 @@ def grown(people: People, growth: Growth, declared: bool, **published: Any) -> R
     return release
 
 
-@thorough(60)
-@given(
-    people=crowds(numeric=False),
-    growth=st.builds(Growth, st.just("id3"), st.sampled_from(("entropy", "gini", "gain_ratio")), **SIZES),
-    published=st.fixed_dictionaries(PUBLISHED),
+ID3 = st.builds(Growth, st.just("id3"), st.sampled_from(("entropy", "gini", "gain_ratio")), **SIZES)
+CART = st.builds(
+    Growth,
+    st.just("cart"),
+    st.sampled_from(("gini", "entropy")),
+    encoding=st.sampled_from(("ordinal", "appearance", "onehot")),
+    seed=st.integers(0, 9),
+    max_leaf_nodes=st.sampled_from((None, None, 2, 3, 5)),
+    min_impurity_decrease=st.sampled_from((0.0, 0.0, 0.02, 0.1)),
+    ccp_alpha=st.sampled_from((0.0, 0.0, 0.01, 0.05)),
+    **SIZES,
 )
-def test_the_truth_satisfies_everything_compiled_from_id3(people: People, growth: Growth, published: Any) -> None:
-    check(Case(people, grown(people, growth, **published)))
-
-
-@thorough(100)
-@given(
-    people=crowds(),
-    growth=st.builds(
-        Growth,
-        st.just("cart"),
-        st.sampled_from(("gini", "entropy")),
-        encoding=st.sampled_from(("ordinal", "appearance", "onehot")),
-        seed=st.integers(0, 9),
-        max_leaf_nodes=st.sampled_from((None, None, 2, 3, 5)),
-        min_impurity_decrease=st.sampled_from((0.0, 0.0, 0.02, 0.1)),
-        ccp_alpha=st.sampled_from((0.0, 0.0, 0.01, 0.05)),
-        **SIZES,
-    ),
-    published=st.fixed_dictionaries(PUBLISHED),
+C45 = st.builds(
+    Growth,
+    st.just("c45"),
+    selection=st.sampled_from(("gain_ratio", "gain_ratio", "quinlan")),
+    confidence=st.sampled_from((None, 0.5, 0.25, 0.1)),
+    **SIZES,
 )
-def test_the_truth_satisfies_everything_compiled_from_cart(people: People, growth: Growth, published: Any) -> None:
-    check(Case(people, grown(people, growth, **published)))
 
 
-@thorough(100)
-@given(
-    people=crowds(),
-    growth=st.builds(
-        Growth,
-        st.just("c45"),
-        selection=st.sampled_from(("gain_ratio", "gain_ratio", "quinlan")),
-        confidence=st.sampled_from((None, 0.5, 0.25, 0.1)),
-        **SIZES,
-    ),
-    published=st.fixed_dictionaries(PUBLISHED),
-)
-def test_the_truth_satisfies_everything_compiled_from_c45(people: People, growth: Growth, published: Any) -> None:
-    check(Case(people, grown(people, growth, **published)))
+@pytest.mark.parametrize(("numeric", "growth"), [(False, ID3), (True, CART), (True, C45)], ids=["id3", "cart", "c45"])
+@thorough(90)
+@given(data=st.data())
+def test_the_truth_satisfies_everything_compiled(numeric: bool, growth: Any, data: Any) -> None:
+    people = data.draw(crowds(numeric=numeric))
+    published = data.draw(st.fixed_dictionaries(PUBLISHED))
+    check(Case(people, grown(people, data.draw(growth), **published)))
 
 
 def test_not_all_that_quinlan_compares_may_be_compiled() -> None:

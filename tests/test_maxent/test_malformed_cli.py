@@ -9,42 +9,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from support import documents
 from support.calls import printed_by
-from support.documents import release_document
+from support.documents import REMOVE
 from support.search import some
 
 import maxent
 from maxent.__main__ import main
 from maxent.models.files.output import write_text
 
-BASE = release_document(
-    "Salary",
-    ["<=50K", ">50K"],
-    [
-        {"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
-        {"name": "Age", "type": "numeric"},
-        {"name": "SportsCar", "type": "categorical", "values": ["yes", "no"], "role": "private"},
-    ],
-    {
-        "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
-        "nodes": [
-            {
-                "id": "N1",
-                "attribute": "Education",
-                "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
-            },
-            {"id": "N2", "attribute": "Age", "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}]},
-            {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
-            {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
-            {"id": "L3", "label": "<=50K"},
-        ],
-    },
-    release={"sampling_rate": 1.0, "suppressed_below": 0},
-)
+BASE = json.loads(documents.DOCUMENTED) | {"release": {"sampling_rate": 1.0, "suppressed_below": 0}}
 QI = "Education,Age\n" + "Masters,30\n" * 4 + "Masters,40\n" * 2 + "Doctorate,50\n" * 4
 TRUTH = "Education,Age,Salary\n" + "Masters,30,<=50K\n" * 3 + "Masters,30,>50K\n" + "Masters,40,<=50K\n" * 2
 TRUTH += "Doctorate,50,>50K\n" * 3 + "Doctorate,50,<=50K\n"
-REMOVE = object()
 TREE, NODES = ("trees", 0), ("trees", 0, "nodes")
 N1, N2, L1, L2, L3 = ((*NODES, i) for i in range(5))
 
@@ -60,18 +37,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def changed(path, value):
-    """The document with one place changed, removed, or (index -1 of a list) added."""
-    document = copy.deepcopy(BASE)
-    at = document
-    for key in path[:-1]:
-        at = at[key]
-    if value is REMOVE:
-        del at[path[-1]]
-    elif isinstance(at, list) and path[-1] == len(at):
-        at.append(copy.deepcopy(value))
-    else:
-        at[path[-1]] = copy.deepcopy(value)
-    return document
+    return documents.changed(BASE, (path, value))
 
 
 def refused(folder, capsys, *fragments, call=(), command="estimate"):

@@ -1,14 +1,15 @@
 """Everything that makes a release invalid is refused with the place, the field, what was expected and found."""
 
-import copy
 import json
 import os
 import sys
 from contextlib import suppress
+from functools import partial
 
 import pytest
+from support import documents
 from support.calls import refusal, refused
-from support.documents import release_document
+from support.documents import REMOVE, release_document
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
@@ -32,21 +33,7 @@ INDUCTION = {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"}
 ATTRIBUTES = {"Education": ["Masters", "Doctorate"], "Age": None}
 BASE = release_document("Salary", ["low", "high"], ATTRIBUTES, {"induction": INDUCTION, "nodes": NODES})
 N1, N2, L1, L2, L3 = (("trees", 0, "nodes", i) for i in range(5))
-REMOVE = object()
-
-
-def changed(*changes):
-    """A copy of the valid document with some places changed (or removed)."""
-    document = copy.deepcopy(BASE)
-    for path, value in changes:
-        at = document
-        for key in path[:-1]:
-            at = at[key]
-        if value is REMOVE:
-            del at[path[-1]]
-        else:
-            at[path[-1]] = copy.deepcopy(value)
-    return document
+changed = partial(documents.changed, BASE)
 
 
 def problems_of(document):

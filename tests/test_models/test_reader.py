@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 from support.calls import refusal, refused
-from support.documents import release_document
+from support.documents import DOCUMENTED, REMOVE, changed, release_document
 
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, release_schema, validate_release
@@ -24,33 +24,6 @@ from maxent.models.formats.maxent_json.write import release_to_document, save_re
 from maxent.models.formats.registry import load_release
 from maxent.models.reading import Reading
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
-
-DOCUMENTED = """
-{
-  "format": "maxent/1",
-  "target": {"name": "Salary", "classes": ["<=50K", ">50K"]},
-  "attributes": [
-    {"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
-    {"name": "Age", "type": "numeric"},
-    {"name": "SportsCar", "type": "categorical", "values": ["yes", "no"], "role": "private"}
-  ],
-  "release": {"sampling_rate": 0.1, "suppressed_below": 5},
-  "trees": [
-    {
-      "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
-      "nodes": [
-        {"id": "N1", "attribute": "Education",
-         "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}]},
-        {"id": "N2", "attribute": "Age",
-         "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}]},
-        {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
-        {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
-        {"id": "L3", "label": "<=50K"}
-      ]
-    }
-  ]
-}
-"""
 
 
 def test_the_documented_example_is_read_as_it_says():
@@ -398,39 +371,9 @@ def test_a_defense_without_a_method_or_with_other_parameters_is_refused(defense,
     assert [problem.field for problem in refusal(parse_release, document, "d").problems] == [field]
 
 
-DOCUMENT = {
-    "format": "maxent/1",
-    "target": {"name": "Salary", "classes": ["<=50K", ">50K"]},
-    "attributes": [
-        {"name": "Education", "type": "categorical", "values": ["Masters", "Doctorate"]},
-        {"name": "Age", "type": "numeric"},
-        {"name": "SportsCar", "type": "categorical", "values": ["yes", "no"], "role": "private"},
-    ],
-    "release": {"sampling_rate": 0.1, "suppressed_below": 5},
-    "trees": [
-        {
-            "induction": {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"},
-            "nodes": [
-                {
-                    "id": "N1",
-                    "attribute": "Education",
-                    "branches": [{"in": ["Masters"], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}],
-                },
-                {
-                    "id": "N2",
-                    "attribute": "Age",
-                    "branches": [{"le": 37.5, "child": "L2"}, {"gt": 37.5, "child": "L3"}],
-                },
-                {"id": "L1", "label": ">50K", "error_rate": 0.25, "n": 4},
-                {"id": "L2", "counts": {"<=50K": 3, ">50K": 1}},
-                {"id": "L3", "label": "<=50K"},
-            ],
-        }
-    ],
-}
+DOCUMENT = json.loads(DOCUMENTED)
 INDUCTION = ("trees", 0, "induction")
 N1, N2, L1, L2, L3 = (("trees", 0, "nodes", i) for i in range(5))
-REMOVE = object()
 STRUCTURAL = [
     (("format",), "maxent/2"),
     (("format",), REMOVE),
@@ -517,14 +460,7 @@ def test_optional_parts_are_valid(validator):
 
 @pytest.mark.parametrize(("path", "value"), STRUCTURAL)
 def test_structural_errors_fail_the_schema_and_the_reader(path, value, validator):
-    document = copy.deepcopy(DOCUMENT)
-    at = document
-    for key in path[:-1]:
-        at = at[key]
-    if value is REMOVE:
-        del at[path[-1]]
-    else:
-        at[path[-1]] = value
+    document = changed(DOCUMENT, (path, value))
     assert not validator.is_valid(document)
     with pytest.raises(InvalidInput):
         parse_release(document, "tree.json")

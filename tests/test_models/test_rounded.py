@@ -1,6 +1,5 @@
 """Counts that are rounded to a base: the format, and what a published number says."""
 
-import copy
 import json
 from dataclasses import replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_DOWN, ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
@@ -12,6 +11,7 @@ import pandas as pd
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from support import documents
 from support.calls import refusal, refused
 from support.documents import release_document
 from support.soundness import check
@@ -55,12 +55,7 @@ N1, L1, L2 = (("trees", 0, "nodes", i) for i in range(3))
 
 
 def changed(path, value):
-    document = copy.deepcopy(DOCUMENT)
-    at = document
-    for key in path[:-1]:
-        at = at[key]
-    at[path[-1]] = value
-    return document
+    return documents.changed(DOCUMENT, (path, value))
 
 
 def parsed(document):

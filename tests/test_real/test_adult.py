@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from papers.zhu_2010 import page, protocol, published, study
 from support.paths import ROOT
+from support.studies import check_what_it_lacks
 from test_real.instances import ADULT, EDUCATION_QI, data_folder, table
 
 import maxent
@@ -192,11 +193,5 @@ def test_times_are_measured_in_a_process_of_its_own() -> None:
     assert cost.megabytes > 10
 
 
-def test_the_study_says_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "README.md").touch()
-    monkeypatch.delenv("MAXENT_DATA", raising=False)
-    assert study.main([str(tmp_path)]) == 2
-    assert "MAXENT_DATA" in capsys.readouterr().err
+def test_the_study_says_what_it_lacks(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    check_what_it_lacks(study, tmp_path, monkeypatch, capsys)

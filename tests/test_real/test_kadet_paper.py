@@ -11,6 +11,7 @@ import pytest
 from papers.friedman_2006 import page, study
 from papers.tables import fill
 from support.paths import ROOT
+from support.studies import check_what_it_lacks
 from test_real.instances import data_folder, table
 
 from maxent.api.estimate import compile_release
@@ -227,11 +228,5 @@ def test_a_page_that_lacks_a_table_is_refused() -> None:
             fill(text, {"t": "new\n"})
 
 
-def test_the_study_says_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "README.md").touch()
-    monkeypatch.delenv("MAXENT_DATA", raising=False)
-    assert study.main([str(tmp_path)]) == 2
-    assert "MAXENT_DATA" in capsys.readouterr().err
+def test_the_study_says_what_it_lacks(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    check_what_it_lacks(study, tmp_path, monkeypatch, capsys)

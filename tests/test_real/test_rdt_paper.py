@@ -5,6 +5,7 @@ import sys
 from collections import Counter
 from importlib import import_module
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from papers.waseda_2025 import page, protocol, published, study
 from papers.waseda_2025 import privacy as accounts
 from support.calls import refused
 from support.paths import ROOT
+from support.studies import check_what_it_lacks
 from test_real.instances import data_folder
 
 from maxent import privacy
@@ -167,11 +169,5 @@ def test_batches_of_made_up_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert scale.made_up(20_000, 0)["n0"].mean() == pytest.approx(0, abs=0.05)
 
 
-def test_the_study_says_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "README.md").touch()
-    monkeypatch.setenv("MAXENT_DATA", str(tmp_path))
-    assert study.main([str(tmp_path)]) == 2
-    assert "MAXENT_DATA" in capsys.readouterr().err
+def test_the_study_says_what_it_lacks(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
+    check_what_it_lacks(study, tmp_path, monkeypatch, capsys, str(tmp_path))

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from papers.yang_2019 import page, study, tiers
 from support.generalised import table_rows, true_masses
 from support.paths import ROOT
 from support.strategies import People
+from support.studies import check_what_it_lacks
 from test_real.instances import data_folder
 from test_real.test_erp_paper import adult, contraceptive
 
@@ -107,12 +109,6 @@ def test_the_page_says_what_is_disclosed(monkeypatch: pytest.MonkeyPatch) -> Non
     assert all(plain.divergence < row.divergence for key, row in found.items() if key[1] != "tree")
 
 
-def test_the_study_says_what_it_lacks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert study.main([str(tmp_path)]) == 2
-    (tmp_path / "README.md").touch()
-    monkeypatch.delenv("MAXENT_DATA", raising=False)
+def test_the_study_says_what_it_lacks(tmp_path: Path, monkeypatch: Any, capsys: Any) -> None:
     tiers.load.cache_clear()
-    assert study.main([str(tmp_path)]) == 2
-    assert "MAXENT_DATA" in capsys.readouterr().err
+    check_what_it_lacks(study, tmp_path, monkeypatch, capsys)
