@@ -56,6 +56,10 @@ def command(
     """
     options = {"target": one_or_several("target", [target]), "qi": split_names("qi", qi), **options}
     options |= {"no_marginal": asked.no_marginal, "reading": reading}
+    from maxent.models.formats.sacro_ml import is_target, table_in
+
+    if is_target(files[-1]):  # the table lies in it
+        files = [*files, table_in(files[-1])]
     models, data = split_last(files, "MODEL... DATA")
     return partial(_run, models, data, options, as_json, output, asked, csv_literal, handing)
 

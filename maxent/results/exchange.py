@@ -26,6 +26,7 @@ from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.output import write_folder
+from maxent.models.formats.sacro_ml import is_target, model_in
 
 ACRO = "1.0.2"  # the version whose loader reads the folder: it reads no other
 HOME = "https://pypi.org/project/maxent/"
@@ -160,9 +161,8 @@ def _named(files: Sequence[str]) -> dict[str, str]:
     for file in files:
         if is_standard_input(file) or not os.path.exists(file):
             raise invalid("options", ARGUMENT, "model", expected, shorten(file))
-        if os.path.isdir(file) and os.path.exists(os.path.join(file, "target.yaml")):
-            told = "a folder of SACRO-ML, which has the training data beside it"
-            raise invalid("options", ARGUMENT, "model", f"{expected}, such as model.skops", told)
+        if is_target(file):  # which has the training data beside the model
+            file = model_in(file)
         name = re.sub(r"[^A-Za-z0-9._-]+", "_", os.path.basename(os.path.normpath(file))).lstrip(".-") or "model"
         name = f"{name}.zip" if os.path.isdir(file) else name
         while name.lower() in {*_RESERVED, *map(str.lower, found)}:

@@ -190,6 +190,7 @@ OWN: Mapping[str, str] = {
     "catboost-json": "maxent.models.formats.boosting.catboost_json",
     "treelite-json": "maxent.models.formats.boosting.treelite_json",
     "pmml": "maxent.models.formats.pmml.reader",
+    "sacro-ml": "maxent.models.formats.sacro_ml",
     "ydf": "maxent.models.formats.ydf",
     "spark": "maxent.models.formats.spark",
     "spark-text": "maxent.models.formats.spark:TEXT",

@@ -401,3 +401,93 @@ def test_commands_write_the_folders_and_refuse_what_lies_in_them(
     (tmp_path / "out" / "results.json").write_text(json.dumps(document))
     assert main([*call, "--sacro", out]) == 2
     assert main([*call, "--sacro", out, "--force"]) == 0
+
+
+# Folders of SACRO-ML.
+
+
+def target(place: Path, model: Any = None, table: pd.DataFrame | None = None, **params: Any) -> Path:
+    """A folder as ``Target.save`` of SACRO-ML 2.0.1 writes it, with what was written beside its pickles."""
+    from skops.io import dump
+
+    place.mkdir()
+    for name in ("model", "X_train", "y_train"):
+        (place / f"{name}.pkl").write_bytes(b"\x80\x05cos\nsystem\n")  # which nobody may load
+    features = "".join(
+        f"  {i}:\n    name: {name}\n    indices:\n    - {i}\n    encoding: float\n"
+        for i, name in enumerate(("age", "sex"))
+    )
+    listed = "".join(f"  {name}: {'null' if value is None else value}\n" for name, value in params.items())
+    text = f"dataset_name: people\ndataset_module_path: ''\nfeatures:\n{features}safemodel: []\n"
+    text += f"model_type: SklearnModel\nmodel_name: DecisionTreeClassifier\nmodel_params:\n{listed}"
+    text += "model_path: model.pkl\nX_train_path: X_train.pkl\ny_train_path: y_train.pkl\n"
+    (place / "target.yaml").write_text(text if params else text.replace("model_params:\n", ""), encoding="utf-8")
+    if model is not None:
+        dump(model, place / "model.skops")
+    if table is not None:
+        table.to_csv(place / "train.csv", index=False)
+    return place
+
+
+def test_a_folder_of_sacro_ml_is_reviewed_without_its_pickles(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from sklearn.tree import DecisionTreeClassifier
+
+    table = people()
+    model = DecisionTreeClassifier(min_samples_leaf=20, random_state=0).fit(table[["age", "sex"]].to_numpy(), table.ill)
+    call = ["--target", "ill", "--qi", "age,sex", "--max-certain", "120", "--json"]
+    assert main(["review", str(target(tmp_path / "bare")), *call]) == 2
+    said = capsys.readouterr().err
+    for words in ("skops.io.dump(", "columns=['age', 'sex']", '.to_csv("train.csv"', "not loaded"):
+        assert words in said
+    whole = target(tmp_path / "whole", model, table, max_depth=3, min_samples_leaf=20)
+    assert main(["review", str(whole), *call, "--sacro", str(tmp_path / "out")]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"]["status"] == "pass"
+    assert found["model"]["format"] == "sacro-ml"
+    alone = maxent.review(whole / "model.skops", table, target="ill", qi=["age", "sex"], features=["age", "sex"])
+    assert found["estimate"]["entropy"] == pytest.approx(alone.estimate.summary["entropy"], abs=1e-9)
+    assert {each.name for each in (tmp_path / "out").iterdir()} >= {"model.skops", "results.json"}
+    assert not list((tmp_path / "out").rglob("*.pkl"))
+    judged = maxent.check(whole, table[["age", "sex"]], target="ill", truth=table, no_unnecessary_risk=True)
+    row = next(row for row in judged.rows if row.check.id == "MX120")
+    assert (row.status, "max_depth=None" in row.finding.said) == ("pass", True)  # by the model's own settings
+
+
+@pytest.mark.parametrize("text", ["a: [", "- 1\n- 2\n", "a: !!python/object/apply:os.system ['true']\n", "\0"])
+def test_a_description_that_is_no_plain_yaml_is_refused(tmp_path: Path, text: str) -> None:
+    place = target(tmp_path / "target")
+    (place / "target.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(maxent.InvalidInput, match=r"target\.yaml: file: content: expected"):
+        maxent.convert(place, target="ill")
+
+
+def test_what_sacro_ml_saves_is_recognised(tmp_path: Path) -> None:
+    python = peer("sacroml")
+    program = (
+        "import sys, numpy as np\nfrom sklearn.tree import DecisionTreeClassifier\n"
+        "from sacroml.attacks.target import Target\nX = np.arange(40).reshape(20, 2); y = (X[:, 0] > 18).astype(int)\n"
+        "model = DecisionTreeClassifier(max_depth=2).fit(X, y)\n"
+        "found = Target(model=model, dataset_name='d', X_train=X, y_train=y, X_test=X, y_test=y)\n"
+        "found.add_feature('age', [0], 'float'); found.add_feature('sex', [1], 'str')\nfound.save(sys.argv[1])\n"
+    )
+    subprocess.run([python, "-c", program, str(tmp_path / "saved")], check=True, capture_output=True)
+    with pytest.raises(maxent.InvalidInput, match=r"model: expected model\.skops.*found 'model\.pkl', which"):
+        maxent.convert(tmp_path / "saved", target="y")
+
+
+def test_sacro_ml_itself_judges_the_settings_alike() -> None:
+    python = peer("sacroml")
+    program = (
+        "import itertools, json, sys\nfrom sklearn.ensemble import RandomForestClassifier\n"
+        "from sklearn.tree import DecisionTreeClassifier\nfrom xgboost.sklearn import XGBClassifier\n"
+        "from sacroml.attacks.structural_attack import get_unnecessary_risk\n"
+        "kinds = {each.__name__: each for each in (DecisionTreeClassifier, RandomForestClassifier, XGBClassifier)}\n"
+        "kind, cases = json.load(sys.stdin)\n"
+        "print(''.join(str(int(bool(get_unnecessary_risk(kinds[kind](**case))))) for case in cases))\n"
+    )
+    for kind in RISKY:
+        given = json.dumps([kind, combinations(kind)])
+        done = subprocess.run([python, "-c", program], input=given, capture_output=True, text=True, check=True)
+        assert int(done.stdout, 2) == RISKY[kind][1]

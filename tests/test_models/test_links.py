@@ -179,6 +179,7 @@ NO_LINKS: dict[str, str] = {
     "lightgbm-json": "nested JSON",
     "catboost-json": "nested JSON, or a list of the tests of all depths",
     "pmml": "nested XML",
+    "sacro-ml": "the file of another reader",
     "ydf": "depth first, each node says whether it is a leaf",
     "spark-text": "indented text",
     "export-text": "indented text",

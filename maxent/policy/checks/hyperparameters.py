@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import inf
 from typing import Any
 
-from maxent.disclosure.limits import CHECK_WORDS
+from maxent.disclosure.limits import CHECK_WORDS, Status
 from maxent.policy.checks.context import Finding, Matter, unknown
 
 Condition = Callable[[Any], bool]
@@ -78,7 +78,7 @@ def is_risky(stated: Mapping[str, Any]) -> bool | None:
 
     ``stated``: the settings by the names of scikit-learn and XGBoost, and the kind of the model as ``model``.
     """
-    kind = stated.get("model")
+    kind = str(stated.get("model"))
     if kind not in REGIONS:
         return None
     settings = {name: value for name, value in stated.items() if name != "model"}
@@ -97,7 +97,7 @@ def unnecessary_risk(of: Matter, limit: bool) -> Finding:
     stated = of.review.converted.hyperparameters
     name, risky = "hyper-parameters", is_risky(stated)
     if risky is None:
-        kind = stated.get("model")
+        kind = str(stated.get("model", ""))
         if kind in REGIONS:
             named = dict.fromkeys(key for region in REGIONS[kind] for key in region if key not in stated)
             return unknown(name, f"the file does not state {', '.join(named)}")
@@ -106,6 +106,6 @@ def unnecessary_risk(of: Matter, limit: bool) -> Finding:
     kind = stated["model"]
     names = dict.fromkeys(key for region in REGIONS[kind] for key in region)
     listed = ", ".join(f"{key}={stated[key]!r}" for key in names if key in stated)
-    status = "fail" if risky else "pass"
+    status: Status = "fail" if risky else "pass"
     said = "among the riskiest of SACRO-ML" if risky else "not among the riskiest of SACRO-ML"
     return Finding(status, int(risky), f"{name} of {kind} ({listed}) {said}: {CHECK_WORDS[status]}")
