@@ -24,7 +24,7 @@ not have makes it infinite. ``D`` is convex, and its infimum is the maximum itse
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -193,6 +193,10 @@ class LinearEntropy:
         side = np.where(y > 0, self.lower, self.upper)
         return np.multiply(y, side, out=np.zeros(len(y)), where=y != 0)
 
+    def few(self, held: BoolArray, weight: FloatArray, lower: FloatArray, upper: FloatArray) -> LinearEntropy:
+        """The problem of some rows alone, with other weights; sides have the shape of all rows."""
+        return replace(self, weight=weight, matrix=self.matrix[held], lower=lower[held], upper=upper[held])
+
     def largest(self, values: FloatArray) -> FloatArray:
         """The largest value of each owner, shape (n_owners,); 0 for owners without masses."""
         out = np.zeros(len(self.total))
@@ -297,6 +301,16 @@ class EntropyByClass:
         """Masses scaled to the owners' totals."""
         factor: FloatArray = self.total / self._summed(masses)
         return masses * factor[self.owner, None]
+
+    def few(self, held: BoolArray, weight: FloatArray, lower: FloatArray, upper: FloatArray) -> LinearEntropy:
+        """The problem of some rows alone, with other weights, and each class of a cell as a mass of its own."""
+        (place, klass), n_classes = np.nonzero(held), weight.shape[1]
+        chosen = self.matrix[place]
+        column = chosen.indices.astype(np.int64) * n_classes + np.repeat(klass, np.diff(chosen.indptr))
+        shape = (len(place), weight.size)
+        matrix = sparse.csr_matrix((chosen.data, column, chosen.indptr), shape=shape)
+        owner = np.repeat(self.owner, n_classes)
+        return LinearEntropy(owner, self.total, weight.ravel(), matrix, lower[held], upper[held])
 
     def largest(self, values: FloatArray) -> FloatArray:
         """The largest value of each owner, shape (n_owners,)."""

@@ -461,6 +461,7 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
     bound, multipliers, answer, value = np.inf, now.price, masses, -np.inf
     y, before, missed, steps = now.price, np.full_like(low, np.inf), 0.0, 0
     for outer in range(OUTER):
+        exact = None
         masses, more = _maximum(now, masses, missed, clock)
         steps, sums = steps + more, linear.matrix @ masses
         price, left = now.priced(sums), np.abs(np.clip(sums, low, high) - sums)
@@ -474,15 +475,23 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
             bound, multipliers = here, y
         stopped = outer + 1 == OUTER or clock.stop() is not None
         if missed <= NEAR[large] or stopped:
-            met = _onto(problem, masses, price, clock)
-            if problem.objective(met) > value:
+            if masses.ndim == 1:
+                met = _onto(problem, masses, price, clock)
+            else:
+                met, exact, price = _priced(problem, masses, price, clock)
+                met = _nearest(problem, met, price, clock)
+            feasible = masses.ndim == 1 or _missed(problem, met) <= MET_BY_CLASS
+            if feasible and problem.objective(met) > value:
                 answer, value = met, problem.objective(met)
-            if bound - value > enough and large and masses.ndim == 1:  # else its own multipliers end nearer
-                exact, price = _priced(problem, met, price, clock)
-                if (here := problem.value(exact) + problem.rounding(exact)) < bound:
-                    bound, multipliers = here, exact
+            elif not np.isfinite(value):
+                answer = met
+            if masses.ndim == 1 and bound - value > enough and large:  # else its own multipliers end nearer
+                exact, price = _priced(problem, met, price, clock)[1:]
+            if exact is not None and (here := problem.value(exact) + problem.rounding(exact)) < bound:
+                bound, multipliers = here, exact
         last_gap, gap = gap, bound - value
-        if stopped or gap <= enough or (large and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people):
+        slowly = large and masses.ndim == 1 and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people
+        if stopped or gap <= enough or slowly:
             break
         slow, before = left > SLOW[large] * before, left
         # The curvature of Gaussian noise is its own, not a penalty's.
@@ -493,34 +502,50 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
 
 def _priced(
     problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock
-) -> tuple[FloatArray, FloatArray]:
-    """Multipliers near the optimum, at masses that lie on the rows that have a price, and what of them are prices."""
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Masses on the rows that have a price, multipliers near the optimum there, and what of them are prices."""
     # Where rows leave a mass next to nothing, prices are large, and the Lagrangian's approach them slowly. Here all
     # rows have the multipliers that the likelihood gives them at these sums. What the ends of the rows with a price
     # need beside that is the minimum of the dual of these rows alone, as in `maxent.solvers.dual.linear_entropy`, with
     # the masses that the other multipliers make for weights.
     linear, (low, high) = problem.linear, problem.ends
-    assert isinstance(linear, LinearEntropy)
     sums, loose = linear.matrix @ masses, problem.loose(price)
     fixed = np.where(loose, price, 0.0)
     if problem.noise is not None:
         curved = problem.variance[problem.noisy] > 0
         slope = np.where(curved, -problem.noise.slope(sums[problem.noisy]), fixed[problem.noisy])
         fixed[problem.noisy] = slope
-    held = np.flatnonzero((price != 0) & ~loose)
-    sums[held] = np.where(price > 0, low, high)[held]
+    held = (price != 0) & ~loose
+    sums = np.where(held, np.where(price > 0, low, high), sums)
     y = fixed + np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
-    scores = np.log(linear.weight) + problem.transposed @ y
-    few = replace(
-        linear,
-        weight=np.maximum(np.exp(scores - linear.largest(scores)[linear.owner]), TINY),
-        matrix=sparse.csr_matrix(linear.matrix[held]),
-        lower=np.where(price > 0, low, np.where(low == high, low, -np.inf))[held],
-        upper=np.where(price < 0, high, np.where(low == high, high, np.inf))[held],
-    )
-    exact = np.zeros(len(y))
-    exact[held] = minimise(few, np.zeros(len(held)), MET, PRICING, clock).multipliers
-    return problem.allowed(y + exact), exact + fixed
+    weight = np.maximum(linear.softmax(np.log(linear.weight) + problem.transposed @ y), TINY)
+    least = np.where((price > 0) | (low == high), low, -np.inf)
+    most = np.where((price < 0) | (low == high), high, np.inf)
+    found = minimise(linear.few(held, weight, least, most), price[held], MET, PRICING, clock)
+    exact = np.zeros_like(y)
+    exact[held] = found.multipliers
+    return found.masses.reshape(masses.shape), problem.allowed(y + exact), exact + fixed
+
+
+def _missed(problem: LikelyEntropy, masses: FloatArray) -> float:
+    """By how many individuals masses miss a row at most."""
+    sums, (low, high) = problem.linear.matrix @ masses, problem.ends
+    return float(np.maximum(low - sums, sums - high).max(initial=0.0))
+
+
+def _nearest(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:
+    """The nearest masses by divergence that meet all rows: of those with a price, and then of all that are missed."""
+    linear, (low, high) = problem.linear, problem.ends
+    weight, held = np.maximum(masses, TINY), price != 0
+    for _ in range(PRICED):
+        sums = linear.matrix @ masses
+        missed = np.maximum(low - sums, sums - high) > MET_BY_CLASS
+        if not missed.any() or clock.stop() is not None:
+            break
+        held |= missed
+        found = minimise(linear.few(held, weight, low, high), None, NEARLY * MET_BY_CLASS, PRICING, clock)
+        masses = linear.restored(np.maximum(found.masses.reshape(masses.shape), TINY))
+    return masses
 
 
 def _further(problem: LikelyEntropy, y: FloatArray, change: FloatArray) -> float:
@@ -582,20 +607,16 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
     low, high = np.where(loose, -np.inf, low), np.where(loose, np.inf, high)
     price = np.where(loose, 0.0, price)
     held: BoolArray = price != 0
-    nearest, before = masses, np.inf
     for move in range(MOVES):
         sums = linear.matrix @ masses
         missing = np.clip(sums, low, high) - sums
         worst = float(np.abs(missing).max(initial=0.0))
-        if masses.ndim > 1 and worst >= before:  # moves of many rows at once may lead away
-            return nearest
-        nearest, before = masses, worst
-        if worst <= (MET if masses.ndim == 1 else MET_BY_CLASS) or clock.stop() is not None:
+        if worst <= MET or clock.stop() is not None:
             break
         if move < PRICED:
             missing = np.where(price > 0, low - sums, np.where(price < 0, high - sums, missing))
         held = (np.abs(missing) > MET) | (held & (move != PRICED))
-        change = _least_change(problem, masses, held, np.where(held, missing, 0.0), clock)
+        change = _least_change(problem, masses, held, np.where(held, missing, 0.0))
         if change is None:
             break
         masses = linear.softmax(np.log(np.maximum(masses, TINY)) + np.clip(change, -FALL, RISE))
@@ -603,24 +624,13 @@ def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: 
 
 
 def _least_change(
-    problem: LikelyEntropy, masses: FloatArray, held: BoolArray, missing: FloatArray, clock: Clock
+    problem: LikelyEntropy, masses: FloatArray, held: BoolArray, missing: FloatArray
 ) -> FloatArray | None:
     """The least change of logarithms that makes up for what some rows miss, to first order; None without one."""
-    linear = problem.linear
-    if isinstance(linear, LinearEntropy):
-        rows = np.flatnonzero(held)
-        system = linear.hessian(masses, rows)
-        dense: FloatArray = system if isinstance(system, np.ndarray) else system.toarray()
-        scale = 1 / np.sqrt(np.maximum(np.diag(dense), max(RIDGES[0] * np.diag(dense).max(), INVERTIBLE)))
-        solve = cholesky(dense * scale[:, None] * scale, RIDGES)
-        return None if solve is None else problem.transposed[:, rows] @ (scale * solve(scale * missing[rows]))
-    size = linear.matrix @ linear.variance(masses)
-    size = np.maximum(size, max(RIDGES[0] * size.max(initial=0.0), INVERTIBLE))
-
-    def product(direction: FloatArray) -> FloatArray:
-        spread = linear.centred(problem.transposed @ direction, masses)
-        return np.where(held, linear.matrix @ (masses * spread), 0.0)
-
-    rounds = Conjugate(product, missing, lambda left: left / size, lambda a, b: float(np.vdot(a, b)))
-    found = cg(rounds, NEARLY, PRODUCTS, lambda: clock.stop() is not None)
-    return np.asarray(problem.transposed @ found)
+    linear, rows = problem.linear, np.flatnonzero(held)
+    assert isinstance(linear, LinearEntropy)
+    system = linear.hessian(masses, rows)
+    dense: FloatArray = system if isinstance(system, np.ndarray) else system.toarray()
+    scale = 1 / np.sqrt(np.maximum(np.diag(dense), max(RIDGES[0] * np.diag(dense).max(), INVERTIBLE)))
+    solve = cholesky(dense * scale[:, None] * scale, RIDGES)
+    return None if solve is None else problem.transposed[:, rows] @ (scale * solve(scale * missing[rows]))

@@ -19,6 +19,7 @@ from maxent.models.formats.scikit_learn.tree import from_sklearn
 from maxent.models.tables.qi_table import read_qi
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
+from maxent.solvers.control import Clock
 from maxent.solvers.dual import by_class as columns_module
 from maxent.solvers.dual import relaxation
 from maxent.solvers.dual.by_class import NOBODY, by_class
@@ -91,6 +92,25 @@ def test_classes_as_columns_come_to_the_answer_of_rows(seed: int, monkeypatch: p
     best = program.objective(rows.point.cells(program))
     assert abs(program.objective(columns.point.cells(program)) - best) <= 1e-8
     assert columns.entropy_upper_bound >= best - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_rows_that_bind_are_met_and_the_bound_proves_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twenty trees and nine classes bind hundreds of sums at once; the steps are those of large problems."""
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(rng.integers(0, 6, (400, 3)).astype(float), columns=["a", "b", "c"])
+    y = (X["a"] + rng.integers(0, 4, 400)).astype(int).to_numpy()
+    model = RandomForestClassifier(20, max_depth=5, min_samples_leaf=3, random_state=seed).fit(X, y)
+    release = from_sklearn(model, target="t")
+    program = compile_program(release, read_qi(X, release), noise="likelihood")
+    merged = merge(program, Evaluator(program).internal, np.empty(0, np.int64))
+    problem = by_class(program, merged)
+    assert problem is not None
+    found = relaxation.most_likely(problem, Clock())
+    sums, (low, high) = problem.linear.matrix @ found.masses, problem.ends
+    assert np.maximum(low - sums, sums - high).max() <= 1e-8
+    assert -1e-9 <= (found.bound - problem.objective(found.masses)) / 400 <= 1e-6
 
 
 def test_columns_bound_the_objective_at_any_multipliers() -> None:
