@@ -18,6 +18,9 @@ from maxent.models.errors import ARGUMENT, Problem
 Group = Literal["grown", "defended", "output", "known", "read", "measured", "solved", "run", "limits", "call"]
 """What a parameter is about, which panel of the help it is in; ``call`` has none: it is of functions alone."""
 
+Adversary = Literal["predictions", "population", "table", "rows", "all_but_one"]
+"""Whom limits are about: `maxent.disclosure.ladder`."""
+
 Impurity = Literal["gini", "entropy", "gain_ratio"]
 Rounding = Literal["auto", "digits", "exact"]
 Noise = Literal["intervals", "likelihood"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,8 @@ from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
 from maxent.api.review_input import Subject, apart, files_of, with_others
-from maxent.disclosure.limits import NO_DRAWS_ID, UNORDERED, Limits
+from maxent.disclosure.ladder import ADVERSARIES, Rung, check_adversary
+from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, UNORDERED, Limits, in_words
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
@@ -27,6 +28,7 @@ from maxent.models.release import Attribute, Release
 from maxent.policy.checked import Checked
 from maxent.policy.checks.context import Finding, Matter, PolicyCheck
 from maxent.policy.checks.registry import BY_KEY
+from maxent.policy.checks.registry import CHECKS as BY_ID
 from maxent.policy.policy import Policy, presets, read_policy
 from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed
 from maxent.results import review as results
@@ -67,7 +69,9 @@ def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
         raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(call.sample_weight))
     solving = options.of(Solving, call)
     said = {name: getattr(call, name) for name in SAID} | {"limits": limits}
-    chosen = read_policy(call.policy).with_limits(checked_limits(limits))
+    check_adversary(call.adversary, limits)
+    said["limits"] = about(call.adversary, limits)
+    chosen = read_policy(call.policy).with_limits(checked_limits(said["limits"]))
     words = results.Asked(f"maxent.check({_named(call.release)}, qi, policy={chosen.name!r})")
     told = call.progress
     return check_release(
@@ -89,9 +93,18 @@ def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
         raise InvalidInput("options", problems)
 
 
+def about(adversary: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of a call as a policy has them: those on another adversary by its name."""
+    return dict(limits) if adversary == ADVERSARY or not limits else {adversary: dict(limits)}
+
+
 def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
-    """Limits of a call by the keys of checks."""
+    """Limits of a call by the keys of checks, those on another adversary by its name."""
     for key, limit in limits.items():
+        if key in ADVERSARIES and key != ADVERSARY and isinstance(limit, Mapping):
+            check_adversary(key, limit)
+            checked_limits(limit)
+            continue
         if key not in BY_KEY:
             expected = f"the key of a check ({', '.join(BY_KEY)})"
             raise invalid("limits", ARGUMENT, key, expected, f"{shorten(limit)}{close_to(key, BY_KEY)}")
@@ -144,7 +157,7 @@ def check_release(
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
     how = replace(solving, bounds=policy.proof)
     subject = Subject(name, found, tables).weighed(said.get("sample_weight"), said["truth"], reading)
-    review = review_subject(subject, known, how, limits, words, interruptible, progress)
+    review = review_subject(subject, known, how, limits, words, interruptible, progress, named=policy.named)
     review = replace(review, files=files_of([release, *others]))
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
@@ -152,8 +165,20 @@ def check_release(
         RecordRow(each, limit, finding := each.judge(matter, limit), _off(policy, each, finding))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
+    rows += tuple(row for rung in review.ladder if rung.adversary in policy.named for row in _named_rows(rung, policy))
     asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
+
+
+def _named_rows(rung: Rung, policy: Policy) -> Iterator[RecordRow]:
+    """The checks that name an adversary."""
+    found = {check.limit: check for check in rung.checks}
+    for key, limit in policy.named[rung.adversary].as_dict().items():
+        check = found.get(key)
+        finding = Finding("cannot_tell", None, f"not known, as {rung.why}")
+        if check is not None:
+            finding = Finding(check.status, check.found, in_words(check))
+        yield RecordRow(BY_ID[IDS[key]], limit, finding, adversary=rung.adversary)
 
 
 def _off(policy: Policy, check: PolicyCheck, finding: Finding) -> str:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from maxent.models.parameters import (
     JOB_COUNT,
     SECONDS,
+    Adversary,
     Impurity,
     Noise,
     Rounding,
@@ -314,6 +315,19 @@ class Informed:
         "Whether verdicts are about an adversary who does not know the base rate. By default they know how many people "
         "have each class where ``truth``, ``marginal`` or counts give it, which changes nothing but verdicts.",
         group="call",
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class AdversaryOption:
+    """Whom the limits of a call are about."""
+
+    adversary: Adversary = parameter(
+        "table",
+        "Adversary whom limits are about (docs/ladder.md): predictions, population, table, rows or all_but_one.",
+        metavar="NAME",
+        group="limits",
+        doc="The adversary of the ladder whom limits of the call are about: docs/ladder.md.",
     )
 
 
@@ -849,6 +863,7 @@ TIME = 120.0
 class Reviewing(
     Interruptible,
     Informed,
+    AdversaryOption,
     Top,
     SolverOptions,
     ByBackend,
@@ -946,7 +961,9 @@ class Reviewing(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Checking(Interruptible, Informed, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth):
+class Checking(
+    Interruptible, Informed, AdversaryOption, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth
+):
     """A call of `maxent.check`."""
 
     release: Any = field(

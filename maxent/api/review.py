@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from math import prod
 from os import PathLike
 from typing import TYPE_CHECKING, Any, overload
@@ -17,11 +18,13 @@ from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
+from maxent.api.ladder import Climb
 from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
-from maxent.disclosure.limits import Limits, Verdict, limits_of
+from maxent.disclosure.ladder import check_adversary
+from maxent.disclosure.limits import ADVERSARY, Limits, Verdict, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
@@ -179,13 +182,15 @@ def review_subject(
     progress: Progress | None = None,
     ahead: Callable[[Verdict], object] = lambda verdict: None,
     rows: bool = False,
+    named: Mapping[str, Limits] | None = None,
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `maxent.review`.
 
     What settles a verdict without an estimate comes first; ``ahead`` is told of a limit that is broken, where there are
-    so many cells that solving takes a while.
+    so many cells that solving takes a while. ``named``: limits on other adversaries, by their names.
     """
-    case = known.of_verdict(_case_of(subject))
+    base = _case_of(subject)
+    case = known.of_verdict(base)
     in_order = known.of_verdict(_case_of(subject, rows=True)) if rows else case
     begin, limit = time.monotonic(), solving.time_limit
     private = bool(case.release.private)
@@ -199,7 +204,7 @@ def review_subject(
     found = Review(
         subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed
     )
-    found = replace(found, rows_unknown=known.rows_unknown or "")
+    found = replace(found, rows_unknown=known.rows_unknown or "", named=named or {})
     if case.sensitive:
         names = [case.release.target.classes[code] for code in case.sensitive]
         exposed = exposed_people(audit.summary.get("exposed_classes"), names)
@@ -207,13 +212,13 @@ def review_subject(
     failed = _breaks_limits(found)
     told = ahead if placed and len(case.cells()) >= MANY else lambda verdict: None
     if failed:
-        told(found.verdict())
+        told(found.judged(found.limits, mend=False))
 
     def before(program: Program, clock: Clock) -> None:
         nonlocal found
         found = replace(found, early=_early(in_order, program, clock, found))
         if not failed and _breaks_limits(found):
-            told(found.verdict())
+            told(found.judged(found.limits, mend=False))
 
     judged, left = in_order, solving
     if weaker:
@@ -237,13 +242,18 @@ def review_subject(
     ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
     drawing = None if estimate is None or weaker or rows else estimate.drawing
     found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
-    own = Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
-    return replace(found, drawing=drawing or own)
+    own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
+    found = replace(found, drawing=own)
+    program = None if estimate is None or weaker or rows else estimate.program
+    by_rows = partial(_case_of, subject, rows=True)
+    return replace(found, climb=Climb(base, known, solving, by_rows, own, bool(found.draws_told), program))
 
 
 def _breaks_limits(found: Review) -> bool:
     """Whether a review is beyond a limit, whatever its file tells of draws."""
-    return any(check.status == "fail" for judged in found.verdict().releases for check in judged.checks)
+    return any(
+        check.status == "fail" for judged in found.judged(found.limits, mend=False).releases for check in judged.checks
+    )
 
 
 def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[str, Any]:
@@ -252,7 +262,7 @@ def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[st
     Whose class is proved by the totals of single leaves, whose leaf is pure in truth, and how many people the release
     itself guesses right, where it predicts by quasi-identifiers alone.
     """
-    [only] = found.verdict().releases
+    [only] = found.judged(found.limits, mend=False).releases
     left = {check.limit for check in only.checks if check.status != "fail"}
     early = dict(found.early)
     truth, people = case.truth, program.individuals
@@ -323,13 +333,14 @@ def review_several(
     progress: Progress | None = None,
     ahead: Callable[[Verdict], object] = lambda verdict: None,
     rows: bool = False,
+    named: Mapping[str, Limits] | None = None,
 ) -> SeveralReviews:
     """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
     each = solving
     if solving.time_limit is not None:
         each = replace(solving, time_limit=solving.time_limit / len(subjects))
     found = {
-        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead, rows)
+        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead, rows, named)
         for subject in subjects
     }
     estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}
@@ -415,7 +426,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     Returns
     -------
     Review
-        ``.release``, ``.audit``, ``.estimate``, ``.verdict()`` against the limits of the call or others,
+        ``.release``, ``.audit``, ``.estimate``, ``.ladder``, ``.verdict()`` against the limits of the call or others,
         ``.report(path)``, ``.save(path)`` and ``.to_dict()``.
     SeveralReviews
         Of a model with several outputs: ``.reviews`` has one of each by its name, ``.joint`` what is inferred of all
@@ -458,7 +469,12 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     beside = f" and {others} beside it" if others else ""
     words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
-    how = (known, solving, limits_of(limits), Asked(words, told), call.interruptible, call.progress, early, call.rows)
+    check_adversary(call.adversary, limits)
+    stated = limits_of(limits)
+    named_ones: dict[str, Limits] = {} if call.adversary == ADVERSARY else {call.adversary: stated}
+    about = Limits() if named_ones else stated
+    asked = Asked(words, told)
+    how = (known, solving, about, asked, call.interruptible, call.progress, early, call.rows, named_ones)
     files = files_of(call.model)
     if len(subjects) == 1:
         return replace(review_subject(subject, *how), files=files)

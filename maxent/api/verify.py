@@ -195,7 +195,7 @@ def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
     own = _own(record, "")
     off = [{"id": row["id"], "reason": row["off"]} for row in record["checks"] if row["off"]]
     files = {each["sha256"] for each in record["inputs"] if each["role"] == "policy"}
-    ids = [row["id"] for row in record["checks"]]
+    ids = [_named(row) for row in record["checks"]]
     listed = [(each["role"], each["path"]) for each in record["inputs"]]
     found = {
         "policy.sha256": (
@@ -203,7 +203,7 @@ def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
             "the policy in the record does not have the hash that the record states",
         ),
         "criteria.thresholds": (
-            dict(own.limits) != criteria["thresholds"],
+            own.thresholds != criteria["thresholds"],
             "criteria.thresholds and policy.content of the record state different limits",
         ),
         "output.files": (
@@ -287,9 +287,14 @@ def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool)
     return found
 
 
+def _named(row: Mapping[str, Any]) -> str:
+    """The id of a check, with the adversary whom it is about, unless that is the one with the table."""
+    return f"{row['id']}.{row['adversary']}" if "adversary" in row else str(row["id"])
+
+
 def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]:
     """Checks that are others now: the first key of each that differs, and its sentences."""
-    was, now = ({row["id"]: row for row in rows} for rows in (before, after))
+    was, now = ({_named(row): row for row in rows} for rows in (before, after))
     for id_ in dict.fromkeys([*was, *now]):
         old, new, place = was.get(id_), now.get(id_), f"checks.{id_}"
         if old and new and id_ == NO_DRAWS_ID and any(UNENDED in row["said"] for row in (old, new)):

@@ -53,7 +53,7 @@ RARE = frozenset(
         *("--rounding", "--confidence", "--noise", "--ties", "--gain", "--top", "--min-size"),
         *("--tolerance", "--no-presolve", "--starts", "--seed", "--floor", "--single-optimum", "--dask"),
         *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
-        *("--csv-literal", "--title", "--purpose", "--force", "--rows-unknown", "--sample-weight"),
+        *("--adversary", "--csv-literal", "--title", "--purpose", "--force", "--rows-unknown", "--sample-weight"),
         *("--sacro", "--crate", "--crate-in", "--agent", "--provider"),
     )
 )

@@ -206,4 +206,5 @@ class ReportFile:
             "purpose": self.asked.purpose,
         }
         source = provenance(self.command, options, self.inputs, self.gatherer.backends)
-        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted, **self.asked.texts))
+        texts: dict[str, Any] = self.asked.texts
+        write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted, **texts))

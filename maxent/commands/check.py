@@ -110,18 +110,19 @@ def _run(
     if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
         expected = "files alone, as it has their hashes"
         raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
+    from maxent.api.check import about, check, read_by, recorded_options
     from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
     from maxent.policy.policy import read_policy
 
     stated = Limits(**{name: getattr(asked, name) for name in Limits.__dataclass_fields__}).as_dict()
-    chosen = read_policy(policy).with_limits(stated)
+    limits = about(said["adversary"], stated)
+    chosen = read_policy(policy).with_limits(limits)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
     release = releases if len(releases) > 1 else releases[0]
     read = [*releases, qi, said["truth"], said["control"], *own]
     from maxent.api.case import taken
-    from maxent.api.check import check, read_by, recorded_options
     from maxent.api.estimate import Solving
     from maxent.commands.convert import read_parameters
     from maxent.policy.record import stands
@@ -129,7 +130,7 @@ def _run(
     from maxent.results.text.terminal import print_json, print_lines
 
     said["parameters"] = read_parameters(said["parameters"] or []) or None
-    arguments = {**said, "qi": qi, "policy": policy, "limits": stated}
+    arguments = {**said, "qi": qi, "policy": policy, "limits": limits}
     _, inputs = read_by(release, chosen, arguments)
     record = written["record"]
     recorded = recorded_options(arguments, taken(Solving, said), said["reading"])

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from math import inf
 from textwrap import wrap
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from maxent.disclosure.measures import TOLERANCE, at_most
 from maxent.models.arguments import is_number, is_whole, shorten, up_to_largest
@@ -41,6 +41,14 @@ OTHERWISE: Mapping[tuple[str, Origin], str] = {
 
 # Who a verdict is about: somebody who has the published files and the table of the people, perhaps in training order.
 ADVERSARY, ORDERED = "table", "rows"
+# Adversary of the ladder (`maxent.disclosure.ladder`) -> what it has, in short.
+WITH: Mapping[str, str] = {
+    "predictions": "the predictions",
+    "population": "a register of the population",
+    ADVERSARY: "the table",
+    ORDERED: "the rows in training order",
+    "all_but_one": "the class of everybody else",
+}
 
 # Status -> what it says of a release.
 WORDS: Mapping[str, str] = {
@@ -52,6 +60,14 @@ WORDS: Mapping[str, str] = {
 
 # Status of a verdict -> how it is announced.
 STATUS_WORDS: Mapping[str, str] = {"pass": "PASS", "fail": "FAIL", "cannot_tell": "CANNOT TELL"}
+
+# Status of an adversary -> the same of a verdict.
+_STATED: Mapping[str, Status] = {
+    "pass": "pass",
+    "fail": "fail",
+    "cannot_tell": "cannot_tell",
+    "not_assessed": "not stated",
+}
 
 # Status of one check -> what it says.
 CHECK_WORDS: Mapping[str, str] = {
@@ -396,18 +412,41 @@ class Judged:
         yield from ((f"{name}, all classes (beside)", check) for check in self.beside)
 
 
+class OnLadder(Protocol):
+    """An adversary whom limits name, as `maxent.disclosure.ladder.Rung` has it."""
+
+    @property
+    def adversary(self) -> str: ...
+    @property
+    def status(self) -> str: ...
+    @property
+    def told_checks(self) -> Sequence[Mapping[str, Any]]: ...
+    @property
+    def said(self) -> Sequence[str]: ...
+
+
 @dataclass(frozen=True, slots=True, repr=False)
 class Verdict(Shown):
-    """The verdict on all releases: the worst of the decisive ones."""
+    """The verdict on all releases: the worst of the decisive ones, and of other adversaries that limits name."""
 
     limits: Limits
     releases: tuple[Judged, ...]
+    rungs: tuple[OnLadder, ...] = ()
 
     @property
     def status(self) -> Status:
         """``pass``, ``fail``, ``cannot_tell`` or ``not stated`` (there are no limits)."""
         found = [judged.status for judged in self.releases if judged.decisive]
+        if self.rungs:  # whoever of them is within limits: a file that tells draws is never passed
+            drawn = [j.draws for j in self.releases if j.decisive and j.draws.counts]
+            return worst([*found, *(_STATED[rung.status] for rung in self.rungs), *(each.status for each in drawn)])
         return worst(found) if found or not self.limits.stated else "cannot_tell"
+
+    @property
+    def announced(self) -> str:
+        """``PASS for an adversary with the table, within the stated limits``."""
+        about = [*[self.adversary] * self.limits.stated, *(rung.adversary for rung in self.rungs)]
+        return announced(self.status, about)
 
     @property
     def passed(self) -> bool:
@@ -445,7 +484,9 @@ class Verdict(Shown):
 
     @property
     def adversary(self) -> str:
-        """Who the verdict is about."""
+        """Who the verdict is about: the one whom limits without a name are about, else the first that they name."""
+        if self.rungs and not self.limits.stated:
+            return self.rungs[0].adversary
         return next((j.draws.adversary for j in self.releases if j.draws.adversary != ADVERSARY), ADVERSARY)
 
     @property
@@ -470,6 +511,8 @@ class Verdict(Shown):
         ]
         left_out: dict[str, Any] = {"marginal": False} if self.no_marginal else {}
         left_out |= {"rows": "unknown", "rows_reason": self.rows_unknown} if self.rows_unknown else {}
+        for rung in self.rungs:
+            checks += [dict(check) for check in rung.told_checks]
         own = {"status": self.status, "adversary": self.adversary, "checks": checks}
         return {**own, "limits": self.limits.as_dict(), "releases": releases, **left_out}
 
@@ -491,14 +534,25 @@ class Verdict(Shown):
         """The verdict as text, a line per limit; nothing where no limits are stated."""
         if self.status == "not stated":
             return []
-        found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
+        found = [f"verdict: {self.announced}"]
         for judged in self.releases:
             found += [f"  {told}: {in_words(check)}" for told, check in judged.told]
             found += [f"  {name}: {judged.draws.words}" for name in judged.drawn]
             if judged.mend is not None:
                 found.append(f"  {judged.release}: what would pass: {judged.mend.words}")
+        for rung in self.rungs:
+            found += [f"  {WITH[rung.adversary]}: {said}" for said in rung.said]
         found += [f"  {unordered(self.rows_unknown)}"] * bool(self.rows_unknown)
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
+
+
+def announced(status: Status, adversaries: Sequence[str]) -> str:
+    """A status in words; that something passes, with the adversaries for whom it does."""
+    if status != "pass" or not adversaries:
+        return f"{STATUS_WORDS[status]}, {WORDS[status]}"
+    first, *others = (WITH[name] for name in adversaries)
+    whom = ", and ".join([f"an adversary with {first}", *(f"one with {other}" for other in others)])
+    return f"{STATUS_WORDS[status]} for {whom}, {WORDS[status]}"
 
 
 def in_words(check: LimitCheck) -> str:

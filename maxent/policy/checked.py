@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
+from maxent.disclosure.ladder import UNNAMED, Rung, ladder_lines
 from maxent.disclosure.limits import (
-    STATUS_WORDS,
+    ADVERSARY,
     UNINFORMED,
-    WORDS,
     Status,
     Verdict,
+    announced,
     published_words,
     unordered,
     worst,
@@ -21,7 +23,9 @@ from maxent.disclosure.limits import (
 from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Shown
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
+from maxent.policy.policy import ALWAYS
 from maxent.results.exchange import Exchanged, Handover, handed_over
 
 if TYPE_CHECKING:
@@ -82,6 +86,25 @@ class Checked(Exchanged, Shown):
         )
 
     @property
+    def adversaries(self) -> tuple[str, ...]:
+        """Whom the verdict is about: the one with the table, unless all limits that count are about others."""
+        always = {BY_KEY[key].id for key in ALWAYS}
+        found = dict.fromkeys(row.adversary for row in self.rows if not row.off and row.check.id not in always)
+        return tuple(found) or (ADVERSARY,)
+
+    @cached_property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What five adversaries infer, always the same; the one with the table by all checks of the policy."""
+        named = self.adversaries
+
+        def own(rung: Rung) -> Rung:
+            found = worst([row.status for row in self.rows if not row.off and row.adversary == ADVERSARY])
+            status: Any = found if ADVERSARY in named else "not_assessed"
+            return replace(rung, status=status, why=rung.why if ADVERSARY in named else UNNAMED)
+
+        return tuple(own(rung) if rung.adversary == ADVERSARY else rung for rung in self.review.ladder)
+
+    @property
     def passed(self) -> bool:
         """Whether every check that counts is within its limit for sure, and the result can be relied on."""
         return self.exit_status == 0
@@ -104,13 +127,14 @@ class Checked(Exchanged, Shown):
     @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent check --json``: plain numbers, strings, lists, dictionaries; a copy."""
-        verdict = {"status": self.status, "adversary": self.review.verdict().adversary}
+        verdict = {"status": self.status, "adversary": self.adversaries[0]}
         own: dict[str, Any] = {
             "release": self.review.name,
             "policy": {"name": self.policy.name, "sha256": self.policy.sha256, "left_out": list(self.policy.left_out)},
             "reliable": self.reliable,
             "exit": self.exit_status,
             "verdict": {**verdict, "checks": [row.as_dict() for row in self.rows]},
+            "ladder": [rung.as_dict() for rung in self.ladder],
             **self.review.unread,
         }
         if self._no_marginal:
@@ -131,7 +155,7 @@ class Checked(Exchanged, Shown):
     @property
     def lines(self) -> Sequence[str]:
         """The verdict and every check, for people to read."""
-        found = [f"verdict: {STATUS_WORDS[self.status]}, {WORDS[self.status]}"]
+        found = [f"verdict: {announced(self.status, self.adversaries)}"]
         found += [f"  by {self.policy.name}"] * bool(self.policy.name)
         found += [f"  {self.policy.never_passes}"] * bool(self.policy.never_passes)
         found += [f"  {NOBODY}"] * (not self._about_people)
@@ -147,6 +171,7 @@ class Checked(Exchanged, Shown):
         if not self.reliable:
             found.append(self.review.trouble)
         found += self.review.unread_lines
+        found += ladder_lines(self.ladder)
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
 
     def verdict(self, **limits: Any) -> Concluded | Verdict:

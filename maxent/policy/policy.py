@@ -15,7 +15,9 @@ from typing import Any, get_args
 
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge
-from maxent.disclosure.limits import NO_DRAWS, NO_DRAWS_ID
+from maxent.disclosure.ladder import ADVERSARIES, named_limits
+from maxent.disclosure.ladder import KEYS as NAMED
+from maxent.disclosure.limits import ADVERSARY, NO_DRAWS, NO_DRAWS_ID, Limits
 from maxent.models.arguments import shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -160,8 +162,22 @@ def _left_out(stated: Mapping[str, Any]) -> list[str]:
 BESIDE = ("roles", "sensitive", "adversary", "rules")
 
 
+def _flat(limits: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits by the keys of checks, after the name of another adversary and a dot where it is about that."""
+    named = {name: limits[name] for name in ADVERSARIES if name in limits}
+    own = {key: limit for key, limit in limits.items() if key in BY_KEY}
+    return own | {f"{name}.{key}": limit for name, of_it in named.items() for key, limit in of_it.items()}
+
+
+def _merged(before: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]:
+    """Limits with others in their place, those of each adversary by themselves."""
+    both = {str(name): {**before.get(name, {}), **own[name]} for name in ADVERSARIES if name in own}
+    return {**before, **own, **both}
+
+
 def looser(key: str, old: Any, new: Any) -> bool:
     """Whether a limit allows something that another limit of the same check does not."""
+    key = key.rpartition(".")[2]
     match key:
         case "may_state":
             return not set(new) <= set(old)
@@ -179,8 +195,8 @@ def looser(key: str, old: Any, new: Any) -> bool:
 
 def changes(base: Mapping[str, Any], own: Mapping[str, Any]) -> str:
     """What the content of a policy changes of another one's, in words; empty for nothing."""
-    before, off = base.get("limits", {}), base.get("off", {})
-    stated = {key: limit for key, limit in own.get("limits", {}).items() if key in BY_KEY and key not in ALWAYS}
+    before, off = _flat(base.get("limits", {})), base.get("off", {})
+    stated = {key: limit for key, limit in _flat(own.get("limits", {})).items() if key not in ALWAYS}
     differ = {key: limit for key, limit in stated.items() if key in before and limit != before[key]}
     loose = [key for key, limit in differ.items() if looser(key, before[key], limit)]
     was = {key: f"{key} {as_toml(limit)} (was {as_toml(before[key])})" for key, limit in differ.items()}
@@ -256,6 +272,17 @@ class Policy:
         return {key: stated[key] for key in BY_KEY if key in stated}
 
     @property
+    def named(self) -> dict[str, Limits]:
+        """Limits on other adversaries than the one with the table, by their names."""
+        return named_limits(self.content.get("limits", {}))
+
+    @property
+    def thresholds(self) -> dict[str, Any]:
+        """All limits, as a record has them: those on another adversary by its name."""
+        named: dict[str, Any] = {name: limits.as_dict() for name, limits in self.named.items()}
+        return {**self.limits, **named}
+
+    @property
     def limited(self) -> bool:
         """Whether it has limits of its own."""
         return bool(self.content.get("limits"))
@@ -329,7 +356,7 @@ class Policy:
         changed = changes(self.content, {"limits": limits})
         if not changed:
             return self
-        content = {**self.content, "limits": {**self.content.get("limits", {}), **limits}}
+        content = {**self.content, "limits": _merged(self.content.get("limits", {}), limits)}
         if self.limited:
             content = _renamed(content, {}, self.content, changed)
         return Policy(content, self.files, self.left_out, self.folder)
@@ -434,7 +461,8 @@ def _extended(base: Policy, own: Policy) -> Policy:
     """A policy with what another one adds to it, or states in its place."""
     content: dict[str, Any] = {**base.content, **own.content}
     for table in _TABLES:
-        merged = {**base.content.get(table, {}), **own.content.get(table, {})}
+        both = base.content.get(table, {}), own.content.get(table, {})
+        merged = _merged(*both) if table == "limits" else {**both[0], **both[1]}
         if merged:
             content[table] = merged
     for key in ("facts", "marginal"):  # names in a policy are from its own folder
@@ -455,7 +483,7 @@ def _renamed(
 
 def _checked(policy: Policy, source: str) -> Policy:
     """A policy whose switched-off checks are its own."""
-    limited = [BY_KEY[key].id for key in policy.content.get("limits", {})]
+    limited = [BY_KEY[key].id for key in policy.content.get("limits", {}) if key in BY_KEY]
     problems = [
         Problem("[off]", id_, f"a check that the policy has a limit for ({', '.join(limited) or 'none'})", "another")
         for id_ in policy.off
@@ -495,11 +523,24 @@ def _limits(table: Table) -> dict[str, Any]:
     for key, check in BY_KEY.items():
         if key in table.content:
             found[key] = table.take(key, f"{check.limit.expected} ({check.id})", check.limit.fits)
+    for name in ADVERSARIES:
+        if name == ADVERSARY and name in table.content:
+            table.note(name, "limits of [limits], which are about the adversary with the table", "a table of its own")
+        elif name in table.content:
+            found |= _named(table, name)
     for key in table.content:
-        if key not in BY_KEY:
+        if key not in BY_KEY and key not in ADVERSARIES:
             hint = f": the limit of {key} is {CHECKS[key].key}" if key in CHECKS else close_to(key, BY_KEY)
             table.note(key, "the key of a check (maxent check --list)", f"an unknown key{hint}")
     return found
+
+
+def _named(table: Table, name: str) -> dict[str, Any]:
+    """The limits on another adversary, by its name; nothing where there are none."""
+    own = table.table(name)
+    rules = {key: (f"{BY_KEY[key].limit.expected} ({BY_KEY[key].id})", BY_KEY[key].limit.fits) for key in NAMED}
+    found = _closed(own, rules)
+    return {name: found} if found else {}
 
 
 def _off(table: Table) -> dict[str, str]:

@@ -14,7 +14,7 @@ from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.disclosure.limits import STATUS_WORDS, Status
+from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, WITH, Status
 from maxent.models.arguments import shorten
 from maxent.models.errors import Problem
 from maxent.models.files.input_files import is_standard_input
@@ -114,12 +114,16 @@ def _is(value: Any, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts."""
+    """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts.
+
+    ``adversary`` is whom it is about.
+    """
 
     check: PolicyCheck
     limit: Any
     finding: Finding
     off: str = ""
+    adversary: str = ADVERSARY
 
     @property
     def status(self) -> Status:
@@ -137,6 +141,7 @@ class RecordRow:
             "status": self.status,
             "said": self.finding.said,
             "off": self.off or None,
+            **({} if self.adversary == ADVERSARY else {"adversary": self.adversary}),
         }
 
     @property
@@ -145,7 +150,8 @@ class RecordRow:
         told = f"off ({self.off})" if self.off else STATUS_WORDS[self.status]
         said = self.finding.said.removeprefix(f"{self.check.title} ")
         said = said if said[:1].isdigit() else self.finding.said  # a number, else a sentence that needs its beginning
-        return f"{self.check.title} ({self.check.id}) {told}: {said}"
+        whom = "" if self.adversary == ADVERSARY else f", for {WITH[self.adversary]}"
+        return f"{self.check.title} ({self.check.id}){whom} {told}: {said}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +283,7 @@ def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], 
     now = {
         "inputs": [each.as_dict(folder) for each in inputs],
         "policy": policy.sha256,
-        "limits": dict(policy.limits),
+        "limits": policy.thresholds,
         "options": dict(options),
         "version": __version__,
     }
@@ -348,7 +354,7 @@ def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
         "inputs": inputs,
         "versions": told,
         "criteria": {
-            "thresholds": dict(policy.limits),
+            "thresholds": policy.thresholds,
             "suppression": {
                 "policy": policy.rule("suppression"),
                 "counts_suppressed_below": release.suppressed_below,

@@ -9,10 +9,22 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.constraints.program.program import Unread
-from maxent.disclosure.limits import Limits, NoDraws, Verdict, draws_of, judge_informed, limits_of
+from maxent.disclosure.ladder import ADVERSARIES, UNNAMED, Figures, Rung, check_adversary, rung_of
+from maxent.disclosure.limits import (
+    ADVERSARY,
+    NO_DRAWS_ID,
+    ORDERED,
+    LimitCheck,
+    Limits,
+    NoDraws,
+    Verdict,
+    draws_of,
+    judge_informed,
+    limits_of,
+)
 from maxent.disclosure.measures import audited
 from maxent.models.display import Display, Shown
 from maxent.models.draws import kept_apart, tells_draws
@@ -26,6 +38,7 @@ from maxent.results.solved import (
     draws_told,
     estimate_numbers,
     sensitive_rows,
+    surest_person,
     target_rows,
     unread_lines,
     unread_of,
@@ -62,6 +75,14 @@ class Asked:
     inputs: tuple[InputFile, ...] = ()
 
 
+class Climbing(Protocol):
+    """The figures of adversaries other than the one of the verdict."""
+
+    def __call__(self, adversary: str, *, named: bool = False) -> Figures:
+        """Those of one; ``named``: whether a limit names it."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Review(Exchanged, Shown):
     """A model that was reviewed before its publication.
@@ -94,6 +115,10 @@ class Review(Exchanged, Shown):
         Why nobody knows the order of the rows of the training data; empty where somebody may.
     drawing : callable or None
         How far somebody comes who computes who was drawn for each tree.
+    named : mapping of str to Limits
+        Limits on other adversaries than the first, by their names.
+    climb : callable or None
+        The figures of these adversaries.
     files : tuple of str
         The files or folders of what is published, the model first; none where any of it is no file.
     """
@@ -112,6 +137,8 @@ class Review(Exchanged, Shown):
     early: Mapping[str, Any] = field(default_factory=dict)
     rows_unknown: str = ""
     drawing: Drawing | None = None
+    named: Mapping[str, Limits] = field(default_factory=dict)
+    climb: Climbing | None = None
     files: tuple[str, ...] = ()
 
     def _handover(self) -> Handover:
@@ -155,20 +182,87 @@ class Review(Exchanged, Shown):
         """Whether there is an estimate."""
         return self.estimate is not None
 
-    def verdict(self, **limits: Any) -> Verdict:
+    def verdict(self, adversary: str | None = None, **limits: Any) -> Verdict:
         """The verdict against limits, those of the call unless some are given.
 
         Parameters
         ----------
+        adversary : str, optional
+            The adversary of `ladder` whom the limits given are about; by default the one who has the table.
         **limits
             Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
             (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
         """
-        stated = limits_of(limits) if limits else self.limits
-        searched = self.estimate is not None and not self.unfinished  # it would take as long again
+        named = dict(self.named)
+        if adversary is not None or limits:
+            check_adversary(adversary or ADVERSARY, limits)
+            stated = limits_of(limits)
+            named = {} if adversary in (None, ADVERSARY) else {str(adversary): stated}
+        else:
+            stated = self.limits
+        table = Limits() if named and (adversary or limits) else stated
+        rungs = tuple(self.rung(name, its) for name, its in named.items())
+        return replace(self.judged(table, mend=not rungs), rungs=rungs)
+
+    def judged(self, stated: Limits, *, mend: bool = True) -> Verdict:
+        """The verdict on the first adversary."""
+        searched = mend and self.estimate is not None and not self.unfinished  # it would take as long again
         mended = self.estimate.mended if searched and self.estimate is not None else None
         known = None if self.estimate is None or self.weaker else self.estimate.proved
         return judge_informed(stated, [self.row], [known]).reached([self.drawing]).mended([mended])
+
+    def rung(self, adversary: str, limits: Limits | None = None) -> Rung:
+        """An adversary of the ladder, judged by limits that name it."""
+        first = self._first
+        if adversary == first:
+            return self._own_rung
+        stated = limits is not None and limits.stated
+        if first == ORDERED:
+            return rung_of(adversary, Figures(missing="this review is about rows in training order"), limits)
+        if self.climb is None:
+            return rung_of(adversary, Figures(missing="nobody was asked"), limits)
+        if adversary == ORDERED and "draws_unproved" not in self.row and not draws_of(self.row).told:
+            same = self._own_rung.figures  # the order tells nothing
+            return rung_of(adversary, replace(same, note=self.climb(adversary).missing), limits, self._within)
+        kept = self._within if adversary == "predictions" else None
+        return rung_of(adversary, self.climb(adversary, named=stated), limits, kept)
+
+    def _within(self, limits: Limits) -> Sequence[LimitCheck]:
+        """The checks of limits on the first adversary, who knows as much, or more."""
+        return self.judged(limits, mend=False).releases[0].checks
+
+    @property
+    def _first(self) -> str:
+        """Whom the estimate is about."""
+        return draws_of(self.row).adversary
+
+    @cached_property
+    def _own_rung(self) -> Rung:
+        """The adversary of the estimate: what it infers, and the verdict."""
+        row, estimate = self.row, self.estimate
+        if self.limits.stated and estimate is not None and not self.weaker:
+            row = estimate.proved(row, self.limits)
+        names = ("exposed", "proved_least", "certain_proved")
+        proved = [number for name in names if (number := row.get(name)) is not None]
+        if estimate is not None and estimate.program.row_equations:
+            proved.append(estimate.program.row_equations["proved"] or 0)
+        right = row.get("right_guesses", row.get("bayes_vulnerability"))
+        worst = None if estimate is None else surest_person(estimate)
+        figures = Figures(row.get("certain"), max(proved, default=None), right, row.get("base_rate"), worst, row=row)
+        if not self.limits.stated:
+            return Rung(self._first, figures, "not_assessed", UNNAMED)
+        verdict = self.judged(self.limits)
+        told = "" if not self.trouble else self.trouble
+        draws = verdict.releases[0].draws
+        if draws.status != "pass" and draws.counts:
+            told = f"{NO_DRAWS_ID}: {draws.said}"
+        status: Any = verdict.status
+        return Rung(self._first, figures, status, told)
+
+    @cached_property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What five adversaries infer, always the same: `maxent.disclosure.ladder`."""
+        return tuple(self.rung(name, self.named.get(name)) for name in ADVERSARIES)
 
     @property
     def draws(self) -> NoDraws:
@@ -199,14 +293,15 @@ class Review(Exchanged, Shown):
             "release": self.name,
             "defense": described(self.release),
             **found,
-            **self._draws_told,
+            **self.draws_told,
             **audited(self.audit.summary),
             **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
             **alone,
         }
 
     @property
-    def _draws_told(self) -> dict[str, str]:
+    def draws_told(self) -> dict[str, str]:
+        """What tells who was drawn for each tree, as keys of a row."""
         ordered = self.estimate is not None and self.estimate.program.row_equations is not None
         return draws_told(self.release, [self.converted.aside], self.rows_unknown, ordered=ordered)
 
@@ -252,6 +347,7 @@ class Review(Exchanged, Shown):
             "audit": deepcopy(self.audit.summary),
             "estimate": None if self.estimate is None else self.estimate.summary,
             "verdict": self.verdict().as_dict(),
+            "ladder": [rung.as_dict() for rung in self.ladder],
             **self.unread,
         }
         if own["estimate"] is not None and "row_equations" in own["estimate"]:
@@ -301,7 +397,8 @@ class Review(Exchanged, Shown):
         lost = tuple(f"lost in reading the model: {sentence}" for sentence in self.converted.lost)
         notes = (*lost, *[WITHOUT_PRIVATE] * self.weaker, *[self.beside] * bool(self.beside))
         interrupted = self.estimate.outcome.status == "interrupted"
-        return gatherer.report(verdict, source, notes, interrupted=interrupted, title=title, purpose=purpose)
+        texts = {"title": title, "purpose": purpose}
+        return gatherer.report(verdict, source, notes, interrupted=interrupted, ladder=self.ladder, **texts)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the summary with the posterior (.json), or the posterior alone (.csv, .parquet), atomically.
@@ -378,10 +475,11 @@ class SeveralReviews(Exchanged, Shown):
         """Whether there is an estimate of each column."""
         return all(review.estimate is not None for review in self.reviews.values())
 
-    def verdict(self, **limits: Any) -> Verdict:
+    def verdict(self, adversary: str | None = None, **limits: Any) -> Verdict:
         """The verdict on each column; parameters and errors are those of `Review.verdict`."""
-        found = [review.verdict(**limits) for review in self.reviews.values()]
-        return Verdict(found[0].limits, tuple(judged for verdict in found for judged in verdict.releases))
+        found = [review.verdict(adversary, **limits) for review in self.reviews.values()]
+        rungs = tuple(rung for verdict in found for rung in verdict.rungs)
+        return Verdict(found[0].limits, tuple(judged for verdict in found for judged in verdict.releases), rungs)
 
     @property
     def summary(self) -> dict[str, Any]:

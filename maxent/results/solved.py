@@ -244,6 +244,21 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
     }
 
 
+def surest_person(result: Solved) -> dict[str, Any]:
+    """The quasi-identifier about whom the estimate is surest, the first of several: an entry ``worst`` of a ladder."""
+    program = result.program
+    surest = result.probabilities.max(axis=1)
+    q = int(np.lexsort((program.table.lines, -surest))[0])
+    p, names = result.probabilities[q], [attribute.name for attribute in program.table.attributes]
+    return {
+        "qi": dict(zip(names, result.values(q), strict=True)),
+        "people": int(program.table.counts[q]),
+        "class": program.release.target.classes[int(p.argmax())],
+        "probability": float(p.max()),
+        **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
+    }
+
+
 class Once:
     """What a function makes, made once and only when it is asked for."""
 

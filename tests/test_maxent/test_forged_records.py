@@ -330,6 +330,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "checks/0/status": ("pass", "checks.MX101.status"),
     "checks/0/said": (more, "checks.MX101.said"),
     "checks/0/off": ("agreed", "checks.MX101.off"),
+    "checks/0/adversary": ("rows", "checks.MX101.rows"),
     "overrides/0/id": ("MX101", "overrides"),
     "overrides/0/reason": (more, "overrides"),
     "verdict/status": ("pass", ""),

@@ -153,7 +153,7 @@ def test_before_and_after(tmp_path):
         (("label", "label2"), "No release may be published as it is. Cannot tell: label, label2 "),
         (("tree",), "As it is, this release discloses more than it may."),
         (("label",), "not bounded by the numbers that are published; this is no permission to publish."),
-        (("counts", "counts2"), "Every number that was asked for is within its limit. Within: counts, counts2"),
+        (("counts", "counts2"), "every number that was asked for is within its limit. Within: counts, counts2"),
     ],
 )
 @pytest.mark.regression(number=20)

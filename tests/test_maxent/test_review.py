@@ -93,7 +93,7 @@ def test_a_review_shows_itself_in_ten_lines_and_as_a_table_without_script(review
 def test_a_review_as_a_dictionary_is_json(reviewed: Any, tmp_path: Path) -> None:
     found = reviewed.to_dict()
     assert json.loads(json.dumps(found)) == found == reviewed.summary
-    assert set(found) == {"model", "reliable", "audit", "estimate", "verdict", "unread"}
+    assert set(found) == {"model", "reliable", "audit", "estimate", "verdict", "ladder", "unread"}
     assert found["model"]["states"]["counts"]
     reviewed.save(tmp_path / "review.json")
     assert len(json.loads((tmp_path / "review.json").read_text())["posterior"]) == found["estimate"]["distinct_qi"]

@@ -20,6 +20,7 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import KINDS as KIND_REGISTRY
 from maxent.constraints.kinds.registry import kinds_of
+from maxent.disclosure import ladder as ladders
 from maxent.disclosure import limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.models.errors import printable
@@ -48,6 +49,7 @@ from maxent.results.text.estimate import target_line
 if TYPE_CHECKING:
     from jinja2 import Environment
 
+    from maxent.disclosure.ladder import Rung
     from maxent.disclosure.limits import Verdict
     from maxent.models.arrays import IntArray
     from maxent.results.solved import Solved
@@ -176,10 +178,12 @@ class Gatherer:
         interrupted: bool = False,
         title: str = "",
         purpose: str = "",
+        ladder: Sequence[Rung] = (),
     ) -> str:
         """The report on what was gathered, as HTML; ``verdict`` is on the same releases.
 
-        ``title`` takes the place of one that names the releases; ``purpose`` is what they are for.
+        ``title`` takes the place of one that names the releases; ``purpose`` is what they are for; ``ladder`` is that
+        of the only one.
         """
         from maxent.results.html_report.view import shown
 
@@ -192,6 +196,7 @@ class Gatherer:
                 interrupted=interrupted,
                 notes=tuple(map(shown, notes)),
                 provenance=provenance,
+                ladder=tuple(ladder),
             )
         )
 
@@ -532,6 +537,8 @@ def _environment() -> Environment:
         "plural": html_report_view.plural,
         "limit_names": limits.NAMES,
         "check_words": limits.CHECK_WORDS,
+        "assumed": ladders.ASSUMED,
+        "rung_words": ladders.STATUS,
     }
     return environment
 

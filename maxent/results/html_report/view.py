@@ -12,6 +12,7 @@ from maxent.models.errors import printable
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import NodeDisclosure
+    from maxent.disclosure.ladder import Rung
     from maxent.disclosure.limits import Judged, Verdict
     from maxent.disclosure.measures import Better
 
@@ -174,6 +175,7 @@ class ReportView:
     interrupted: bool
     notes: tuple[str, ...]
     provenance: Provenance
+    ladder: tuple[Rung, ...] = ()
 
     @property
     def compared(self) -> bool:
@@ -194,7 +196,7 @@ class ReportView:
         """The meaning of the verdict for the publisher."""
         status, decisive = self.verdict.status, [judged for judged in self.verdict.releases if judged.decisive]
         if status == "pass":
-            return "Every number that was asked for is within its limit."
+            return f"{self.verdict.announced.partition(',')[0]}: every number that was asked for is within its limit."
         if status == "not stated":
             return ""
         if len(decisive) > 1:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
+from maxent.disclosure.ladder import Rung, ladder_lines
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.limits import Verdict, published_words
 from maxent.disclosure.measures import MEASURES
@@ -104,13 +105,16 @@ class Review(Protocol):
     @property
     def weaker(self) -> bool: ...
     @property
+    def ladder(self) -> Sequence[Rung]: ...
+    @property
     def unread_lines(self) -> list[str]: ...
     def verdict(self) -> Verdict: ...
 
 
 def print_review(review: Review) -> None:
     """Print what was reviewed, what it discloses, and the verdict, to standard output."""
-    print_lines([_title(review), *(f"  {line}" for line in _lines(review, len(review.converted.lost)))])
+    lines = [*_lines(review, len(review.converted.lost)), *ladder_lines(review.ladder)]
+    print_lines([_title(review), *(f"  {line}" for line in lines)])
 
 
 def review_display(review: Review) -> Display:
@@ -138,6 +142,7 @@ def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
     for name, review in several.reviews.items():
         lines.append(f"{name} by itself:")
         lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
+        lines += [f"  {line}" for line in ladder_lines(review.ladder)] * every
     return Display(f"Review about {names}: each by itself, {reviews[0].individuals:,} people", lines)
 
 

@@ -1,0 +1,418 @@
+"""What the adversaries of the ladder infer who know less, or more, than the table: their figures, once asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.api.case import Case, Tables
+from maxent.api.compile import Knowledge, compile_case
+from maxent.api.estimate import Solving, estimate_case
+from maxent.constraints.compiler import has_likelihood
+from maxent.constraints.program.residuals import Evaluator
+from maxent.disclosure.ladder import Figures
+from maxent.disclosure.limits import Limits
+from maxent.disclosure.measures import TOLERANCE
+from maxent.disclosure.truth import right_by
+from maxent.models.display import counted
+from maxent.models.errors import InvalidInput, NoAnswerInTime
+from maxent.models.release import Attribute, Branch, Node, Release, Tree
+from maxent.models.tables.cells import own_names
+from maxent.models.trees.predict import answers_at
+from maxent.results.reliability import unwarned
+from maxent.results.solved import assessed_numbers, surest_person
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Linear, Program
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.results.estimate import Estimate
+    from maxent.results.solved import Drawing
+
+# Seconds that the estimate of an adversary other than the first may take.
+SECONDS = 10.0
+# Quasi-identifiers times pairs of classes of which it is asked whether somebody can have another class.
+LARGEST = 50_000_000
+# Cells, times comparisons of splits with somebody in another class, that are evaluated.
+COMPARED = 20_000_000
+# Individuals by which a statement may be missed, as a share of those it is about: the error of computing it.
+MET = 1e-9
+
+NO_REGISTER = "no register of the population was given (--population)"
+NOT_PLACED = "there was no time to place people in leaves"
+NO_ORDER = "the file tells nothing about the order of rows: who knows it infers what the table tells"
+NOT_TRIED = "nobody computed what draws tell of the rows"
+
+
+@dataclass(eq=False)
+class Climb:
+    """The figures of all adversaries but that of the verdict, each found when it is asked for, once.
+
+    ``case`` is what is published and known, as the adversary with the table knows it but for the base rate, ``known``
+    and ``solving`` are those of the call. ``rows`` makes the case of its rows in training order, ``drawing`` is how far
+    somebody comes who knows these, and ``told`` whether the file tells who was drawn for each tree. ``program`` is what
+    was compiled of the case, if anything was.
+    """
+
+    case: Case
+    known: Knowledge
+    solving: Solving
+    rows: Callable[[], Case]
+    drawing: Drawing | None = None
+    told: bool = False
+    program: Program | None = None
+    _found: dict[tuple[str, bool], Figures] = field(default_factory=dict, init=False, repr=False)
+
+    def __call__(self, adversary: str, *, named: bool = False) -> Figures:
+        """The figures of an adversary; ``named``: whether a limit names it, so that more time is taken."""
+        key = (adversary, named and adversary == "rows")
+        if key not in self._found:
+            with unwarned():
+                self._found[key] = self._figures(*key)
+        return self._found[key]
+
+    def _figures(self, adversary: str, named: bool) -> Figures:
+        if adversary == "population":
+            return Figures(missing=NO_REGISTER)
+        if adversary == "rows":
+            return self._rows(named)
+        if not self.case.placed:
+            return Figures(missing=NOT_PLACED)
+        try:
+            return self._predictions() if adversary == "predictions" else self._all_but_one()
+        except NoAnswerInTime as error:
+            return Figures(missing=str(error))
+
+    # Rows in training order.
+
+    def _rows(self, named: bool) -> Figures:
+        """Who knows the order of the rows: the equations of draws alone, or, where a limit asks, an estimate."""
+        if not self.told:
+            return Figures(missing=NO_ORDER)
+        if named and self.case.release.draws is not None:
+            try:
+                return _of_estimate(self._estimate(self.rows(), self.known))
+            except InvalidInput as error:
+                return Figures(missing=f"not tried: {error.problems[0].field}: {error.problems[0].found}")
+        reached = None if self.drawing is None else self.drawing()[0]
+        if reached is None or reached.proved is None:
+            return Figures(missing=NOT_TRIED if reached is None else reached.why)
+        note = "by equations alone: a limit for these rows, or --rows, has the estimate, too"
+        return Figures(certain_proved=reached.proved, note="; ".join(filter(None, (note, reached.why))))
+
+    def _estimate(self, case: Case, known: Knowledge) -> Estimate:
+        limit = self.solving.time_limit
+        how = replace(self.solving, time_limit=SECONDS if limit is None else min(SECONDS, limit), bounds=None)
+        return estimate_case(known.of_verdict(case), known, how)
+
+    # Predictions: answers of the model for any input.
+
+    def _predictions(self) -> Figures:
+        """Who has the table, and asks the model.
+
+        Of a single tree whose leaves count exactly these people an answer is the shares, or the most frequent class, of
+        the people who get it: a release of one split. Other answers are believed as they are, and prove nothing.
+        """
+        case, cells = self.case, self.case.cells()
+        answers, codes = answers_at(case.release, list(cells.leaf.T), len(cells))
+        told = answers_of(case.release)
+        if told is None or len(cells) > len(case.people):
+            sure = told is not None and all(node.counts is not None for node in told)
+            return self._believed(answers, codes, sure=sure)
+        answer, table = grouped(case, told)
+        estimate = self._estimate(table, replace(self.known, knowledge=None, impurity=None, noise=None))
+        surest = int(np.lexsort((case.people.lines, -estimate.probabilities.max(axis=1)[answer]))[0])
+        worst = _person(case, surest, estimate.probabilities[answer[surest]])
+        note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
+        return replace(_of_estimate(estimate), worst=worst, note=note)
+
+    def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
+        """Answers taken for probabilities: their mean over all inputs that somebody may have."""
+        from maxent.disclosure.baseline import baseline_of
+        from maxent.disclosure.inference import measure
+
+        case, owner = self.known.of_verdict(self.case), self.case.cells().owner
+        counts, n_classes = case.people.counts, answers.shape[1]
+        total, votes = np.zeros((2, len(counts), n_classes))
+        np.add.at(total, owner, answers)
+        np.add.at(votes, (owner, codes), 1.0)
+        posterior = total / total.sum(axis=1, keepdims=True)
+        right = None
+        if case.truth is not None:
+            guess = votes.argmax(axis=1)
+            right = case.truth[np.arange(len(counts)), guess].astype(np.float64)
+            by_shares = right_by(posterior, case.truth)
+            right = right if right.sum() >= by_shares.sum() else by_shares
+        base = baseline_of(n_classes, int(counts.sum()), marginal=case.of_each_class, truth=case.truth)
+        found = measure(posterior, counts, case.truth, right=right, baseline=base)
+        proved = np.zeros(len(counts), bool)
+        if sure:  # every input that somebody may have gets one and the same certain answer
+            least = np.ones((len(counts), n_classes))
+            np.minimum.at(least, owner, answers)
+            proved = (least == 1.0).any(axis=1)
+        row: dict[str, Any] = {
+            **{"release": "predictions", "status": "optimal", "individuals": int(counts.sum()), "base_rate": None},
+            **found.measures,
+            **{"possible_posterior": 1.0, "possible_certain": int(counts.sum()), "possible_right": 1.0},
+            **{"proved_least": int(counts[proved].sum()), "exposed": int(counts[proved].sum()), "surest": None},
+        }
+        many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
+        note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
+        q = int(np.argmax(posterior.max(axis=1)))
+        right_guesses = row.get("right_guesses", found.bayes_vulnerability)
+        who = _person(case, q, posterior[q])
+        return Figures(found.certain, row["exposed"], right_guesses, row["base_rate"], who, note=note, row=row)
+
+    # Everybody but one.
+
+    def _all_but_one(self) -> Figures:
+        """Which classes of each person agree with all that is stated, where the class of everybody else is known."""
+        case, truth = self.case, self.case.truth
+        if truth is None:
+            return Figures(missing="nothing says what the classes of the others are (--truth)")
+        release = case.release
+        if release.sampling_rate < 1 or release.noise is not None or (release.target.numbers and release.sampled):
+            return Figures(missing="numbers of a sample are intervals, which no single class breaks for sure")
+        if case.people.individuals and len(truth) * truth.shape[1] ** 2 > LARGEST:
+            return Figures(missing=f"there are more than {LARGEST:,} pairs of a person and another class")
+        program, drawn = self.program, has_likelihood(case.release)
+        known = replace(self.known, noise="likelihood") if drawn else self.known
+        informed = known.of_verdict(case).of_each_class is not case.of_each_class
+        if program is None or informed or (drawn and program.likelihood is None):
+            program = compile_case(case, known)
+        left = classes_left(program, truth)
+        if left is None:
+            return Figures(missing="the classes of the table do not agree with what is stated")
+        return _of_others(case, program, *left)
+
+
+def _person(case: Case, q: int, posterior: FloatArray) -> dict[str, Any]:
+    """A quasi-identifier, and what is inferred of its people."""
+    table, best = case.people, int(np.argmax(posterior))
+    return {
+        "qi": _values(case, q),
+        "people": int(table.counts[q]),
+        "class": case.release.target.classes[best],
+        "probability": float(posterior[best]),
+    }
+
+
+def _values(case: Case, q: int) -> dict[str, Any]:
+    table = case.people
+    cells = [level[code] for level, code in zip(table.levels, table.codes[q], strict=True)]
+    return {
+        attribute.name: str(cell) if attribute.values is not None else float(cell)
+        for attribute, cell in zip(table.attributes, cells, strict=True)
+    }
+
+
+def _of_estimate(estimate: Estimate) -> Figures:
+    """The figures of an estimate with the attacks on the same case."""
+    attacks = {} if estimate.attacks is None else estimate.attacks()
+    row = {"release": "release", **assessed_numbers(estimate, attacks)}
+    row = dict(estimate.proved(row, Limits(max_certain=0)))
+    row["proved_least"] = max(row.get("proved_least") or 0, (estimate.program.row_equations or {}).get("proved") or 0)
+    proved = max(row.get("exposed") or 0, row["proved_least"], row.get("certain_proved") or 0)
+    right = row.get("right_guesses", row.get("bayes_vulnerability"))
+    return Figures(row["certain"], proved, right, row.get("base_rate"), surest_person(estimate), row=row)
+
+
+# Answers of a single tree as a release: one split, on the answer.
+
+
+def answers_of(release: Release) -> list[Node] | None:
+    """What the answer of each leaf states of the people who get it, a leaf with it; None of answers that state nothing.
+
+    That is the shares of classes, or the rates, or the share of errors, as leaves print them, or else that no class is
+    more frequent than the label. All leaves give answers of one kind.
+    """
+    whole = not (release.sampled or release.blurred) and release.labels == "majority" and release.boosting is None
+    if len(release.trees) != 1 or not whole or release.predicts in ("vote", "score") or release.target.of:
+        return None
+    [tree] = release.trees
+    if any(branch.child is None for node in tree.nodes for branch in node.branches):
+        return None  # whoever is in a leaf that was removed gets the answer of others
+    leaves = tree.leaves
+    if all(leaf.counts is not None and sum(leaf.counts.values()) for leaf in leaves):
+        return [Node("", counts=leaf.counts) for leaf in leaves]
+    if all(leaf.rates is not None for leaf in leaves):
+        return [Node("", label=leaf.label, rates=leaf.rates) for leaf in leaves]
+    if any(leaf.label is None for leaf in leaves):
+        return None
+    stated = all(leaf.error_rate is not None for leaf in leaves)
+    return [Node("", label=leaf.label, error_rate=leaf.error_rate if stated else None) for leaf in leaves]
+
+
+def _key(told: Node, classes: Sequence[str]) -> object:
+    """What tells an answer from others."""
+    if told.counts is not None:
+        return tuple(told.counts[c] / sum(told.counts.values()) for c in classes)
+    return told.label, told.error_rate, None if told.rates is None else tuple(sorted(told.rates.items()))
+
+
+def grouped(case: Case, told: list[Node]) -> tuple[IntArray, Case]:
+    """The answer of each quasi-identifier, shape (n_qi,), and the case of somebody who knows that of the people alone.
+
+    ``told``: what the answer of each leaf states, which is true of all who get the same one, together.
+    """
+    import pandas as pd
+
+    release, cells = case.release, case.cells()
+    [tree] = release.trees
+    of_leaf = np.full(len(tree.nodes), -1)
+    of_leaf[[i for i, node in enumerate(tree.nodes) if node.is_leaf]] = np.arange(len(told))
+    number: dict[object, int] = {}
+    same = np.array([number.setdefault(_key(each, release.target.classes), len(number)) for each in told])
+    answer = np.empty(len(case.people), np.int64)
+    answer[cells.owner] = same[of_leaf[cells.leaf[:, 0]]]
+    used, answer = np.unique(answer, return_inverse=True)
+    answer = answer.ravel().astype(np.int64)
+    sizes = np.bincount(answer, case.people.counts).astype(np.int64)
+    names = tuple(f"answer {i + 1}" for i in range(len(used)))
+    classes, of_people = release.target.classes, release.target.name
+    [column] = own_names(["answer"], [of_people])
+    [people] = own_names(["people"], [of_people, column])
+
+    def leaf(i: int) -> Node:
+        said, n = told[int(np.flatnonzero(same == used[i])[0])], int(sizes[i])
+        if said.counts is not None:
+            shares = [n * said.counts[c] / sum(said.counts.values()) for c in classes]
+            return Node(names[i], counts={c: round(share) for c, share in zip(classes, shares, strict=True)})
+        return replace(said, id=names[i], n=None if said.rates is None and said.error_rate is None else n)
+
+    branches = tuple(Branch(name, values=(name,)) for name in names)
+    nodes = (Node("root", column, branches), *map(leaf, range(len(used))))
+    asked = Release(release.target, (Attribute(column, values=names),), (Tree(nodes),))
+    table, truth = pd.DataFrame({column: names, people: sizes}), None
+    if case.truth is not None:
+        of_each = np.zeros((len(used), len(classes)), np.int64)
+        np.add.at(of_each, answer, case.truth)
+        at, code = np.nonzero(of_each)
+        values: dict[str, Any] = {column: np.array(names, object)[at], of_people: np.array(classes, object)[code]}
+        truth = pd.DataFrame(values | {people: of_each[at, code]})
+    found = Tables(table, truth, count=people).case(asked)
+    return answer, replace(found, marginal=case.marginal, sensitive=case.sensitive, in_order=None)
+
+
+# Which classes of one person agree with all that is stated, everybody else's being known.
+
+
+def classes_left(program: Program, truth: IntArray) -> tuple[BoolArray, bool] | None:
+    """Whether somebody of a quasi-identifier and class can have each class, shape (n_qi, n_classes, n_classes).
+
+    Everybody else has the class of ``truth``, shape (n_qi, n_classes). Also whether every statement was evaluated; what
+    was not allows everything. None where the truth itself misses a statement.
+    """
+    n_classes, cells = program.n_classes, program.cells
+    left = np.ones((len(truth), n_classes, n_classes), bool)
+    full = not program.unfinished and program.likelihood is None
+    many = np.bincount(cells.owner, minlength=len(truth))
+    for said in program.linear:
+        owner, here = np.unique(cells.owner[program.regions[said.region]], return_counts=True)
+        if said.weights is None and (here == many[owner]).all():
+            bad = _broken(said, truth[owner].sum(axis=0).astype(np.float64), n_classes)
+            if bad is None:
+                return None
+            left[owner] &= ~bad
+        elif program.single and said.weights is not None:
+            region = program.regions[said.region]
+            found = _broken_weighted(said, said.weights, truth[cells.owner[region]].astype(np.float64))
+            if found is None:
+                return None
+            left[cells.owner[region]] &= ~found
+        else:
+            full = False
+    some = np.arange(n_classes)
+    left[:, some, some] = True
+    if program.internal:
+        compared = program.single and _compare(program, truth, left)
+        if compared is None:
+            return None
+        full = full and compared
+    return left, full
+
+
+def _broken(said: Linear, people: FloatArray, n_classes: int) -> BoolArray | None:
+    """Whether somebody of one class who had another would break a statement, shape (n_classes, n_classes)."""
+    value = said.coef @ people
+    slack = MET * max(1.0, float(people.sum()))
+    if ((value < said.lower - slack) | (value > said.upper + slack)).any():
+        return None
+    moved = value[:, None, None] + said.coef[:, None, :] - said.coef[:, :, None]
+    low, high = said.lower[:, None, None] - slack, said.upper[:, None, None] + slack
+    return np.asarray(((moved < low) | (moved > high)).any(axis=0))
+
+
+def _broken_weighted(said: Linear, weights: FloatArray, people: FloatArray) -> BoolArray | None:
+    """The same of a statement that weighs cells, shape (n_cells, n_classes, n_classes)."""
+    broken = np.zeros((len(people), people.shape[1], people.shape[1]), bool)
+    for coef, lower, upper in zip(said.coef, said.lower, said.upper, strict=True):
+        each = coef * weights
+        value, slack = float((each * people).sum()), MET * max(1.0, float(people.sum()))
+        if value < lower - slack or value > upper + slack:
+            return None
+        moved = value + each[:, None, :] - each[:, :, None]
+        broken |= (moved < lower - slack) | (moved > upper + slack)
+    return broken
+
+
+def _compare(program: Program, truth: IntArray, left: BoolArray) -> bool | None:
+    """Take out classes with which a split would not have been chosen; whether all were tried, None where none is."""
+    from maxent.solvers.worlds.part import TIED
+
+    rows, owner = Evaluator(program).internal, program.cells.owner
+    least = TIED if program.ties == "first" else -TIED
+    masses = truth[owner].astype(np.float64)
+    if float(rows.slack(masses).min(initial=np.inf)) < -TIED:
+        return None
+    cell = np.empty(len(truth), np.int64)
+    cell[owner] = np.arange(len(owner))
+    here = (truth > 0)[:, :, None] & left & ~np.eye(truth.shape[1], dtype=bool)
+    candidates = np.argwhere(here)
+    most = COMPARED // max(len(owner), 1)
+    for q, x, other in candidates[:most].tolist():
+        at = cell[q]
+        masses[at, x] -= 1
+        masses[at, other] += 1
+        if float(rows.slack(masses).min(initial=np.inf)) < least:
+            left[q, x, other] = False
+        masses[at, x] += 1
+        masses[at, other] -= 1
+    return len(candidates) <= most
+
+
+def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Figures:
+    """The figures of somebody who knows everybody else's class, from the classes that are left."""
+    truth, classes = case.truth, case.release.target.classes
+    assert truth is not None
+    people, n_left = int(truth.sum()), left.sum(axis=2)
+    certain = int(truth[n_left == 1].sum())
+    base = truth.sum(axis=0).astype(np.float64)
+    prior = np.where(left, np.maximum(base, TOLERANCE), 0.0)
+    posterior = prior / prior.sum(axis=2, keepdims=True)
+    own = np.broadcast_to(np.arange(len(classes)), truth.shape)
+    likeliest = posterior >= posterior.max(axis=2, keepdims=True) - TOLERANCE
+    hit = np.take_along_axis(likeliest, own[:, :, None], 2)[:, :, 0] / likeliest.sum(axis=2)
+    right = float((truth * hit).sum() / people)
+    there = truth > 0
+    surest = float(posterior.max(axis=2)[there].max())
+    q, x = np.unravel_index(int(np.argmin(np.where(there, n_left, len(classes) + 1))), truth.shape)
+    possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
+    worst: dict[str, Any] = {"qi": _values(case, int(q)), "people": int(case.people.counts[q])}
+    worst |= {"class": possible[0], "probability": 1.0} if len(possible) == 1 else {"classes": possible}
+    row: dict[str, Any] = {
+        **{"release": "release", "status": "optimal", "individuals": people, "unread": ()},
+        **{"max_posterior": surest, "certain": certain, "exposed": certain, "right_guesses": right},
+        **{"bayes_vulnerability": right, "base_rate": float(base.max() / people)},
+        **{"certain_proved": certain, "certain_at_most": certain if full else people},
+        "possible_posterior": surest if full else 1.0,
+    }
+    if program.unread:
+        row["unread"] = [each.as_dict("not") for each in program.unread]
+    told = ["exact counts: with everybody else's class one class is left of each"] * (certain == people)
+    told += ["more is stated than was evaluated: other classes may be ruled out, too"] * (
+        not full or bool(program.unread)
+    )
+    return Figures(certain, certain, right, row["base_rate"], worst, note="; ".join(told), row=row)

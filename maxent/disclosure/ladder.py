@@ -1,0 +1,219 @@
+"""The ladder: five adversaries, always the same, what each infers, and the verdict on each that limits name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
+from maxent.disclosure.limits import ADVERSARY, IDS, Limits, in_words, judge_rows, limits_of, worst
+from maxent.models.arguments import shorten
+from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
+from maxent.models.hints import close_to
+from maxent.models.parameters import Adversary
+
+if TYPE_CHECKING:
+    from maxent.disclosure.limits import LimitCheck
+
+ADVERSARIES: tuple[Adversary, ...] = get_args(Adversary)
+Status = Literal["pass", "fail", "cannot_tell", "not_assessed"]
+
+# Adversary -> those whose knowledge it contains, as far as the people of the table are concerned.
+CONTAINS: Mapping[str, tuple[str, ...]] = {
+    "predictions": (),
+    "population": (),
+    "table": ("predictions", "population"),
+    "rows": ("predictions", "population", "table"),
+    "all_but_one": ("predictions", "population", "table"),
+}
+
+# Adversary -> what it is taken to know.
+ASSUMED: Mapping[str, str] = {
+    "predictions": "the table of quasi-identifiers, and the model's answer for any input",
+    "population": "the file, and a register in which the people of the data are somewhere",
+    "table": "the file, and the table of quasi-identifiers of exactly these people",
+    "rows": "the file, and the table in the order in which the model was trained",
+    "all_but_one": "the file, and the class of everybody but one, whose quasi-identifiers are known",
+}
+
+# Why a rung has figures and no verdict.
+UNNAMED = "no limit names this adversary"
+# Limits that may name an adversary: a group that is not told apart is one for everybody who has the file.
+KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift")
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What one adversary infers.
+
+    ``certain`` are people of whose class the estimate is certain, ``certain_proved`` those of whom it is proved at
+    least; ``right_guesses``, ``base_rate``: shares of all people. ``worst`` is the person about whom most is inferred.
+    None: not known. ``missing`` is why nothing was assessed, ``note`` what has to be known of the figures, ``row`` the
+    numbers that limits are judged by, as a row of a comparison has them.
+    """
+
+    certain: int | None = None
+    certain_proved: int | None = None
+    right_guesses: float | None = None
+    base_rate: float | None = None
+    worst: Mapping[str, Any] | None = None
+    missing: str = ""
+    note: str = ""
+    row: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """An adversary of the ladder: what it infers, and ``status``, the verdict on limits that name it, with ``why``."""
+
+    adversary: str
+    figures: Figures
+    status: Status
+    why: str
+    checks: tuple[LimitCheck, ...] = ()
+
+    @property
+    def told_checks(self) -> list[dict[str, Any]]:
+        """The checks of its limits, as the key ``checks`` of a JSON verdict has them."""
+        return [
+            {"id": IDS[c.limit], "key": c.limit, "adversary": self.adversary, "limit": c.stated}
+            | {"found": c.found, "status": c.status}
+            for c in self.checks
+        ]
+
+    @property
+    def said(self) -> list[str]:
+        """The same in words."""
+        return [in_words(check) for check in self.checks] or [f"cannot tell: {self.why}"]
+
+    def as_dict(self) -> dict[str, Any]:
+        """An entry of the key ``ladder`` of a JSON summary."""
+        found = self.figures
+        return {
+            "adversary": self.adversary,
+            "assumed": ASSUMED[self.adversary],
+            "contains": list(CONTAINS[self.adversary]),
+            "certain": found.certain,
+            "certain_proved": found.certain_proved,
+            "right_guesses": found.right_guesses,
+            "base_rate": found.base_rate,
+            "worst": None if found.worst is None else dict(found.worst),
+            "status": self.status,
+            "why": self.why,
+        }
+
+    @property
+    def certain_words(self) -> str:
+        """``4 by the estimate, 2 proved``."""
+        found = self.figures
+        both = ((found.certain, "by the estimate"), (found.certain_proved, "proved"))
+        told = [f"{people:,} {how}" for people, how in both if people is not None]
+        return ", ".join(told) or "not known"
+
+    @property
+    def right_words(self) -> str:
+        """``85.3 %, base rate 75.1 %``."""
+        found = self.figures
+        told = [f"{100 * found.right_guesses:.1f} %"] if found.right_guesses is not None else []
+        told += [f"base rate {100 * found.base_rate:.1f} %"] if told and found.base_rate is not None else []
+        return ", ".join(told) or "not known"
+
+    @property
+    def worst_words(self) -> str:
+        """``ill with 0.950: age=30, sex=f``; a row by its number."""
+        found = self.figures.worst
+        if found is None:
+            return "not known"
+        who = ", ".join(f"{name}={value}" for name, value in found["qi"].items())
+        who = f"row {found['row']}: {who}" if "row" in found else who
+        if "class" not in found:
+            return f"{', '.join(found['classes'])} are possible: {who}"
+        return f"{found['class']} with {found['probability']:.3f}: {who}"
+
+    @property
+    def line(self) -> str:
+        """All of it for a console."""
+        name = self.adversary.replace("_", " ")
+        if self.figures.missing:
+            return f"{name}: {STATUS[self.status]}, {self.why}"
+        told = f"{name}: certain {self.certain_words}; right guesses {self.right_words}; "
+        if self.status == "not_assessed":
+            return f"{told}no limit" + (f"; {self.figures.note}" if self.figures.note else "")
+        return told + STATUS[self.status] + (f", {self.why}" if self.why else "")
+
+
+# Status of a rung -> how it is announced.
+STATUS: Mapping[str, str] = {
+    "pass": "PASS",
+    "fail": "FAIL",
+    "cannot_tell": "CANNOT TELL",
+    "not_assessed": "not assessed",
+}
+
+
+def rung_of(
+    adversary: str,
+    figures: Figures,
+    limits: Limits | None,
+    kept: Callable[[Limits], Sequence[LimitCheck]] | None = None,
+) -> Rung:
+    """A rung, judged by limits where these name it.
+
+    ``kept``: the checks of the same limits on somebody who knows more: what is kept by them is kept here, too.
+    """
+    if limits is None or not limits.stated:
+        told = figures.missing or "; ".join(filter(None, (UNNAMED, figures.note)))
+        return Rung(adversary, figures, "not_assessed", told)
+    if figures.missing:
+        return Rung(adversary, figures, "cannot_tell", figures.missing)
+    [judged] = judge_rows(limits, [figures.row]).releases
+    checks = judged.checks
+    if kept is not None and any(check.status == "cannot_tell" for check in checks):
+        both = zip(checks, kept(limits), strict=True)
+        checks = tuple(_carried(one, more) for one, more in both)
+    status = worst([check.status for check in checks])
+    return Rung(adversary, figures, _STATUSES[status], figures.note, checks)
+
+
+_STATUSES: Mapping[str, Status] = {"pass": "pass", "fail": "fail", "cannot_tell": "cannot_tell"}
+
+
+def _carried(check: LimitCheck, more: LimitCheck) -> LimitCheck:
+    """A check that is within its limit as far as is known, by the proof that somebody who knows more is within it."""
+    within = check.found is not None and check.found <= check.stated
+    return (
+        replace(check, status="pass") if check.status == "cannot_tell" and within and more.status == "pass" else check
+    )
+
+
+def named_limits(stated: Mapping[str, Any]) -> dict[str, Limits]:
+    """Limits by adversary, of the tables ``[limits.rows]`` and the like of a policy, in the order of the ladder."""
+    found: dict[str, Limits] = {}
+    for name in ADVERSARIES:
+        if name != ADVERSARY and stated.get(name):
+            found[name] = limits_of(stated[name])
+    return found
+
+
+def check_adversary(value: object, limits: Mapping[str, Any]) -> None:
+    """Refuse what is no adversary, and limits that name none, with an InvalidInput."""
+    if value not in ADVERSARIES:
+        expected = f"one of {', '.join(ADVERSARIES)}"
+        raise invalid(
+            "options", ARGUMENT, "adversary", expected, f"{shorten(value)}{close_to(str(value), ADVERSARIES)}"
+        )
+    if value == ADVERSARY:
+        return
+    problems = [
+        Problem(ARGUMENT, name, f"a limit that can name an adversary ({', '.join(KEYS)})", shorten(limit))
+        for name, limit in limits.items()
+        if limit is not None and name not in KEYS
+    ]
+    if problems:
+        raise InvalidInput("limits", problems)
+
+
+def ladder_lines(ladder: Sequence[Rung]) -> Iterator[str]:
+    """The ladder for a console."""
+    yield "who could attack (docs/ladder.md):"
+    yield from (f"  {rung.line}" for rung in ladder)

@@ -1,0 +1,277 @@
+"""The ladder of adversaries: each one's figures against all data of few people, and the verdicts of limits on it."""
+
+import itertools
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.tree import DecisionTreeClassifier
+from support.brute_force import dense
+from support.search import cases
+from support.small import release_and_people
+from support.strategies import leaves_of
+
+import maxent
+from maxent.__main__ import main
+from maxent.disclosure.ladder import ADVERSARIES, CONTAINS
+from maxent.models.errors import InvalidInput
+
+D1 = Path(__file__).parents[2] / "examples" / "d1"
+QI = ["Education", "Country", "Gender"]
+
+
+def review_of(release: Any, frame: pd.DataFrame, target: str, **options: Any) -> Any:
+    return maxent.review(release, frame, qi=[c for c in frame.columns if c != target], target=target, **options)
+
+
+def rung(found: Any, adversary: str) -> Any:
+    return next(each for each in found.ladder if each.adversary == adversary)
+
+
+def certain_in(worlds: list[tuple[int, ...]], alike: Any) -> int:
+    """People of quasi-identifiers whose people all have one and the same class in all worlds."""
+    many = 0
+    for q in np.unique(alike):
+        here = np.flatnonzero(alike == q)
+        if len({world[i] for world in worlds for i in here}) == 1:
+            many += len(here)
+    return many
+
+
+def alike_in(frame: pd.DataFrame) -> Any:
+    return frame.groupby(list(frame.columns), sort=False).ngroup().to_numpy()
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("publish", ["labels", "rates", "counts"])
+@pytest.mark.parametrize("seed", cases(0, 5, hunted=200))
+def test_predictions_prove_what_holds_in_all_data_that_give_these_answers(seed: int, publish: str) -> None:
+    release, frame = release_and_people("entropy", seed, publish=publish, classes="ab", n=9)
+    found = rung(review_of(release, frame, "X"), "predictions")
+    [tree] = release.trees
+    at = leaves_of(release, frame)[:, 0]
+    leaves = [tree.nodes[i] for i in at.tolist()]
+    y = (frame["X"] == "b").to_numpy().astype(int)
+    answers: list[Any] = [round(float(y[at == i].mean()), 12) for i in at.tolist()]
+    if publish == "labels":
+        answers = [leaf.label for leaf in leaves]
+    elif publish == "rates":
+        answers = [(leaf.label, leaf.error_rate) for leaf in leaves]
+    number = np.unique(np.array([repr(each) for each in answers]), return_inverse=True)[1].ravel()
+
+    def agrees(world: tuple[int, ...]) -> bool:
+        ours = np.array(world)
+        if ours.sum() != y.sum():  # the base rate is known to whom verdicts are about
+            return False
+        for g in np.unique(number):
+            here, first = ours[number == g], leaves[int(np.flatnonzero(number == g)[0])]
+            if publish == "labels":
+                share = here.mean() if first.label == "b" else 1 - here.mean()
+                if share < 0.5:
+                    return False
+            elif abs(here.mean() - y[number == g].mean()) > 1e-9:
+                return False
+        return True
+
+    worlds = [world for world in itertools.product((0, 1), repeat=9) if agrees(world)]
+    assert tuple(y) in worlds
+    people = frame.drop(columns="X")
+    assert found.figures.certain_proved == certain_in(worlds, alike_in(people))
+    if publish != "labels":
+        shares = np.array([y[number == g].mean() for g in number])
+        assert found.figures.worst["probability"] == pytest.approx(np.maximum(shares, 1 - shares).max(), abs=1e-6)
+    assert found.figures.right_guesses >= max(y.mean(), 1 - y.mean()) - 1e-9
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("publish", ["labels", "rates", "counts"])
+@pytest.mark.parametrize("impurity", ["entropy", "gini", "gain_ratio"])
+@pytest.mark.parametrize("seed", cases(0, 4, hunted=100))
+def test_one_person_can_have_the_classes_that_agree_with_all_that_is_stated(
+    seed: int, impurity: str, publish: str
+) -> None:
+    release, frame = release_and_people(impurity, seed, publish=publish, classes="abc", n=12)
+    found = rung(review_of(release, frame, "X"), "all_but_one").figures
+    program = dense(SimpleNamespace(release=release, people=SimpleNamespace(qi=frame.drop(columns="X"))))
+    classes = release.target.classes
+    number = {tuple(row): i for i, row in enumerate(program.q.drop(columns="w").itertuples(index=False, name=None))}
+    who = [number[tuple(row)] for row in frame.drop(columns="X").itertuples(index=False, name=None)]
+    y = [classes.index(c) for c in frame["X"]]
+
+    def agrees(world: list[int]) -> bool:
+        m = np.zeros(len(program.w))
+        for q, x in zip(who, world, strict=True):
+            m[(program.owner == q) & (program.klass == x)] += 1
+        exact = np.abs(program.A @ m - program.b).max() < 1e-9
+        return bool(exact and (program.G @ m > -1e-9).all() and (program.advantage(m)[0] > -1e-9).all())
+
+    assert agrees(y)
+    left = [[x for x in range(len(classes)) if agrees([*y[:i], x, *y[i + 1 :]])] for i in range(len(y))]
+    assert found.certain_proved == sum(len(each) == 1 for each in left)
+    if publish == "counts":
+        assert found.certain_proved == len(frame)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_rows_in_order_are_proved_as_in_all_data_with_the_counts_of_the_draws(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    X = pd.DataFrame({name: dice.integers(0, 2, 9) for name in "AB"})
+    y = pd.Series(np.where(dice.random(9) < 0.5, "a", "b"), name="y")
+    y.iloc[:2] = ["a", "b"]
+    model = RandomForestClassifier(3, max_depth=1, random_state=seed).fit(X, y)
+    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=0, adversary="rows")
+    figures = rung(found, "rows").figures
+    release = found.release
+    drawn = [np.random.RandomState(tree.random_state).randint(0, 9, 9) for tree in model.estimators_]
+    times = [np.bincount(rows, minlength=9) for rows in drawn]
+    at = leaves_of(release, X)
+    truth = (y == "b").to_numpy().astype(int)
+
+    def counts(world: Any) -> list[Any]:
+        ours = np.array(world)
+        return [
+            np.bincount(2 * at[:, t] + ours, times[t], 2 * len(tree.nodes)).tolist()
+            for t, tree in enumerate(release.trees)
+        ]
+
+    stated = counts(truth)
+    worlds = [
+        world for world in itertools.product((0, 1), repeat=9) if counts(world) == stated and sum(world) == truth.sum()
+    ]
+    assert figures.certain_proved == sum(len({world[i] for world in worlds}) == 1 for i in range(9))
+    assert found.verdict().adversary == "rows"
+    assert found.verdict().status == "fail"
+
+
+def test_the_ladder_has_the_same_five_rungs_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    words = [str(D1 / "tree.json"), str(D1 / "truth.csv"), "--target", "Salary", "--qi", ",".join(QI)]
+    report = tmp_path / "report.html"
+    assert main(["review", *words, "--max-certain", "11", "--json", "--report", str(report)]) == 0
+    ladder = json.loads(capsys.readouterr().out)["ladder"]
+    assert [each["adversary"] for each in ladder] == list(ADVERSARIES)
+    assert [tuple(each["contains"]) for each in ladder] == list(CONTAINS.values())
+    assert [each["status"] for each in ladder] == ["not_assessed", "not_assessed", "pass", *["not_assessed"] * 2]
+    assert ladder[3]["certain_proved"] == ladder[2]["certain_proved"]
+    assert "tells nothing about the order of rows" in ladder[3]["why"]
+    assert (ladder[4]["certain_proved"], ladder[4]["right_guesses"]) == (11, 1.0)
+    assert "Who could attack" in report.read_text(encoding="utf-8")
+    check = ["check", str(D1 / "tree.json"), str(D1 / "qi.csv"), "--truth", str(D1 / "truth.csv")]
+    main([*check, "--max-certain", "11", "--json"])
+    again = json.loads(capsys.readouterr().out)["ladder"]
+    keys = ("adversary", "certain", "right_guesses", "base_rate", "status")
+    assert [[each[key] for key in keys] for each in again] == [[each[key] for key in keys] for each in ladder]
+    main(["review", *words, "--max-certain", "11"])
+    printed = capsys.readouterr().out
+    assert "verdict: PASS for an adversary with the table, within the stated limits" in printed
+    assert all(f"    {name.replace('_', ' ')}: " in printed for name in ADVERSARIES)
+
+
+def test_limits_of_a_policy_name_an_adversary(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[limits]\nmax_certain = 11\n\n[limits.predictions]\nmax_certain = 11\n", encoding="utf-8")
+    words = [
+        "check",
+        str(D1 / "tree.json"),
+        str(D1 / "qi.csv"),
+        "--truth",
+        str(D1 / "truth.csv"),
+        "--policy",
+        str(policy),
+    ]
+    record = tmp_path / "record.json"
+    assert main([*words, "--record", str(record)]) == 0
+    assert "PASS for an adversary with the table, and one with the predictions" in capsys.readouterr().out
+    assert main(["verify", str(record)]) == 0
+    told = json.loads(record.read_text(encoding="utf-8"))
+    assert told["criteria"]["thresholds"]["predictions"] == {"max_certain": 11}
+    capsys.readouterr()
+    policy.write_text("[limits]\nmax_certain = 11\n\n[limits.all_but_one]\nmax_certain = 0\n", encoding="utf-8")
+    assert main([*words, "--json"]) == 3
+    checks = json.loads(capsys.readouterr().out)["verdict"]["checks"]
+    assert [each["status"] for each in checks if each["id"] == "MX202"] == ["pass", "fail"]
+    assert checks[-1]["adversary"] == "all_but_one"
+    policy.write_text("[limits.population]\nmax_certain = 0\n", encoding="utf-8")
+    assert main([*words, "--json"]) == 4
+    assert "no register" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[limits.table]\nmax_certain = 0\n", "which are about the adversary with the table"),
+        ("[limits.rows]\nmin_k = 3\n", "min_k"),
+        ("[limits.rows]\nmax_certain = -1\n", "a number of individuals of at least 0"),
+        ("[limits.row]\nmax_certain = 1\n", "unknown key"),
+    ],
+)
+def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, tmp_path: Path) -> None:
+    policy = tmp_path / "policy.toml"
+    policy.write_text(text, encoding="utf-8")
+    with pytest.raises(InvalidInput, match=said):
+        maxent.check(D1 / "tree.json", D1 / "qi.csv", policy)
+
+
+def test_a_policy_that_extends_another_says_what_it_changes_for_an_adversary() -> None:
+    from maxent.policy.policy import read_policy
+
+    base = read_policy({"limits": {"max_certain": 3, "rows": {"max_certain": 2, "max_posterior": 0.9}}})
+    found = base.with_limits({"rows": {"max_certain": 4}})
+    assert found.named["rows"].as_dict() == {"max_posterior": 0.9, "max_certain": 4}
+    assert found.limits["max_certain"] == 3
+    assert "1 limit relaxed: rows.max_certain 4 (was 2)" in found.name
+
+
+def test_python_names_an_adversary_too() -> None:
+    truth = pd.read_csv(D1 / "truth.csv")
+    found = maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", max_certain=5, adversary="predictions")
+    assert (found.verdict().status, found.verdict().adversary) == ("pass", "predictions")
+    assert found.verdict(max_certain=5).status == "fail"
+    assert found.verdict(adversary="all_but_one", max_certain=10).status == "fail"
+    assert found.summary["ladder"][0]["status"] == "pass"
+    with pytest.raises(InvalidInput, match="adversary: expected one of predictions"):
+        maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="row")
+    with pytest.raises(InvalidInput, match="min_k: expected a limit that can name an adversary"):
+        maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="rows", min_k=3)
+
+
+def test_a_file_that_tells_draws_never_passes_for_anybody() -> None:
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 2, 60) for name in "AB"})
+    y = pd.Series(np.where(dice.random(60) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(3, max_depth=1, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
+    assert rung(found, "table").status == "fail"
+    assert "MX406" in rung(found, "table").why
+    assert found.verdict(adversary="predictions", max_certain=60).status == "fail"
+
+
+def test_answers_of_several_trees_are_taken_as_they_are_and_prove_nothing() -> None:
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 4, 80) for name in "AB"})
+    y = pd.Series(np.where(dice.random(80) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(5, random_state=0).fit(X, y)
+    found = rung(maxent.review(model, X, y, qi=["A", "B"]), "predictions").figures
+    assert found.certain_proved == 0
+    answers = model.predict_proba(X)
+    assert found.certain == int((answers.max(axis=1) >= 0.999).sum())
+    assert found.worst["probability"] == pytest.approx(answers.max())
+    assert found.right_guesses == pytest.approx((model.predict(X) == y).mean(), abs=0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_an_answer_for_every_input_that_somebody_may_have_is_a_proof(seed: int) -> None:
+    dice = np.random.default_rng(seed)
+    X = pd.DataFrame({name: dice.integers(0, 3, 30) for name in "AB"})
+    y = pd.Series(np.where((X["A"] > 1) | (dice.random(30) < 0.3), "a", "b"), name="y")
+    model = DecisionTreeClassifier(max_depth=3, random_state=0).fit(X, y)
+    found = rung(maxent.review(model, X, y, qi=["A"]), "predictions").figures
+    asked = pd.DataFrame(itertools.product(range(-1, 5), repeat=2), columns=["A", "B"])
+    answers = model.predict_proba(asked).max(axis=1) == 1
+    best = model.predict(asked)
+    sure = {a for a in range(3) if answers[asked["A"] == a].all() and len(set(best[asked["A"] == a])) == 1}
+    assert found.certain_proved == int(X["A"].isin(sure).sum())
