@@ -13,7 +13,7 @@ import numpy as np
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables
-from maxent.api.compile import Knowledge, compile_beside, compile_in_time, system_of
+from maxent.api.compile import Knowledge, compile_beside, compile_in_time, refuse_contradictions, system_of
 from maxent.api.estimate import Progress, Solving, case_of, estimate_case
 from maxent.api.out_of_core.folder import InParts, links_of
 from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
@@ -92,6 +92,7 @@ def bounds_case(case: Case, known: Knowledge, how: Proving, *, interruptible: bo
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
             compiled = time.perf_counter()
             proved = prove(program, how.last, clock)
+            refuse_contradictions(program, proved.status)
         more = _more(case, known, how, program, proved, clock) if proved.status != "inconsistent" else {}
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     more |= {"drawing": Drawing(case, proving_seconds(clock.left()), program)}

@@ -156,6 +156,33 @@ def _without_draws(case: Case, program: Program) -> Program:
     )
 
 
+# Statements that each of those that contradict each other names.
+NAMED = 4
+
+
+def refuse_contradictions(program: Program, status: str) -> None:
+    """Refuse statements beside trees that contradict each other or the table, by the smallest set of those that do."""
+    if status != "inconsistent" or not (program.release.statements):
+        return
+    from maxent.solvers.certainty.stated import SEARCH, contradicting
+
+    found = contradicting(program, Clock(SEARCH))
+    named = tuple(f"{each.name}, " for each in program.release.statements)
+    if not any(origin.place.startswith(named) for origin, _ in found):
+        return
+    problems = []
+    for origin, says in found:
+        others = "; ".join([str(other) for other, _ in found if other is not origin][:NAMED])
+        more = f" and {len(found) - 1 - NAMED} more" if len(found) > NAMED + 1 else ""
+        expected = (
+            f"what can be true together with {others}{more}"
+            if others
+            else "what can be true of the people of the table"
+        )
+        problems.append(Problem(str(origin), "statement", expected, says))
+    raise InvalidInput("statements", problems)
+
+
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     """The program of a case, without the comparisons of splits that there is no time for.
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, refuse_contradictions, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
@@ -232,6 +232,7 @@ def estimate_case(
                     means.append(in_time(clock, lambda: averaged(program, found, settings)))
 
             outcome = solve_in_time(program, how.solver, settings, progress or silent, average)
+            refuse_contradictions(program, outcome.status)
             average(outcome)
             mean = means[0] if means else None
             solved = time.perf_counter()

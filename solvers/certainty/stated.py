@@ -1,8 +1,9 @@
-"""Numbers of people of a class that statements give, or that follow from all of them exactly."""
+"""Numbers of people of a class that follow from statements, and the fewest statements that contradict each other."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,9 @@ from maxent.solvers.certainty.bounds import WHOLE
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray
+    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.errors import Origin
+    from maxent.solvers.control import Clock
 
 # Linear programs up to which numbers that are left open are asked for, and their size: rows times cells.
 ASKED, SIZE = 200, 20_000_000
@@ -69,8 +72,8 @@ def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int,
     """The least and the largest number of people of a class in some regions, rounded to whole people."""
     from scipy.optimize import linprog
 
-    matrix, lower, upper = _matrix(program)
-    n_classes, n = program.n_classes, len(program.cells)
+    found, lower, upper, _ = _sparse_rows(program)
+    matrix, n_classes, n = found.toarray(), program.n_classes, len(program.cells)
     # People with all their cells and classes alike in every row are one: masses add up.
     owner = program.cells.owner
     columns = matrix.reshape(len(lower), n, n_classes)
@@ -101,22 +104,6 @@ def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int,
             0 if not np.isfinite(low) else int(np.ceil(low - WHOLE)),
             int(totals.sum()) if not np.isfinite(high) else int(np.floor(high + WHOLE)),
         )
-
-
-def _matrix(program: Program) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """All linear rows over masses, shape (n_rows, n_cells * n_classes), and their sides, loosened by rounding."""
-    rows, lower, upper = [], [], []
-    for said in program.linear:
-        cells = program.regions[said.region]
-        for r in range(said.rows):
-            row = np.zeros((len(program.cells), program.n_classes))
-            row[cells] = said.coef[r] if said.weights is None else said.coef[r] * said.weights
-            loose = 1e-9 * max(1.0, float(np.abs(row).max(axis=1) @ program.weight))
-            rows.append(row.ravel())
-            lower.append(float(said.lower[r]) - loose)
-            upper.append(float(said.upper[r]) + loose)
-    n = len(program.cells) * program.n_classes
-    return np.array(rows).reshape(len(rows), n), np.array(lower), np.array(upper)
 
 
 def cells_summary(program: Program) -> dict[str, Any]:
@@ -159,3 +146,88 @@ def _words(program: Program, exact: list[StatedCell]) -> Iterator[str]:
         follow = sum(not cell.stated for cell in cells)
         also = f", {follow} of which it does not print" if follow else ""
         yield f"{source} gives the number of {classes[klass]} in {often}{also}{small}"
+
+
+# Seconds that a search for statements that contradict each other may take.
+SEARCH = 10.0
+
+
+def contradicting(program: Program, clock: Clock) -> tuple[tuple[Origin, str], ...]:
+    """The fewest sources whose linear statements no classes of the people satisfy, each with what it says.
+
+    None where all linear statements can hold together, or there was no time to tell. A single source contradicts the
+    table. From the rows with a multiplier in the program of least violation, which contradict each other, one source
+    after another is left out where the rest still does (a deletion filter), so that in the end none can be.
+    """
+    from scipy.optimize import linprog
+
+    if wrong := [each for each in program.contradictions if each.origin.node is None]:
+        return ((wrong[0].origin, wrong[0].says),)
+    if not program.linear:
+        return ()
+    matrix, lower, upper, of = _sparse_rows(program)
+    people, cells = program.table.counts.astype(np.float64), program.cells
+    n = len(cells) * program.n_classes
+    inside = np.arange(n) // program.n_classes
+    each = sparse.csr_matrix((np.ones(n), (inside if program.single else cells.owner[inside], np.arange(n))))
+    totals = program.weight if program.single else people
+    said = [(str(row.origin), row.kind) for row in program.linear]
+
+    def least(kept: AbstractSet[tuple[str, str]]) -> set[tuple[str, str]] | None:
+        """Of some sources those that contradict each other; None where they can hold together, or time is up."""
+        chosen = np.array([said[i] in kept for i in of])
+        above, below = np.flatnonzero(chosen & np.isfinite(upper)), np.flatnonzero(chosen & np.isfinite(lower))
+        if clock.late() > 0 or not len(above) + len(below):
+            return None
+        rows = sparse.vstack([matrix[above], -matrix[below]]).tocsr()
+        size = np.maximum(np.abs(rows).max(axis=1).toarray().ravel(), 1e-300)
+        rows = sparse.diags(1 / size) @ rows
+        sides = np.concatenate([upper[above], -lower[below]]) / size
+        slack = -sparse.identity(len(sides), format="csr")
+        found = linprog(
+            np.concatenate([np.zeros(n), np.ones(len(sides))]),
+            sparse.hstack([rows, slack]).tocsr(),
+            sides,
+            sparse.hstack([each, sparse.csr_matrix((len(totals), len(sides)))]).tocsr(),
+            totals,
+            method="highs",
+            options={"time_limit": max(clock.left() or SEARCH, 0.1)},
+        )
+        if found.status != 0 or found.fun <= LEAST * max(len(sides), 1):
+            return None
+        binding = np.abs(found.ineqlin.marginals) > LEAST
+        return {said[of[i]] for i in np.concatenate([above, below])[binding]}
+
+    core = least(set(said))
+    if core is None:
+        return ()
+    for source in sorted(core):
+        if source in core and len(core) > 1 and (fewer := least(core - {source})) is not None:
+            core = fewer
+    first = {key: row for row, key in zip(reversed(program.linear), reversed(said), strict=True) if key in core}
+    return tuple((first[key].origin, first[key].says) for key in dict.fromkeys(said) if key in core)
+
+
+# People by which statements that contradict each other miss, at least.
+LEAST = 1e-6
+
+
+def _sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray]:
+    """All linear rows over masses, their sides, loosened by rounding, and the statement of each."""
+    entries, lower, upper, of = [], [], [], []
+    classes = np.arange(program.n_classes)
+    for i, said in enumerate(program.linear):
+        cells = program.regions[said.region]
+        for r in range(said.rows):
+            row = np.broadcast_to(
+                said.coef[r] if said.weights is None else said.coef[r] * said.weights, (len(cells), len(classes))
+            )
+            loose = 1e-9 * max(1.0, float(np.abs(row).max(axis=1) @ program.weight[cells]))
+            column = (cells[:, None] * len(classes) + classes).ravel()
+            entries.append((np.full(len(column), len(of)), column, row.ravel()))
+            lower.append(float(said.lower[r]) - loose)
+            upper.append(float(said.upper[r]) + loose)
+            of.append(i)
+    at, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
+    shape = (len(of), len(program.cells) * len(classes))
+    return sparse.csr_matrix((value, (at, column)), shape=shape), np.array(lower), np.array(upper), np.array(of)

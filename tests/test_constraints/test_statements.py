@@ -13,6 +13,7 @@ from support.search import cases
 import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
+from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.stated import stated_cells
 
@@ -459,9 +460,38 @@ def test_two_tables_of_overlapping_people_tell_the_class_of_who_joined() -> None
     assert told[f"P({frame.y.iloc[11]})"] == pytest.approx(1, abs=1e-6)
     assert int(found.alone.sum()) == 0
     said = {"kind": "count", "class": "yes", "equals": 1 + int((before.y == "yes").sum()), "source": "Table 1"}
-    other = document(before, {"kind": "share", "class": "yes", "equals": "0.0"}, said)
-    with pytest.warns(maxent.UnreliableResult):
-        assert not maxent.compare_releases([other, second], tables_of, who="id").reliable
+    other = document(before, {"kind": "share", "class": "yes", "equals": "0.0", "source": "Figure 1"}, said)
+    with pytest.raises(InvalidInput, match=r"together with .*Figure 1, found yes"):
+        maxent.compare_releases([other, second], tables_of, who="id")
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 8, hunted=200))
+def test_the_smallest_set_that_contradicts_itself_is_named(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    frame = people(rng, int(rng.integers(5, 30)))
+    said = [each for kind in ("count", "share", "mean", "rate") if (each := statement(kind, frame, rng))]
+    for i, each in enumerate(said):
+        each["source"] = f"Table {i}"
+    groups = [{"region": r} for r in ("north", "south", "west")]
+    for where in groups:
+        n = int(((frame.region == where["region"]) & (frame.y == "yes")).sum())
+        said.append({"kind": "count", "class": "yes", "equals": n, "where": where, "source": f"Row {where['region']}"})
+    total = int((frame.y == "yes").sum()) + 1
+    wrong = {"kind": "count", "class": "yes", "equals": total, "source": "Total"}
+    rng.shuffle(said)
+    given = document(frame, *said, wrong)
+    table = frame.drop(columns="y")
+    with pytest.raises(InvalidInput) as refused:
+        maxent.bounds(given, table)
+    places = {problem.where.split(",")[1].strip() for problem in refused.value.problems}
+    assert "Total" in places or total > len(frame)
+    without = [each for each in [*said, wrong] if each["source"] in places]
+    with pytest.raises(InvalidInput):
+        maxent.bounds(document(frame, *without), table)
+    for place in places if len(refused.value.problems) == len(places) else ():
+        rest = [each for each in without if each["source"] != place]
+        assert not rest or maxent.bounds(document(frame, *rest), table).reliable, place
 
 
 def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree() -> None:
