@@ -175,9 +175,7 @@ def refuse_contradictions(program: Program, status: str) -> None:
         others = "; ".join([str(other) for other, _ in found if other is not origin][:NAMED])
         more = f" and {len(found) - 1 - NAMED} more" if len(found) > NAMED + 1 else ""
         expected = (
-            f"what can be true together with {others}{more}"
-            if others
-            else "what can be true of the people of the table"
+            f"what can be true together with {others}{more}" if others else "what the people of the table can have"
         )
         problems.append(Problem(str(origin), "statement", expected, says))
     raise InvalidInput("statements", problems)

@@ -12,7 +12,7 @@ people, and has no lower bound from its total alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
-from maxent.solvers.certainty.bounds import Bounds, whole
+from maxent.solvers.certainty.bounds import BROKEN, Bounds, whole
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Linear, Program
@@ -62,6 +62,8 @@ def tighten(
     for _ in range(ROUNDS):
         before = found
         found = found.narrowed(*regions.pass_on(found.low, found.high))
+        if regions.contradicted:  # whoever is asked about: there are no such people
+            return replace(bounds, high=np.where(questions, -1.0, bounds.high))
         found = found.narrowed(*left_by_others(program, found, times))
         unchanged = np.array_equal(before.low, found.low) and np.array_equal(before.high, found.high)
         if unchanged or found.contradicted or clock.stop() is not None:
@@ -159,6 +161,11 @@ class ClassTotals:
         room = (self.high + slack - sum_least)[at] + least
         np.minimum.at(above, m.who[m.inside], room[m.inside])
         return below, above
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether a region has to have more people of a class than it can have."""
+        return bool((self.low > self.high + BROKEN + STATED * self.size_high).any())
 
     def _sum(self, values: FloatArray | BoolArray) -> FloatArray:
         """Sums over the members of each region, shape (n_regions, ...); a region has at least one."""
