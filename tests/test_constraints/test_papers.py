@@ -1,5 +1,7 @@
 """Simulated papers: a tree, means, a cross table, a regression, a confusion matrix and an AUC of one study."""
 
+import json
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -114,3 +116,40 @@ def test_the_lone_estimate_of_a_regression_is_its_unpenalised_fit(classes: int, 
     assert np.abs(told - expected.predict_proba(found[columns].astype(float))).max() <= 1e-6
     if not np.isinf(penalty):
         assert np.abs(told - model.predict_proba(found[columns].astype(float))).max() > 0.01
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside_it(tmp_path: Path) -> None:
+    tree = json.loads((ROOT / "examples" / "d1" / "tree.json").read_text(encoding="utf-8"))
+    labels = json.loads(json.dumps(tree))
+    labels["trees"][0]["induction"] = {}
+    for node in labels["trees"][0]["nodes"]:
+        node.pop("error_rate", None)
+        node.pop("n", None)
+    (tmp_path / "labels.json").write_text(json.dumps(labels), encoding="utf-8")
+    qi = ROOT / "examples" / "d1" / "qi.csv"
+    table, regression = (ROOT / "examples" / "statements" / f"{name}.json" for name in ("table1", "regression"))
+    page = (ROOT / "docs" / "statements.md").read_text(encoding="utf-8")
+
+    def told(*releases: Path) -> tuple[int, str]:
+        settled = maxent.bounds(list(releases), qi, level="integer").summary["certain_proved"]
+        return settled, f"{maxent.estimate(list(releases), qi).summary['entropy']:.3f}"
+
+    whole = ROOT / "examples" / "d1" / "tree.json"
+    rows = [
+        ("labels of the tree", told(tmp_path / "labels.json")),
+        ("... and Table 1", told(tmp_path / "labels.json", table)),
+        ("... and the regression", told(tmp_path / "labels.json", regression)),
+        ("the tree with error rates", told(whole)),
+        ("... and Table 1, or the regression", told(whole, table)),
+    ]
+    for name, (settled, entropy) in rows:
+        assert f"| {name} | {settled} | {entropy} |" in page, (name, settled, entropy)
+    assert told(whole, regression) == rows[-1][1]
+    alone = [told(table), told(regression), told(table, regression)]
+    line = f"{', '.join(str(s) for s, _ in alone)} | {', '.join(e for _, e in alone)}"
+    assert f"| Table 1 alone, the regression alone, both | {line} |" in page, line
+    words = maxent.audit(regression, qi)["statements"]["words"]
+    assert [each.rpartition(" ")[2] for each in words] == ["6", "2", "3", "2"]
