@@ -14,10 +14,12 @@ EXTRAS = {
     "mlflow": "mlflow",
     "openpyxl": "excel",
     "pyscipopt": "scip",
+    "starlette": "serve",
+    "uvicorn": "serve",
 }
 
 # Packages of an extra, as pip knows them, where they are not its one module
-PACKAGES = {"dask": "distributed fsspec", "mlflow": "mlflow-skinny"}
+PACKAGES = {"dask": "distributed fsspec", "mlflow": "mlflow-skinny", "serve": "starlette uvicorn"}
 
 # Modules that come with maxent and are imported only where they are needed, with the name that pip knows
 BASE = {

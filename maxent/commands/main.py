@@ -36,6 +36,7 @@ COMMANDS: Mapping[str, str] = {
     "reconstruct": "The likeliest whole table of people behind a release, and its proved cells.",
     "audit": "Attacks on single leaves: the people whom a release exposes.",
     "review": "A model before its publication: attacks, estimate and verdict in one call.",
+    "serve": "The same in a browser on this machine, for people who do not program.",
     "check": "A release against a written policy, with a record.",
     "verify": "A record of a check: whether it is still true.",
     "advise": "The most accurate release within limits, of all defenses.",

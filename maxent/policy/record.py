@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, WITH, Status
 from maxent.models.arguments import shorten
-from maxent.models.errors import Problem
+from maxent.models.errors import Problem, invalid
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
@@ -308,6 +308,20 @@ def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str,
         return None
     renewed = found | {key: record[key] for key in ("created", "decision")}
     return found if as_json_text(renewed) == as_json_text(record) else None
+
+
+def decided(path: str | PathLike[str], decision: str, reason: str, by: str, role: str = "") -> dict[str, str]:
+    """Write a decision into a record that has none; the decision.
+
+    What was decided, why, and by whom, a name and what they are.
+    """
+    with open(path, encoding="utf-8") as file:
+        found: Any = json.load(file)
+    if not isinstance(found, dict) or any(shape_problems(found, schema())) or found["decision"] != UNDECIDED:
+        raise invalid(os.fspath(path), "file", "content", "a record without a decision", "another file")
+    told = {"decided_by": by, "role": role, "decision": decision, "reason": reason, "decided_at": now()}
+    write_text(path, as_json_text(found | {"decision": told}) + "\n")
+    return told
 
 
 def now() -> str:

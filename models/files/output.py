@@ -185,6 +185,7 @@ NL = FileKind(
         ".row": r"\A(linear\[|internal\[|negative_entropy\n)",
     },
 )
+SHORTCUT = FileKind("maxent-shortcut", marks={"": "(#|rem) starts maxent serve\\r?\\n"})
 MODEL = FileKind("maxent-model", marks={"": r"(?!)"})  # of other tools: replaced with --force alone
 EXPORT = FileKind(
     "maxent-export",

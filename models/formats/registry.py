@@ -47,11 +47,12 @@ _PEEKED = 64  # bytes of a compressed file that show what is in it
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A kind of file that is not read: what it is, how a `Head` shows it, and what to do instead."""
+    """A kind of file that is not read: what it is, how a `Head` shows it, what to do instead, ``lines`` that do it."""
 
     words: str
     recognise: Callable[[Head], bool]
     instead: str
+    lines: str = ""
 
 
 def unpacked(head: Head) -> bytes:
@@ -85,6 +86,19 @@ def _starts(head: Head, pattern: str) -> bool:
     return re.match(pattern, head.text) is not None
 
 
+# What whoever has the model runs to write a file that is read
+_OF_PYTHON = """# in Python, where the model was trained; it needs: pip install skops
+import joblib
+import skops.io
+
+model = joblib.load("model.pkl")  # only a file that you wrote yourself: a pickle can run anything
+skops.io.dump(model, "model.skops")"""
+_OF_R = """# in R, where the model was trained; maxent.R is in the folder examples/r of maxent
+source("maxent.R")
+model <- readRDS("model.rds")
+data <- read.csv("data.csv", stringsAsFactors = TRUE)  # the training table
+maxent_export(model, "model", data)"""
+
 # All of them; a file is refused by the first that recognises it, after all readers have been asked
 REFUSED = (
     Refusal(
@@ -92,12 +106,14 @@ REFUSED = (
         _is_pickle,
         "convert the model in Python, maxent.convert(model) or maxent.from_sklearn(model), or save it with skops, as "
         "PMML or as text (export_text with show_weights=True)",
+        _OF_PYTHON,
     ),
     Refusal(
         "R data",
         _is_r_data,
         "in R, print the tree into a text file, capture.output(print(model), file='tree.txt'), or write its frame with "
         "write.csv",
+        _OF_R,
     ),
     Refusal(
         "a serialised object of Java",

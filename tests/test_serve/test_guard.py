@@ -1,0 +1,517 @@
+"""Attacks on the page of ``maxent serve``: who may talk to it, and what stays of files."""
+
+import asyncio
+import errno
+import json
+import os
+import pickle
+import resource
+import signal
+import socket
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+from support.paths import ROOT
+from support.served import FORM, served
+
+from maxent.serve.desk import KEPT, Desk, Refused, _own_name
+from maxent.serve.guard import Guard
+
+D1 = ROOT / "examples/d1"
+FILES = (D1 / "tree.json", D1 / "truth.csv")
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    with served(tmp_path_factory.mktemp("private")) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def visitor(page):
+    return page.visit()
+
+
+def new_address(visitor):
+    text = visitor.post("/address")[2]
+    return text.partition(f"127.0.0.1:{visitor.page.port}")[2].partition('"')[0]
+
+
+# Who may come in
+
+
+def test_only_this_machine_reaches_it(page):
+    with pytest.raises(ConnectionError), socket.create_connection(("127.0.0.2", page.port), timeout=2):
+        pass  # the whole of 127/8 is this machine: a socket that listened everywhere would answer
+
+
+def test_an_address_is_good_for_one_visit(page, visitor):
+    path = new_address(visitor)
+    assert page.ask("HEAD", path)[0] == 403
+    assert page.ask("GET", path, headers={"Sec-Purpose": "prefetch"})[0] == 403
+    status, headers, _ = page.ask("GET", path)
+    assert (status, headers["location"]) == (303, "/")
+    cookie = headers["set-cookie"]
+    assert cookie.startswith(f"maxent_{page.port}=")
+    assert all(word in cookie for word in ("HttpOnly", "SameSite=Strict", "Path=/"))
+    assert "Domain" not in cookie
+    status, _, text = page.ask("GET", path)
+    assert status == 403
+    assert "This address was used already" in text
+    assert page.ask("GET", "/?token=")[0] == page.ask("GET", "/?token=" + "x" * 43)[0] == 403
+
+
+def test_who_was_let_in_may_open_a_used_address_again(page, visitor):
+    assert page.ask("GET", page.path, headers={"Cookie": visitor.cookie})[0] == 303
+
+
+def test_both_browsers_work_at_once(page, visitor):
+    other = page.visit(new_address(visitor))
+    assert other.cookie != visitor.cookie
+    assert other.token != visitor.token
+    for each in (visitor, other, visitor):
+        assert each.get("/")[0] == 200
+        assert each.post("/reviews")[0] == 303
+    assert other.post("/reviews", token=visitor.token)[0] == 403
+
+
+@pytest.mark.parametrize("path", ["/", "/review/00000000", "/review/00000000/file/record.json", "/nothing", "/?x=1"])
+def test_a_stranger_gets_a_sentence(page, path):
+    for headers in ({}, {"Cookie": f"maxent_{page.port}=guess"}, {"Cookie": "maxent_1=x"}, {"Cookie": '"=;;,\x01'}):
+        status, _, text = page.ask("GET", path, headers=headers)
+        assert status == 403
+        assert "lets this browser in" in text
+
+
+@pytest.mark.parametrize("path", ["/reviews", "/address", "/stop", "/review/00000000/judge"])
+def test_a_stranger_does_nothing(page, path):
+    assert page.ask("POST", path, b"form_token=x", {"Content-Type": FORM})[0] == 403
+
+
+def test_no_other_host_name_is_accepted(page, visitor):
+    own = f"127.0.0.1:{page.port}"
+    for host in (
+        f"localhost:{page.port}",
+        "evil.example",
+        f"evil.example:{page.port}",
+        "127.0.0.1",
+        "127.0.0.1:1",
+        "",
+        [],
+    ):
+        status, _, text = page.ask("GET", "/", headers={"Cookie": visitor.cookie}, host=host)
+        assert status in (400, 403)
+        assert "token" not in text.replace('data-token=""', "")
+    assert page.ask("GET", "/", headers={"Cookie": visitor.cookie}, host=[own, "evil.example"])[0] in (400, 403)
+    assert page.ask("GET", "/", headers={"Cookie": visitor.cookie}, host=own)[0] == 200
+
+
+@pytest.mark.parametrize(
+    "origin", ["http://evil.example", "null", "http://127.0.0.1", "https://127.0.0.1:{}", "http://localhost:{}"]
+)
+def test_no_other_origin_is_accepted(page, visitor, origin):
+    given = {"Origin": origin.format(page.port)}
+    assert visitor.get("/", **given)[0] == 403
+    assert visitor.post("/reviews", **given)[0] == 403
+    assert visitor.put("/review/00000000/put/table", b"x", "x.csv", **given)[0] == 403
+    assert visitor.post("/reviews", Origin=f"http://127.0.0.1:{page.port}")[0] == 303
+
+
+def test_no_other_site_reads_or_sends(visitor):
+    for site in ("cross-site", "same-site"):
+        frame = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "iframe"}
+        image = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "no-cors", "Sec-Fetch-Dest": "image"}
+        assert visitor.get("/", **frame)[0] == visitor.get("/static/report.css", **image)[0] == 403
+        assert visitor.post("/reviews", **{"Sec-Fetch-Site": site, "Sec-Fetch-Mode": "navigate"})[0] == 403
+
+
+def test_who_follows_a_link_from_elsewhere_gets_in(page, visitor):
+    link = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document"}
+    status, headers, _ = page.ask("GET", new_address(visitor), headers=link)
+    assert status == 303
+    status, _, text = page.ask("GET", "/", headers=link)  # the browser sends no strict cookie yet
+    assert status == 200
+    assert 'content="0; url=/"' in text
+    cookie = headers["set-cookie"].partition(";")[0]
+    assert page.ask("GET", "/", headers={"Cookie": cookie, "Sec-Fetch-Site": "same-origin"})[0] == 200
+    assert page.ask("GET", "/", headers={"Sec-Fetch-Site": "same-origin"})[0] == 403  # and does not go on for ever
+
+
+def test_forms_carry_a_token(page, visitor):
+    headers = {"Cookie": visitor.cookie, "Content-Type": FORM}
+    assert page.ask("POST", "/reviews", b"", headers)[0] == 403
+    assert page.ask("POST", "/reviews", b"form_token=guess", headers)[0] == 403
+    assert visitor.put("/review/00000000/put/table", b"x", "x.csv", **{"X-Form-Token": "guess"})[0] == 403
+    multipart = {
+        "Cookie": visitor.cookie,
+        "Content-Type": "multipart/form-data; boundary=x",
+        "X-Form-Token": visitor.token,
+    }
+    assert page.ask("POST", "/reviews", b"--x--", multipart)[0] == 415
+    assert page.ask("POST", "/reviews", b"x" * (1 << 20) + b"x", {**headers, "X-Form-Token": visitor.token})[0] == 413
+    assert page.ask("DELETE", "/", headers={"Cookie": visitor.cookie})[0] == 405
+
+
+def test_every_answer_has_its_headers(page, visitor):
+    answers = [visitor.get("/"), visitor.get("/nothing"), visitor.get("/static/serve.js"), page.ask("GET", "/")]
+    for _, headers, _ in [*answers, visitor.post("/reviews")]:
+        policy = headers["content-security-policy"]
+        assert "default-src 'none'" in policy
+        assert "script-src 'self'" in policy
+        assert "frame-ancestors 'none'" in policy
+        assert "unsafe" not in policy
+        assert "http" not in policy
+        assert headers["cache-control"] == "no-store"
+        assert headers["x-content-type-options"] == "nosniff"
+        assert headers["x-frame-options"] == "DENY"
+        assert "server" not in headers
+        assert "access-control-allow-origin" not in headers
+
+
+def test_what_goes_wrong_is_named_without_values(capsys):
+    async def app(scope, receive, send):
+        raise ValueError("the secret of row 7")
+
+    sent = []
+
+    async def send(message):
+        sent.append(message)
+
+    guard = Guard(app, 1, lambda status, heading, sentence, onwards="": f"{heading}: {sentence}", ("/static/",))
+    scope = {"type": "http", "method": "GET", "path": "/static/x", "headers": [(b"host", b"127.0.0.1:1")]}
+    asyncio.run(guard(scope, None, send))
+    assert sent[0]["status"] == 500
+    told = capsys.readouterr().err
+    assert "ValueError in app, line" in told
+    assert "secret" not in told + sent[1]["body"].decode()
+
+
+# What comes of files
+
+
+def test_names_of_others_are_never_paths(page, visitor):
+    names = [
+        "../../../../tmp/evil.csv",
+        "/etc/passwd",
+        "C:\\evil.csv",
+        "a\0b.csv",
+        "..",
+        "",
+        "x" * 5000 + ".csv",
+        "t.csv/",
+        "é\n.csv",
+    ]
+    before = sorted(each.name for each in page.folder.iterdir())
+    for name in names:
+        review = visitor.post("/reviews")[1]["location"]
+        status, _, text = visitor.put(f"{review}/put/table", b"a,b\n1,2\n", name)
+        assert status == 200, text
+        [found] = (page.private() / review.rpartition("/")[2]).iterdir()
+        assert found.name in ("table", "table.csv")
+        assert stat.S_IMODE(found.stat().st_mode) == 0o600
+        assert stat.S_IMODE(found.parent.stat().st_mode) == 0o700
+    assert stat.S_IMODE(page.private().stat().st_mode) == 0o700
+    assert before == sorted(each.name for each in page.folder.iterdir())
+    assert _own_name("model", "Model.CSV.GZ") == "model.csv.gz"
+
+
+def test_addresses_are_no_paths(page, visitor):
+    review = visitor.post("/reviews")[1]["location"]
+    visitor.put(f"{review}/put/table", b"a,b\n1,2\n", "t.csv")
+    for path in ("file/table.csv", "file/..%2f..%2fetc%2fpasswd", "file/review.json", "file/%2e%2e"):
+        assert visitor.get(f"{review}/{path}")[0] == 404
+    for path in (
+        "/static/../app.py",
+        "/static/..%2fapp.py",
+        "/review/..%2f",
+        "/review/zzzzzzzz",
+        "/static/base.html.j2",
+    ):
+        assert visitor.get(path)[0] == 404
+    for role in ("release", "..%2fx", "table-part", "model-part"):
+        assert visitor.put(f"{review}/put/{role}", b"x", "../x.csv")[0] in (400, 404, 415)
+
+
+async def chunks(*found):
+    for each in found:
+        yield each
+
+
+def test_a_file_ends_at_the_limit(tmp_path):
+    desk = Desk(tmp_path, most=1000)
+    review = desk.new()
+    for stated, given in (("2000", [b"x"]), ("", [b"x" * 600, b"x" * 600]), ("nonsense", [b"x" * 1001])):
+        with pytest.raises(Refused, match="at most 0 MB") as caught:
+            asyncio.run(desk.receive(review, "table", "t.csv", stated, chunks(*given)))
+        assert caught.value.status == 413
+        assert list(review.folder.iterdir()) == []
+    asyncio.run(desk.receive(review, "table", "t.csv", "", chunks(b"x" * 1000)))
+    assert (review.folder / "table.csv").stat().st_size == 1000
+    with pytest.raises(Refused, match="nothing in it"):
+        asyncio.run(desk.receive(review, "table", "u.csv", "0", chunks()))
+
+
+def test_a_sender_who_goes_away_leaves_nothing(tmp_path):
+    async def gone():
+        yield b"x"
+        raise ConnectionResetError("gone")
+
+    desk = Desk(tmp_path)
+    review = desk.new()
+    with pytest.raises(Refused):
+        asyncio.run(desk.receive(review, "model", "m.json", "", gone()))
+    assert list(review.folder.iterdir()) == []
+    assert review.files == {}
+
+
+def test_a_full_disk_is_a_sentence(tmp_path, monkeypatch):
+    class Full:
+        def __init__(self, *args, **kwargs):
+            pass
+
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *args):
+            pass
+
+        def write(self, data):
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    desk = Desk(tmp_path)
+    review = desk.new()
+    monkeypatch.setattr("builtins.open", Full)
+    with pytest.raises(Refused, match="the disk is full: make room") as caught:
+        asyncio.run(desk.receive(review, "model", "m.json", "", chunks(b"x")))
+    assert caught.value.status == 507
+
+
+def test_a_disk_that_ends_is_a_sentence_on_the_page(tmp_path):
+    def limit():
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (300_000, 300_000))
+
+    with served(tmp_path, limit=limit) as page:
+        visitor = page.visit()
+        review = visitor.post("/reviews")[1]["location"]
+        status, _, text = visitor.put(f"{review}/put/table", b"a,b\n" * 200_000, "t.csv")
+        assert status == 507
+        assert "the disk is full" in json.loads(text)["sentence"]
+        assert visitor.get("/")[0] == 200
+        assert visitor.put(f"{review}/put/table", b"a,b\n1,2\n", "t.csv")[0] == 200
+
+
+# What stays
+
+
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP, "stop"])
+def test_nothing_stays_at_the_end(tmp_path, how):
+    with served(tmp_path) as page:
+        visitor = page.visit()
+        review = visitor.post("/reviews")[1]["location"]
+        visitor.put(f"{review}/put/table", b"a,b\n1,2\n", "t.csv")
+        assert page.private().is_dir()
+        if how == "stop":
+            assert "maxent has stopped" in visitor.post("/stop")[2]
+        else:
+            page.process.send_signal(how)
+        page.process.wait(30)
+        assert page.process.returncode in (0, -how) if how != "stop" else page.process.returncode == 0
+        assert page.process.stderr.read() == ""
+        assert page.process.stdout.read() == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def processes_of(folder):
+    """Processes that work in a folder."""
+    found = []
+    for pid in filter(str.isdecimal, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/cwd").startswith(str(folder)):
+                found.append(int(pid))
+        except OSError:
+            continue
+    return found
+
+
+@pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc, to see processes")
+def test_what_was_killed_is_removed_by_the_next_start(tmp_path):
+    kept = tmp_path / "kept"
+    with served(tmp_path, "--folder", str(kept)) as page:
+        visitor = page.visit()
+        page.folder = kept
+        review = visitor.post("/reviews")[1]["location"]
+        for role, path in zip(("model", "table"), FILES, strict=True):
+            visitor.put(f"{review}/put/{role}", path.read_bytes(), path.name)
+        visitor.post(f"{review}/look")
+        left = page.private()
+        with served(tmp_path, "--folder", str(kept)):  # meanwhile its lock is not free
+            assert left.is_dir()
+        page.process.kill()
+        page.process.wait(30)
+        assert left.is_dir()
+    end = time.monotonic() + 30
+    while processes_of(left):
+        assert time.monotonic() < end, "what it had started goes on"
+        time.sleep(0.05)
+    with served(tmp_path, "--folder", str(kept)):
+        assert not left.exists()
+
+
+def test_nothing_is_unpickled(page, visitor, tmp_path):
+    class Evil:
+        def __reduce__(self):
+            return os.mkdir, (str(tmp_path / "ran"),)
+
+    content = pickle.dumps(Evil())
+    for number, name in enumerate(("model.pkl", "model.joblib", "model.json", "model")):
+        (tmp_path / name).write_bytes(content)
+        review = visitor.begin(tmp_path / name, FILES[1] if number < 2 else tmp_path / name)
+        text = visitor.get(review)[2]
+        assert "is not read as it is" in text
+        assert "skops.io.dump(model" in text  # the lines to copy
+    assert not (tmp_path / "ran").exists()
+
+
+def test_logs_hold_no_values(tmp_path):
+    (tmp_path / "bad.csv").write_text("name,salary\nZEBEDEE,17\nZEBEDEE\n", encoding="utf-8")
+    (tmp_path / "bad.json").write_text('{"format": "maxent/1", "ZEBEDEE": 1}', encoding="utf-8")
+    with served(tmp_path) as page:
+        visitor = page.visit()
+        review = visitor.begin(tmp_path / "bad.json", tmp_path / "bad.csv")
+        assert "is not read as it is" in visitor.get(review)[2]
+        visitor.post(f"{review}/judge", {"target": "ZEBEDEE"})
+        visitor.get("/review/ZEBEDEE?ZEBEDEE")
+        page.process.send_signal(signal.SIGINT)
+        page.process.wait(30)
+        assert "ZEBEDEE" not in page.process.stderr.read() + page.process.stdout.read()
+
+
+# A review without a browser
+
+
+def judged(visitor, **more):
+    review = visitor.begin(*FILES)
+    text = visitor.get(review)[2]
+    assert "maxent/1" in text
+    assert "11 rows" in text
+    fields = {"target": "Salary", "known": "Education", "min_k": "2", "max_certain": "0", **more}
+    status, headers, text = visitor.post(
+        f"{review}/judge", [*fields.items(), ("known", "Country"), ("known", "Gender")]
+    )
+    assert (status, headers.get("location")) == (303, review), text
+    visitor.wait(review)
+    return review
+
+
+def test_a_judged_review_is_opened_again(tmp_path):
+    kept = tmp_path / "kept"
+    with served(tmp_path, "--folder", str(kept)) as page:
+        visitor = page.visit()
+        review = judged(visitor)
+        text = visitor.get(review)[2]
+        assert ">FAIL<" in text
+        told = {"decision": "rejected", "reason": "who <b>is</b> certain", "by": "Ada", "role": "checker"}
+        assert visitor.post(f"{review}/decide", {**told, "reason": " "})[0] == 400
+        assert visitor.post(f"{review}/decide", told)[0] == 303
+        assert visitor.post(f"{review}/decide", {**told, "decision": "approved"})[0] == 409
+        assert "who &lt;b&gt;is&lt;/b&gt; certain" in visitor.get(review)[2]
+    [folder] = kept.iterdir()
+    assert KEPT.fullmatch(folder.name)
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o700
+    record = json.loads((folder / "record.json").read_text(encoding="utf-8"))
+    assert {**told, "decided_by": "Ada"}.items() - {("by", "Ada")} <= record["decision"].items()
+    verified = subprocess.run([sys.executable, "-m", "maxent", "verify", folder / "record.json"], capture_output=True)
+    assert verified.returncode == 0, verified.stderr
+    for name, change in (
+        ("review-20200101-000000-00000001", {"files": {"model": "../../x", "table": "t.csv"}}),
+        ("review-20200101-000000-00000002", {"format": "x"}),
+    ):
+        (kept / name).mkdir()
+        document = json.loads((folder / "review.json").read_text(encoding="utf-8"))
+        (kept / name / "review.json").write_text(json.dumps({**document, **change}), encoding="utf-8")
+    with served(tmp_path, "--folder", str(kept)) as page:
+        visitor = page.visit()
+        text = visitor.get("/")[2]
+        assert review in text
+        assert "/review/00000001" not in text
+        assert "/review/00000002" not in text
+        assert ">FAIL<" in visitor.get(review)[2]
+        status, headers, text = visitor.get(f"{review}/file/report.html")
+        assert status == 200
+        assert headers["content-security-policy"].startswith("sandbox allow-scripts")
+        status, headers, text = visitor.get(f"{review}/file/record.json?save=1")
+        assert json.loads(text) == record
+        assert headers["content-disposition"].startswith("attachment")
+
+
+def test_work_is_cancelled(visitor, page):
+    review = visitor.post("/reviews")[1]["location"]
+    for role, path in zip(("model", "table"), FILES, strict=True):
+        visitor.put(f"{review}/put/{role}", path.read_bytes(), path.name)
+    visitor.post(f"{review}/look")
+    assert visitor.put(f"{review}/put/table", b"x", "t.csv")[0] == 409
+    visitor.post(f"{review}/cancel")
+    visitor.wait(review)
+    assert "It was cancelled" in visitor.get(review)[2]
+
+
+@pytest.mark.parametrize(
+    ("fields", "said"),
+    [
+        ({"target": "nothing"}, "the secret"),
+        ({"known": "Salary"}, "at least one column"),
+        ({"preset": "../x"}, "a policy of the list"),
+        ({"min_k": "", "max_certain": ""}, "at least one limit"),
+        ({"min_k": "many"}, "expected a whole number"),
+        ({"time_limit": "0"}, "expected 1 to 3600 seconds"),
+        ({"parameters": "x"}, "NAME=VALUE"),
+    ],
+)
+def test_choices_that_cannot_be(visitor, looked, fields, said):
+    good = {"target": "Salary", "known": "Education", "min_k": "2", "max_certain": "0"}
+    status, _, text = visitor.post(f"{looked}/judge", {**good, **fields})
+    assert status == 400
+    assert said in text
+
+
+@pytest.fixture(scope="module")
+def looked(visitor):
+    return visitor.begin(*FILES)
+
+
+# Files to click on
+
+
+def test_a_shortcut_starts_it(tmp_path):
+    folder = tmp_path / "a 'strange' $name"
+    call = [sys.executable, "-m", "maxent", "serve", "--no-browser", "--folder", str(folder), "--shortcut"]
+    for suffix in (".command", ".desktop", ".bat"):
+        path = tmp_path / f"start{suffix}"
+        assert subprocess.run([*call, path]).returncode == 0
+        assert subprocess.run([*call, path], capture_output=True).returncode == 0  # its own is replaced
+    assert not folder.exists()
+    other = tmp_path / "other.bat"
+    other.write_text("echo", encoding="utf-8")
+    for path in (other, tmp_path / "start.exe"):
+        assert subprocess.run([*call, path], capture_output=True).returncode == 2
+    with subprocess.Popen(["/bin/sh", tmp_path / "start.command"], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline().startswith("http://127.0.0.1:")
+        process.terminate()
+    assert folder.is_dir()
+    assert os.access(tmp_path / "start.command", os.X_OK)
+    assert os.access(tmp_path / "start.desktop", os.X_OK)
+    desktop = (tmp_path / "start.desktop").read_text(encoding="utf-8")
+    assert f'"{str(folder).replace("$", chr(92) * 2 + "$")}"' in desktop
+    assert b"\r\npause\r\n" in (tmp_path / "start.bat").read_bytes()
+
+
+def test_a_port_that_is_taken(page):
+    call = [sys.executable, "-m", "maxent", "serve", "--no-browser", "--port", str(page.port)]
+    ended = subprocess.run(call, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "--port: expected a port that is free" in ended.stderr
