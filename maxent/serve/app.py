@@ -7,7 +7,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from importlib import resources
@@ -47,10 +47,12 @@ LONGEST = 2000
 
 
 class Pages:
-    """Answers of the page, by address."""
+    """Answers of the page, by address; ``address`` makes a new one of the page itself, and ``stop`` ends it."""
 
-    def __init__(self, desk: Desk, address: Any, stop: Any) -> None:
-        self.desk, self.address, self.stop = desk, address, stop
+    def __init__(self, desk: Desk) -> None:
+        self.desk = desk
+        self.address: Callable[[], str] = str
+        self.stop: Callable[[], object] = bool
 
     def application(self) -> Starlette:
         """All addresses."""
@@ -393,6 +395,9 @@ def serve(port: int = 0, folder: str | None = None, *, browser: bool = True) -> 
     with _listening(port) as listener, scratch(kept) as place:
         number = listener.getsockname()[1]
         desk = Desk(place, kept)
+        pages = Pages(desk)
+        guard = Guard(pages.application(), number, says, ("/static/",))
+        pages.address = guard.address
 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
@@ -401,13 +406,8 @@ def serve(port: int = 0, folder: str | None = None, *, browser: bool = True) -> 
                 if browser:
                     _open(guard.address())
 
-        def stop() -> None:
-            server.should_exit = True
-
-        pages = Pages(desk, lambda: guard.address(), stop)
-        guard = Guard(pages.application(), number, says, ("/static/",))
         config = uvicorn.Config(
-            guard,  # type: ignore[arg-type]  # its types of messages are narrower
+            guard,
             log_config=None,
             access_log=False,
             server_header=False,
@@ -418,6 +418,7 @@ def serve(port: int = 0, folder: str | None = None, *, browser: bool = True) -> 
             timeout_graceful_shutdown=3,
         )
         server = Server(config)
+        pages.stop = lambda: setattr(server, "should_exit", True)
         try:
             with suppress(KeyboardInterrupt):
                 server.run(sockets=[listener])

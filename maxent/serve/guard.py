@@ -231,7 +231,8 @@ async def _body(receive: Receive, most: int) -> bytes | None:
         message = await receive()
         if message["type"] != "http.request":
             return None
-        found += message.get("body", b"")
+        piece: bytes = message.get("body", b"")
+        found += piece
         if len(found) > most:
             return None
         if not message.get("more_body"):

@@ -253,7 +253,7 @@ def _proposed(model: Answer | None, table: Answer, names: Sequence[str]) -> Answ
 
 def _names_people(column: Answer, rows: int) -> bool:
     """Whether a column seems to number or name the rows."""
-    return column["kind"] == "words" and column["distinct"] == rows > 1
+    return bool(column["kind"] == "words" and column["distinct"] == rows > 1)
 
 
 def _lines(path: str) -> str:
