@@ -38,7 +38,7 @@ def test_the_page_has_every_option_and_argument_of_the_help(page, capsys, comman
         if name.split()[0] == command:
             assert main([*name.split(), "--help-all"]) == 0
             shown = set(re.findall(r"^  (?:-[oh], )?(--[a-z-]+)", capsys.readouterr().out, re.MULTILINE))
-            assert {"--help", "--json"} <= shown
+            assert {"--help", *([] if command == "serve" else ["--json"])} <= shown  # a page has no result
             assert set(re.findall(r"^\| `(?:-[oh], )?(--[a-z-]+)", text, re.MULTILINE)) == shown
             assert f"    maxent {name} " in text
     assert any(name.split()[0] == command for name in sections(page))
