@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -402,6 +403,8 @@ def serve(port: int = 0, folder: str | None = None, *, browser: bool = True) -> 
         class Server(uvicorn.Server):
             async def startup(self, sockets: list[socket.socket] | None = None) -> None:
                 await super().startup(sockets)
+                if hasattr(signal, "SIGHUP"):  # a terminal that is closed; others are heard by the server
+                    signal.signal(signal.SIGHUP, self.handle_exit)
                 _tell(guard.address())
                 if browser:
                     _open(guard.address())
