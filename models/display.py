@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from typing import Any
 
 from maxent.models.errors import printable
 
@@ -55,6 +56,21 @@ class Shown(ABC):
 
     def _repr_html_(self) -> str:
         return self._display().html()
+
+
+class Summarised(Shown):
+    """A result with a summary, which JSON has."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def summary(self) -> dict[str, Any]:
+        """The JSON summary: plain numbers, strings, lists, dictionaries; a copy."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """`summary`, as other libraries call it."""
+        return self.summary
 
 
 def counted(number: int, noun: str, many: str | None = None) -> str:

@@ -18,7 +18,7 @@ import numpy as np
 from maxent.advice.ranking import CHANCE, OUTCOMES, apart_words, gained
 from maxent.disclosure.limits import NAMES, SHARES, Limits, Status
 from maxent.models.defenses.registry import methods
-from maxent.models.display import Display, Shown, counted
+from maxent.models.display import Display, Summarised, counted
 from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed
@@ -38,7 +38,7 @@ NEAREST = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Advice(Shown):
+class Advice(Summarised):
     """The most accurate release within limits, of all candidates that were tried.
 
     Attributes
@@ -172,10 +172,6 @@ class Advice(Shown):
             "cut": self.cut or None,
         }
         return deepcopy(own) | self.noticed.summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def verdict(self, **limits: Any) -> Concluded:
         """Whether there is a release within the limits: without one ``fail``, or not known if the search was cut."""

@@ -21,7 +21,7 @@ from maxent.disclosure.limits import (
     worst,
 )
 from maxent.models.arguments import shorten_list
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Summarised
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
@@ -48,7 +48,7 @@ _BESIDE = ("control", "wp216", "baseline")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Checked(Exchanged, Shown):
+class Checked(Exchanged, Summarised):
     """A release that was checked against a policy.
 
     Attributes
@@ -147,10 +147,6 @@ class Checked(Exchanged, Shown):
             own["trouble"] = self.review.trouble
         beside = {} if self.review.estimate is None else self.review.estimate.summary
         return deepcopy(own | {key: beside[key] for key in _BESIDE if key in beside})
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     @property
     def lines(self) -> Sequence[str]:

@@ -31,7 +31,7 @@ from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows, limits_of
 from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Shown, counted
+from maxent.models.display import Display, Summarised, counted
 from maxent.models.nodes import nodes_at, parts_of
 from maxent.models.tables.cells import own_names
 from maxent.results.solved import Drawing, draws_told
@@ -499,7 +499,7 @@ class AuditedPart(dict[str, Any]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Shown, Findings):
+class Audit(Summarised, Findings):
     """Structural attacks on a release.
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
@@ -571,10 +571,6 @@ class Audit(Shown, Findings):
     def _people(self) -> int:
         """Individuals, of the table or else of the leaves."""
         return max(tree.records for tree in self.trees) if self.people is None else self.people.individuals
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a short report for whoever decides: one .html file, for any browser.

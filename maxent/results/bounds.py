@@ -13,7 +13,7 @@ import numpy as np
 
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Shown, Summarised
 from maxent.models.tables.cells import own_names
 from maxent.results.proof import Proof
 from maxent.results.solved import Drawing, draws_told
@@ -115,7 +115,7 @@ def _verdict(fragile: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProvedBounds(Shown, Proof):
+class ProvedBounds(Summarised, Proof):
     """Smallest and largest P(class | quasi-identifier) over all data consistent with a release, proved.
 
     ``program``, ``bounds``, ``status``, ``level``, ``seconds``, ``noticed``, `low`, `high`, `certain`,
@@ -204,10 +204,6 @@ class ProvedBounds(Shown, Proof):
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
         [judged] = judge_rows(limits_of(limits), [row]).releases
         return Verdict(limits_of(limits), (replace(judged, no_marginal=False),)).reached([self.drawing])
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a short report for whoever decides: one .html file, for any browser.

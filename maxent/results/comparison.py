@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limits_of
 from maxent.disclosure.measures import MEASURES, audited
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Summarised
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
 from maxent.results.reliability import unwarned
@@ -35,7 +35,7 @@ PARTS = ("most_disclosed", "targets", "control", "sensitive", "wp216", "leakage"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown):
+class Comparison(Summarised):
     """Disclosure of several releases; the others are compared with the first.
 
     ``rows`` has a mapping per release, in the order given, all with the same keys; what is not known is None.
@@ -86,10 +86,6 @@ class Comparison(Shown):
         found = judge_informed(limits, self.rows, self.judged_rows or [None] * len(self.rows), of)
         found = found.reached(self.drawings) if self.drawings else found
         return found.mended(self.mended) if self.mended else found
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a report for whoever decides: one .html file, for any browser.

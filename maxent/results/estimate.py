@@ -13,7 +13,7 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Summarised
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.solved import (
     Solved,
@@ -36,7 +36,7 @@ EXACT, MOST = 2**53, 10**308
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Shown, Solved):
+class Estimate(Summarised, Solved):
     """An estimate: the posterior of the individuals of a table, given a release, and how it was solved.
 
     ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
@@ -167,10 +167,6 @@ class Estimate(Shown, Solved):
     def judged(self, limits: Limits) -> Verdict:
         """The same without what would pass."""
         return judge_informed(limits, [self.numbers], [self.judged_row]).reached([self.drawing])
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a report for whoever decides: one .html file, for any browser.

@@ -16,7 +16,7 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.disclosure.membership import ProvedMembers, proved_members
-from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.display import ROWS, Display, Summarised, counted
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(Shown):
+class PopulationEstimate(Summarised):
     """Estimate of who in a register is in the data, and of the classes of members.
 
     ``program`` has one class more, of those who are out, as its last. ``membership`` is what is inferred, ``base`` what
@@ -151,10 +151,6 @@ class PopulationEstimate(Shown):
                 for c in self.program.contradictions
             ]
         return summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     @property
     def columns(self) -> tuple[str, ...]:

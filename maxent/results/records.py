@@ -22,7 +22,7 @@ from maxent.constraints.records import Assignment, left_out
 from maxent.disclosure.baseline import base_numbers, baseline_of
 from maxent.disclosure.limits import Limits, Verdict, judge_rows, limits_of
 from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Shown, counted
+from maxent.models.display import Display, Summarised, counted
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names
 
@@ -65,7 +65,7 @@ class RecordCandidates:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordsAudit(Shown):
+class RecordsAudit(Summarised):
     """Structural attacks on generalised records.
 
     `summary` is the JSON summary; `individuals`, `groups` and `table` are DataFrames. ``owner`` and ``group``, shapes
@@ -218,10 +218,6 @@ class RecordsAudit(Shown):
         people = int(counts.sum())
         base = base_numbers(baseline_of(len(counts), people, low=counts, high=counts), people)
         return judge_rows(limits, [{"release": name, **audited(self._summary), **base, **alone}])
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
         """Write a short report for whoever decides: one .html file, for any browser.

@@ -26,7 +26,7 @@ from maxent.disclosure.limits import (
     limits_of,
 )
 from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Summarised
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
@@ -84,7 +84,7 @@ class Climbing(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Review(Exchanged, Shown):
+class Review(Exchanged, Summarised):
     """A model that was reviewed before its publication.
 
     Attributes
@@ -358,10 +358,6 @@ class Review(Exchanged, Shown):
             own["weaker"] = WITHOUT_PRIVATE
         return own
 
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
-
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a report for whoever decides: one .html file, for any browser.
 
@@ -429,7 +425,7 @@ class Review(Exchanged, Shown):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SeveralReviews(Exchanged, Shown):
+class SeveralReviews(Exchanged, Summarised):
     """A model of several sensitive columns that was reviewed before its publication.
 
     Attributes
@@ -493,10 +489,6 @@ class SeveralReviews(Exchanged, Shown):
             "joint": None if self.joint is None else inferred_numbers(self.joint),
         }
         return own | ({"left_out": self.left_out} if self.left_out else {}) | self.verdict().summary
-
-    def to_dict(self) -> dict[str, Any]:
-        """`summary`, as other libraries call it."""
-        return self.summary
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> tuple[str, ...]:
         """Write a report on each column: ``report.html`` becomes ``report-1.html``, ``report-2.html`` and so on.
