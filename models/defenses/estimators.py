@@ -70,7 +70,7 @@ def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> A
 # What parameters of random trees are called here, where it is not the same
 _ARGUMENTS = {"trees": "n_trees", "seed": "random_state"}
 # Parameters that are not those of a method, and what is told of them
-_TOLD: Mapping[str, str] = {
+_TOLD = {
     "private": "Columns (``x0``, ``x1``... of an array) that are not in the adversary's table; all others are public.",
     "random_state": "An int, RandomState instance or None. It decides between splits of cart that are equally good (an "
     "int is scikit-learn's own ``random_state``), and is the seed of rounding by chance.",
@@ -100,7 +100,7 @@ def _documented(kind: Any) -> str:
         for method in (getattr(kind, "_method", Plain), *kind._methods)
         for name, each in parameters_of(method).items()
     }
-    known = {_ARGUMENTS.get(name, name): each.doc or each.help for name, each in about.items()} | _TOLD | kind._told
+    known = {_ARGUMENTS.get(name, name): each.doc or each.help for name, each in about.items()} | _TOLD | {**kind._told}
     text, _, references = inspect.cleandoc(kind.__doc__).partition("References\n----------\n")
     text, _, attributes = text.partition("Attributes\n----------\n")
     told = [
