@@ -15,14 +15,38 @@ ROWS, COLUMNS = 12, 12  # of a table in a notebook
 
 
 @dataclass(frozen=True, slots=True)
+class Picture:
+    """Bars with their names and numbers, none below 0."""
+
+    title: str
+    bars: Sequence[tuple[str, float]]
+
+    def svg(self) -> str:
+        """Return a drawing, which says its numbers to who does not see it."""
+        most = max((value for _, value in self.bars), default=0.0) or 1.0
+        told = "; ".join(f"{name} {value:,.4g}" for name, value in self.bars)
+        rows = [
+            f'<text x="150" y="{16 * i + 12}" text-anchor="end">{escape(_cut(name, 24))}</text>'
+            f'<rect x="156" y="{16 * i + 2}" width="{200 * value / most:.1f}" height="12" fill="#4477aa"/>'
+            f'<text x="{162 + 200 * value / most:.1f}" y="{16 * i + 12}">{value:,.4g}</text>'
+            for i, (name, value) in enumerate(self.bars)
+        ]
+        size = f'width="440" height="{16 * len(rows) + 4}" font-size="11" fill="currentColor"'
+        label = escape(_cut(f"{self.title}: {told}", 4 * WIDTH))
+        return f'<div>{escape(self.title)}</div><svg role="img" aria-label="{label}" {size}>{"".join(rows)}</svg>'
+
+
+@dataclass(frozen=True, slots=True)
 class Display:
-    """Text of a result: a title, then lines (console), or a table of texts and lines ``below`` it (notebook)."""
+    """Text of a result: a title, then lines (console); or what comes first, a table, a picture, lines (notebook)."""
 
     title: str
     lines: Sequence[str] = ()
     header: Sequence[str] = ()
     rows: Sequence[Sequence[str]] = ()
     below: Sequence[str] = ()
+    first: Sequence[str] = ()
+    picture: Picture | None = None
 
     def text(self) -> str:
         """Return at most `LINES` lines; what is left out is said in the last one."""
@@ -32,14 +56,18 @@ class Display:
         return "\n".join(_cut(line) for line in lines)
 
     def html(self) -> str:
-        """Return a table with the title as its caption, and the lines below it; everything is escaped."""
+        """Return what comes first, a table with the title as its caption, the picture, and lines; all is escaped."""
         more = len(self.rows) - ROWS
         body = "".join(f"<tr>{_cells('td', row)}</tr>" for row in self.rows[:ROWS])
         body += f'<tr><td colspan="{max(len(self.header), 1)}">... and {more} more rows</td></tr>' if more > 0 else ""
         head = f"<thead><tr>{_cells('th', self.header)}</tr></thead>" if self.header else ""
-        below = "".join(f"<div>{escape(_cut(line, 4 * WIDTH))}</div>" for line in self.below[:ROWS])
+        first, below = (
+            "".join(f"<div>{escape(_cut(line, 4 * WIDTH))}</div>" for line in lines[:ROWS])
+            for lines in (self.first, self.below)
+        )
         caption = f"<caption>{escape(_cut(self.title))}</caption>"
-        return f"<div><table>{caption}{head}<tbody>{body}</tbody></table>{below}</div>"
+        drawn = "" if self.picture is None else self.picture.svg()
+        return f"<div>{first}<table>{caption}{head}<tbody>{body}</tbody></table>{drawn}{below}</div>"
 
 
 class Shown(ABC):

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import copy
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
+from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import Any, ParamSpec, TypeVar
 
@@ -84,7 +89,8 @@ def _taking(
         given = call(*args, **kwargs)
         check_functions(**{name: getattr(given, name) for name in ("progress", "each", "early") if name in of})
         check_flags(**{name: getattr(given, name) for name, each in of.items() if each.type == "bool"})
-        return work(given, limits)
+        with watched(given) as given:
+            return work(given, limits)
 
     spread.__doc__ = documented(told.__doc__ or "", call)
     taken = [*own.parameters.values(), *more]
@@ -237,3 +243,49 @@ def _each_converted(found: Mapping[str, Any], needed: Mapping[str, Any]) -> Any:
     asked = {"target": found.get("target"), "reading": found.get("reading"), **needed}
     models = [_is_model(each) or (needed and isinstance(each, (str, PathLike))) for each in given]
     return [convert(each, **asked) if is_one else each for each, is_one in zip(given, models, strict=True)]
+
+
+# Progress of long calls in a notebook, where tqdm draws it.
+
+AFTER = 1.0  # seconds after which a call is long
+
+
+def in_notebook() -> bool:
+    """Whether a notebook shows what is computed."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    return shell is not None and getattr(shell, "kernel", None) is not None
+
+
+@contextmanager
+def watched(call: C) -> Iterator[C]:
+    """A call whose progress a bar of tqdm shows after a while, where it is in a notebook and nobody is told of it."""
+    if getattr(call, "progress", call) is not None or not in_notebook() or find_spec("tqdm") is None:
+        yield call
+        return
+    begin, bars = time.monotonic(), list[Any]()
+
+    def told(what: str, done: int, total: int) -> None:
+        if not bars and time.monotonic() - begin >= AFTER:
+            bars.append(_bar())
+        for bar in bars:
+            bar.total, bar.n = total or None, done
+            bar.set_description_str(what)
+
+    shown = copy.copy(call)
+    object.__setattr__(shown, "progress", told)
+    try:
+        yield shown
+    finally:
+        for bar in bars:
+            bar.close()
+
+
+def _bar() -> Any:
+    """The bar of a notebook, or one of text where widgets are missing."""
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        from tqdm.auto import tqdm
+
+    return tqdm(leave=False, bar_format="{desc} {n_fmt} of {total_fmt} {bar}")

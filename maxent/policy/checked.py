@@ -243,5 +243,9 @@ class Checked(Exchanged, Summarised):
         return pd.DataFrame(texts, columns=list(names), dtype=object)
 
     def _display(self) -> Display:
+        from maxent.results.text.estimate import people_by_probability
+
         rows = [[row.check.title, row.check.id, f"off: {row.off}" if row.off else row.status] for row in self.rows]
-        return Display(self.title, self.lines, ("check", "number", "status"), rows, [self.lines[0]])
+        drawn = None if self.review.estimate is None else people_by_probability(self.review.estimate)
+        first = [self.lines[0]]
+        return Display(self.title, self.lines, ("check", "number", "status"), rows, first=first, picture=drawn)

@@ -106,7 +106,7 @@ def test_a_result_is_a_small_escaped_table_in_a_notebook(kind: str, found: dict[
     html = found[kind]._repr_html_()  # type: ignore[attr-defined]
     tags = Tags(html).tags
     assert tags.count("table") == tags.count("caption") == 1
-    assert set(tags) <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td"}
+    assert set(tags) <= {"div", "table", "caption", "thead", "tbody", "tr", "th", "td", "svg", "rect", "text"}
     assert 2 <= tags.count("tr") <= ROWS + 2
     assert "\x1b" not in html
     if kind in ("release", "estimate", "comparison"):
@@ -286,3 +286,45 @@ def test_rich_is_not_loaded_for_a_plain_table():
         [sys.executable, "-c", f"{code}; print('rich' in sys.modules)"], capture_output=True, text=True
     )
     assert ran.stdout == "a\n1\nFalse\n"
+
+
+def test_a_notebook_shows_the_verdict_then_a_table_then_a_picture():
+    release, qi = D1 / "tree.json", pd.read_csv(D1 / "qi.csv")
+    checked = maxent.check(release, qi, truth=D1 / "truth.csv", max_certain=0)
+    html = checked._repr_html_()
+    places = [html.index(part) for part in ("<div>verdict: ", "<table>", '<svg role="img"')]
+    assert places == sorted(places)
+    assert "people by the probability of their likeliest class: " in html
+    estimate = checked.review.estimate
+    drawn = estimate._display().picture
+    assert sum(value for _, value in drawn.bars) == len(qi)
+    certain = int((estimate.posterior.filter(like="P(").max(axis=1) >= 1 - 1e-9).sum())
+    assert drawn.bars[-1][0] == "0.9 to 1.0"
+    assert drawn.bars[-1][1] >= certain > 0
+    compared = maxent.compare({"a": release, "b": release}, qi)._repr_html_()
+    assert compared.index("<table>") < compared.index("<svg")
+
+
+def test_long_calls_in_a_notebook_show_a_bar_and_short_ones_none(monkeypatch, capsys):
+    pytest.importorskip("tqdm", reason="tqdm is not there")
+    from types import SimpleNamespace
+
+    from maxent.api import calling
+
+    release, qi = D1 / "tree.json", D1 / "qi.csv"
+    maxent.estimate(release, qi)
+    assert capsys.readouterr().err == ""  # no notebook
+    shell = SimpleNamespace(kernel=object())
+    monkeypatch.setitem(sys.modules, "IPython", SimpleNamespace(get_ipython=lambda: shell))
+    monkeypatch.setattr(calling, "AFTER", 0.0)
+    assert calling.in_notebook()
+    plain = maxent.estimate(release, qi)
+    assert " of " in capsys.readouterr().err
+    told = []
+    asked = maxent.estimate(release, qi, progress=lambda *said: told.append(said))
+    assert told
+    assert capsys.readouterr().err == ""  # whoever is told already sees no bar
+    assert asked.summary["entropy"] == plain.summary["entropy"]
+    monkeypatch.setattr(calling, "AFTER", 3600.0)
+    maxent.estimate(release, qi)
+    assert capsys.readouterr().err == ""

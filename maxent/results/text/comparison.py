@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.disclosure.measures import MEASURES
-from maxent.models.display import Display, counted
+from maxent.models.display import Display, Picture, counted
 from maxent.models.tables.cells import value_in_words
 from maxent.results.text.estimate import evidence_lines
 from maxent.results.text.terminal import aligned, print_lines
@@ -60,7 +60,11 @@ def comparison_display(comparison: Comparison) -> Display:
     more = [*_blind_lines(comparison), *_target_lines(comparison), *_evidence_lines(comparison)]
     more += [f"note: {note}" for note in (*comparison.noticed.notes, *comparison.notes)]
     title = f"Comparison of {counted(len(rows), 'release')}"
-    return Display(title, aligned(header, rows, left=2) + more, header, rows, more)
+    certain = [
+        (str(row["release"]), float(row["certain"])) for row in comparison.rows if row.get("certain") is not None
+    ]
+    drawn = Picture("individuals whose class is certain", certain) if certain else None
+    return Display(title, aligned(header, rows, left=2) + more, header, rows, more, picture=drawn)
 
 
 def _blocks(comparison: Comparison, columns: int | None) -> list[list[str]]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.baseline import HOW_GUESSED
 from maxent.disclosure.measures import MEASURES
-from maxent.models.display import ROWS, Display, counted
+from maxent.models.display import ROWS, Display, Picture, counted
 from maxent.models.tables.cells import value_in_words
 from maxent.results.text.terminal import print_lines, print_styled, print_table
 
@@ -53,7 +53,21 @@ def estimate_display(estimate: Solved) -> Display:
         estimate.columns,
         [_cells(estimate, row) for row in shown],
         [f"... the surest; .posterior has {rest} more rows"] * bool(rest) + lines,
+        picture=people_by_probability(estimate),
     )
+
+
+def people_by_probability(estimate: Solved) -> Picture | None:
+    """People by the probability of their likeliest class, in tenths; None without people or their probabilities."""
+    import numpy as np
+
+    if estimate.parts is not None or not len(estimate.order):
+        return None
+    surest = estimate.probabilities[estimate.order].max(axis=1)
+    place = np.minimum(np.floor(surest * 10 + 1e-9).astype(np.int64), 9)
+    people = np.bincount(place, estimate.program.table.counts[estimate.order], 10)
+    bars = [(f"{i / 10:.1f} to {(i + 1) / 10:.1f}", float(people[i])) for i in range(int(place.min()), 10)]
+    return Picture("people by the probability of their likeliest class", bars)
 
 
 def _cells(estimate: Solved, row: int) -> list[str]:

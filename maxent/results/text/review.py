@@ -11,7 +11,7 @@ from maxent.disclosure.limits import Verdict, published_words
 from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, counted
 from maxent.models.nodes import parts_in_words
-from maxent.results.text.estimate import target_line, worth
+from maxent.results.text.estimate import people_by_probability, target_line, worth
 from maxent.results.text.terminal import print_lines
 
 if TYPE_CHECKING:
@@ -121,8 +121,11 @@ def review_display(review: Review) -> Display:
     """A review in a console, and in a notebook: a row for each number, and the verdict below."""
     model = _model(review)
     more = [*parts_in_words(review.release.trees), *review.unread_lines, *_lost(review, LONGEST_LIST)]
-    below = [model, *more, _worth(review), *_verdict(review)]
-    return Display(_title(review), _lines(review, 1), ("measure", "value"), list(_rows(review)), below)
+    below = [model, *more, _worth(review)]
+    verdict = _verdict(review) or [f"verdict: {LIMIT_WORDS['not stated']}"]
+    drawn = None if review.estimate is None else people_by_probability(review.estimate)
+    lines, rows = _lines(review, 1), list(_rows(review))
+    return Display(_title(review), lines, ("measure", "value"), rows, below, verdict, drawn)
 
 
 def print_several(several: SeveralReviews) -> None:
