@@ -570,7 +570,8 @@ class _Route:
 
     def down(self, rows: LeafGroups, klass: int | None) -> LeafGroups:
         """The part of every row in each leaf that may have people of a class, None: of any."""
-        possible = self.possible.any(axis=1) if klass is None else self.possible[:, klass]
+        chosen = self.possible.any(axis=1) if klass is None else self.possible[:, klass]
+        possible: BoolArray = np.asarray(chosen, bool)
         children = self.places.children
         ended: list[tuple[int, IntArray, Bits]] = []
         stack = [(0, np.arange(len(rows.owner)), rows.box)] if possible[0] else []

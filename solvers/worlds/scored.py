@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -148,7 +148,7 @@ def rebuild_scored(boosted: Boosted, *, seed: int, clock: Clock, most: int = MOS
     near = Likely(seen, -learn(seen), learn.values(seen, n_attributes))
     part = boosted.part(patterns, last.people)
     if whole and patterns.complete:
-        given = {"seed": seed, "end": end, "clock": clock, "run": run}
+        given: Any = {"seed": seed, "end": end, "clock": clock, "run": run}
         return settled(boosted.atoms, patterns, part.system, near, part.base, **given)
     whole &= not part.system.missed(last.people).any()
     proved, done = np.zeros((len(patterns), n_attributes + 1), bool), False

@@ -7,10 +7,13 @@ from collections import Counter
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.optimize import linear_sum_assignment
+from sklearn.ensemble import GradientBoostingClassifier
 from support.calls import printed_by
 from support.paths import D1
 
@@ -280,3 +283,35 @@ def test_a_label_beside_suppressed_counts_is_used() -> None:
     assert found.proved["Y"].tolist() == [True]
     [tree] = stated_counts(replace(told, trees=(Tree((Node("L", label="HIV", counts={"HIV": 0, "no": 3}),)),)))
     assert tree.label.tolist() == [-1]
+
+
+@pytest.mark.parametrize(
+    "tool", ["xgboost", *(pytest.param(t, marks=pytest.mark.slow) for t in ("lightgbm", "gradient boosting"))]
+)
+def test_leaf_values_of_a_tool_give_its_people_away(tool: str) -> None:
+    """Without their table: the truth is a table of those that there are, and has what is proved."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.integers(0, 2, (40, 5)).astype(float), columns=list("abcde"))
+    y = (X["a"] + X["b"] + rng.integers(0, 2, 40) >= 2).astype(int)
+    model: Any
+    if tool == "xgboost":
+        import xgboost
+
+        model = xgboost.XGBClassifier(n_estimators=6, n_jobs=1)
+    elif tool == "lightgbm":
+        import lightgbm
+
+        model = lightgbm.LGBMClassifier(n_estimators=6, min_child_samples=4, n_jobs=1, verbose=-1)
+    else:
+        model = GradientBoostingClassifier(n_estimators=3, random_state=0)
+    release = maxent.convert(model.fit(X, y), target="y")
+    found = maxent.reconstruct(release, people=40, time_limit=100)
+    assert found.status == "likeliest"
+    assert found.settled
+    assert found.missed == ()
+    assert found.statements >= sum(node.is_leaf for tree in release.trees for node in tree.nodes)
+    assert found.shared[:, [*found.atoms.tested.tolist(), True]].mean() > 0.3
+    codes = [found.atoms.code(j, X[a.name].to_numpy()) for j, a in enumerate(release.attributes)]
+    truth, table = np.column_stack([*codes, y]), np.column_stack([found.value, found.klass])
+    wrong = ((truth[:, None] != table[None]) & found.shared[None]).any(axis=2)
+    assert not wrong[linear_sum_assignment(wrong)].any()
