@@ -476,7 +476,7 @@ class LeafGroups:
         """Those behind one more tree."""
         return _Route(atoms, tree).down(self, None)
 
-    def patterns(self, trees: tuple[TreeCounts, ...], complete: bool) -> tuple[Patterns, IntArray]:
+    def patterns(self, trees: tuple[TreeCounts, ...]) -> tuple[Patterns, IntArray]:
         """Those of each class that may have people, and the group of each; ``trees`` are those that they are behind."""
         n_classes = trees[0].low.shape[1]
         group, klass = np.divmod(np.arange(len(self) * n_classes), n_classes)
@@ -484,7 +484,7 @@ class LeafGroups:
         for t, tree in enumerate(trees):
             keep &= _possible(tree)[self.leaf[group, t], klass]
         group, klass = group[keep], klass[keep]
-        return Patterns(self.owner[group], klass, self.leaf[group], self.box[group], complete), group
+        return Patterns(self.owner[group], klass, self.leaf[group], self.box[group], True), group
 
 
 def patterns_of(
