@@ -76,7 +76,7 @@ def total_count(counts: Mapping[str, int]) -> int:
 
 def check_size(what: str, rows: int, classes: int) -> None:
     """Refuse a table of numbers that would not fit: a row for each of ``what``, a column per class."""
-    most = _largest()
+    most = largest()
     if rows * classes > most:
         raise invalid(
             "memory",
@@ -88,7 +88,8 @@ def check_size(what: str, rows: int, classes: int) -> None:
         )
 
 
-def _largest() -> int:
+def largest() -> int:
+    """Numbers that a table with a column per class may have."""
     stated = os.environ.get(LIMIT, "")
     if not stated:
         return LARGEST

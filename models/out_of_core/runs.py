@@ -83,7 +83,7 @@ class Rows:
         """The same, sorted by leaf, then by words, with equal rows merged."""
         if not len(self):
             return self
-        order = self._order()
+        order = self.order()
         leaf, words = self.leaf[order], self.words[:, order]
         new = np.ones(len(order), bool)
         new[1:] = leaf[1:] != leaf[:-1]
@@ -92,7 +92,8 @@ class Rows:
         start = np.flatnonzero(new)
         return Rows(leaf[start], words[:, start], np.add.reduceat(self.count[order], start))
 
-    def _order(self) -> IntArray:
+    def order(self) -> IntArray:
+        """The rows by leaf, then by words."""
         if len(self.words) == 1:
             (word,) = self.words
             span = int(word.max()) + 1
@@ -320,16 +321,21 @@ def _in_part(rows: Rows, group: LeafGroup, room: int) -> BoolArray:
 
 def positions(of: Rows, wanted: Rows) -> tuple[IntArray, BoolArray]:
     """Where rows are among sorted ones that differ, shape (n_wanted,), and whether they are there."""
-    both = np.concatenate([of.words, wanted.words], axis=1)
-    order = np.lexsort((*both[::-1], np.concatenate([of.leaf, wanted.leaf])))
-    leaf = np.concatenate([of.leaf, wanted.leaf])[order]
+    ends = [int(wanted.leaf.min()), int(wanted.leaf.max()) + 1] if len(wanted) else [0, 0]
+    low, high = np.searchsorted(of.leaf, ends).tolist()  # others are in other leaves
+    leaf, words = (
+        np.concatenate([of.leaf[low:high], wanted.leaf]),
+        np.concatenate([of.words[:, low:high], wanted.words], axis=1),
+    )
+    order = Rows(leaf, words, wanted.count).order()
+    leaf, words = leaf[order], words[:, order]
     new = np.ones(len(order), bool)
-    new[1:] = (leaf[1:] != leaf[:-1]) | (both[:, order][:, 1:] != both[:, order][:, :-1]).any(axis=0)
+    new[1:] = (leaf[1:] != leaf[:-1]) | (words[:, 1:] != words[:, :-1]).any(axis=0)
     number = np.empty(len(order), np.int64)
     number[order] = np.cumsum(new) - 1
     where = np.full(int(new.sum()), -1)
-    where[number[: len(of)]] = np.arange(len(of))
-    at = where[number[len(of) :]]
+    where[number[: high - low]] = np.arange(low, high)
+    at = where[number[high - low :]]
     return at, at >= 0
 
 

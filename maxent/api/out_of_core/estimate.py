@@ -13,7 +13,7 @@ import numpy as np
 from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
-from maxent.api.out_of_core.folder import InParts, links_of, moved, needed, splits_compared
+from maxent.api.out_of_core.folder import InParts, fits, links_of, moved, needed, splits_compared
 from maxent.api.out_of_core.opened import Opened, groups_for
 from maxent.api.out_of_core.posteriors import (
     Evaluated,
@@ -26,7 +26,7 @@ from maxent.api.out_of_core.posteriors import (
 )
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.models.out_of_core.runs import LeafGroup, Rows, positions, read_group
+from maxent.models.out_of_core.runs import LeafGroup, Rows, positions, read_group, sizes_of
 from maxent.models.reading import size_text
 from maxent.models.release import Release
 from maxent.models.tables.cells import own_names
@@ -197,6 +197,10 @@ def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
     codes = how.packing.unpack(rows.words)
     if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
         return wrong
+    if wanted.all():
+        classes = None if truth is None else _classes(rows, truth, n_classes)
+        leaf = rows.leaf.astype(np.int64)
+        return StandIns(leaf, codes, rows.count, np.unique(leaf), classes)
     made = _made(rows, codes, truth, n_classes)
     own, theirs = (np.bincount(leaf, minlength=len(wanted)) for leaf in (rows.leaf, made.leaf))
     real = wanted | ((own <= theirs) & (group.parts == 1))
@@ -292,8 +296,8 @@ def solve_leaves(
         table, leaf = scanned.table()
         found = estimated(table, None if truth is None else truth[leaf])
         return _warned(found, scanned, leaf, None)
-    distinct = sum(len(np.load(f"{run}.count.npy", mmap_mode="r")) for run in scanned.runs)
-    wanted = np.full(len(scanned.people), needed(distinct, len(release.trees)) <= opened.where.memory)
+    rows = int(sizes_of(scanned.runs, len(scanned.people)).sum())
+    wanted = np.full(len(scanned.people), fits(rows, release, opened.where.memory))
     while True:
         made = with_.each(stand_ins, (job, wanted), groups, opened.told("standing in for people"))
         check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])
@@ -321,8 +325,9 @@ def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, active: BoolArray
     table = found.program.table
     own = np.flatnonzero(active[leaf])
     words = scanned.packing.pack(table.codes[own])
-    order = np.lexsort((*words[::-1], leaf[own]))
-    rows = Rows(leaf[own][order].astype(np.int32), words[:, order], table.counts[own][order])
+    rows = Rows(leaf[own].astype(np.int32), words, table.counts[own])
+    order = rows.order()
+    rows = Rows(rows.leaf[order], words[:, order], rows.count[order])
     return Leaves(found, posterior, SingleRow(rows, found.probabilities[own][order]))
 
 
@@ -337,17 +342,18 @@ def _table(
         linked += "; knowledge label,rate,counts does without"
         raise invalid("options", ARGUMENT, "memory", f"about {size_text(need)} for {linked}", size_text(memory))
     keys = row_keys(codes, scanned.packing.sizes)
-    _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+    order = np.argsort(keys)
+    starts = np.flatnonzero(np.diff(keys[order], prepend=-1))
+    first = np.minimum.reduceat(order, starts)
     classes = None
     if all(each.classes is not None for each in made):
         parts = np.concatenate([each.classes for each in made if each.classes is not None])
-        classes = np.zeros((len(first), parts.shape[1]), np.int64)
-        np.add.at(classes, inverse, parts)
+        classes = np.add.reduceat(parts[order], starts)
     own = scanned.coded
-    starts = np.flatnonzero(scanned.people > 0)
+    people = np.add.reduceat(count[order], starts)
+    there = np.flatnonzero(scanned.people > 0)
     lines = np.zeros(len(scanned.people), np.int64)
-    lines[starts] = scanned.lines(starts)
-    people = np.bincount(inverse, count).astype(np.int64)
+    lines[there] = scanned.lines(there)
     table = QITable(own.attributes, codes[first], own.levels, people, lines[leaf[first]], own.source, scanned.unit)
     real = np.zeros(len(scanned.people), bool)
     real[np.concatenate([each.real for each in made])] = True

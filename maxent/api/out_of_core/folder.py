@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy.typing as npt
 
 from maxent.models.arguments import shorten
-from maxent.models.columns import NOTHING
+from maxent.models.columns import NOTHING, largest
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import not_opened
 from maxent.models.files.output import PREFIX, locked
@@ -74,6 +74,12 @@ def rows_at_a_time(memory: int, workers: int) -> int:
 def needed(people: int, trees: int = 1) -> int:
     """Bytes that so many distinct quasi-identifiers take where they are solved together."""
     return (SINGLE + MEMBER * (trees - 1)) * people
+
+
+def fits(people: int, release: Release, memory: int) -> bool:
+    """Whether so many distinct quasi-identifiers can be solved together."""
+    numbers = people * len(release.target.classes)
+    return numbers <= largest() and needed(people, len(release.trees)) <= memory
 
 
 # Names of the files of results in a folder.
