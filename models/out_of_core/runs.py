@@ -83,17 +83,29 @@ class Rows:
         """The same, sorted by leaf, then by words, with equal rows merged."""
         if not len(self):
             return self
-        order = self.order()
+        order, new = self.order()
+        start = np.flatnonzero(new)
+        first = order[start]
+        return Rows(self.leaf[first], self.words[:, first], np.add.reduceat(self.count[order], start))
+
+    def numbered(self) -> tuple[IntArray, IntArray]:
+        """The number of each row among those that differ, in their order, and a row of each number."""
+        order, new = self.order()
+        number = np.empty(len(order), np.int64)
+        number[order] = np.cumsum(new) - 1
+        return number, order[new]
+
+    def order(self) -> tuple[IntArray, BoolArray]:
+        """The rows by leaf, then by words, and which of these are not as the one before; shapes (n_rows,)."""
+        order = self._order()
         leaf, words = self.leaf[order], self.words[:, order]
         new = np.ones(len(order), bool)
         new[1:] = leaf[1:] != leaf[:-1]
         for word in words:
             new[1:] |= word[1:] != word[:-1]
-        start = np.flatnonzero(new)
-        return Rows(leaf[start], words[:, start], np.add.reduceat(self.count[order], start))
+        return order, new
 
-    def order(self) -> IntArray:
-        """The rows by leaf, then by words."""
+    def _order(self) -> IntArray:
         if len(self.words) == 1:
             (word,) = self.words
             span = int(word.max()) + 1
@@ -323,17 +335,10 @@ def positions(of: Rows, wanted: Rows) -> tuple[IntArray, BoolArray]:
     """Where rows are among sorted ones that differ, shape (n_wanted,), and whether they are there."""
     ends = [int(wanted.leaf.min()), int(wanted.leaf.max()) + 1] if len(wanted) else [0, 0]
     low, high = np.searchsorted(of.leaf, ends).tolist()  # others are in other leaves
-    leaf, words = (
-        np.concatenate([of.leaf[low:high], wanted.leaf]),
-        np.concatenate([of.words[:, low:high], wanted.words], axis=1),
-    )
-    order = Rows(leaf, words, wanted.count).order()
-    leaf, words = leaf[order], words[:, order]
-    new = np.ones(len(order), bool)
-    new[1:] = (leaf[1:] != leaf[:-1]) | (words[:, 1:] != words[:, :-1]).any(axis=0)
-    number = np.empty(len(order), np.int64)
-    number[order] = np.cumsum(new) - 1
-    where = np.full(int(new.sum()), -1)
+    leaf = np.concatenate([of.leaf[low:high], wanted.leaf])
+    both = Rows(leaf, np.concatenate([of.words[:, low:high], wanted.words], axis=1), wanted.count)
+    number, first = both.numbered()
+    where = np.full(len(first), -1)
     where[number[: high - low]] = np.arange(low, high)
     at = where[number[high - low :]]
     return at, at >= 0

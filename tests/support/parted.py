@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import maxent
+from maxent.api.out_of_core import estimate as of_leaves
 from maxent.api.out_of_core import opened
 from maxent.models.out_of_core import runs
 from maxent.models.tables import out_of_core
@@ -45,9 +46,10 @@ def written(case: Case, folder: Path, *, rows: int, truth: bool) -> dict[str, ob
 
 @contextmanager
 def few_rows(draw: Draw) -> Iterator[None]:
-    """Calls in parts of a few rows at a time: files in pieces, keys of one word or more."""
+    """Calls in parts of a few rows at a time: files in pieces, keys of one word or more, stand-ins or all people."""
     with (
         mock.patch.object(opened, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
+        mock.patch.object(of_leaves, "fits", return_value=draw(st.booleans())),
         mock.patch.object(out_of_core, "SMALLEST", 7),
         mock.patch.object(runs, "_FITS", draw(st.sampled_from([2**62, 40]))),
     ):

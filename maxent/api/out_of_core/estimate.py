@@ -18,10 +18,12 @@ from maxent.api.out_of_core.opened import Opened, groups_for
 from maxent.api.out_of_core.posteriors import (
     Evaluated,
     Evaluation,
+    Looks,
     SingleRow,
     differences,
     evaluate_group,
     first_of,
+    owner,
     unpickled,
 )
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
@@ -63,8 +65,8 @@ def estimate_tables(
     read back one at a time, for their quasi-identifiers and divergences. The numbers are those of one piece. Of
     several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
 
-    Where choices of splits are published, all people are estimated together if they fit into memory; else those below
-    choices that matter, and stand-ins for the others. Where something else links people of different leaves
+    Where choices of splits are published, all people are estimated together if they fit into memory; else stand-ins for
+    those whom no choice that matters tells apart. Where something else links people of different leaves
     (`maxent.api.out_of_core.folder`), all of them are estimated together, if they fit, and the result has no ``parts``.
     ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
     """
@@ -183,12 +185,12 @@ class StandIns:
 
 
 def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
-    """Stand-ins of a group; in leaves that are wanted, or have no more people that differ, these themselves.
+    """Stand-ins of a group; in leaves that have no more people that differ, these themselves.
 
-    ``path`` is that of an `Evaluation` and of booleans, which leaves are wanted, shape (n_leaves,). None for a group
-    without people; where people are not those of the truth, how they differ.
+    ``path`` is that of an `Evaluation`, of the `Looks` that tell people of leaves apart, and of a boolean, whether no
+    leaf has stand-ins. None for a group without people; where people are not those of the truth, how they differ.
     """
-    how, wanted = cast("tuple[Evaluation, BoolArray]", unpickled(path))
+    how, looks, whole = cast("tuple[Evaluation, Looks, bool]", unpickled(path))
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
         return None
@@ -197,13 +199,17 @@ def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
     codes = how.packing.unpack(rows.words)
     if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
         return wrong
-    if wanted.all():
+    if whole:
         classes = None if truth is None else _classes(rows, truth, n_classes)
         leaf = rows.leaf.astype(np.int64)
         return StandIns(leaf, codes, rows.count, np.unique(leaf), classes)
-    made = _made(rows, codes, truth, n_classes)
-    own, theirs = (np.bincount(leaf, minlength=len(wanted)) for leaf in (rows.leaf, made.leaf))
-    real = wanted | ((own <= theirs) & (group.parts == 1))
+    alike, first = Rows(rows.leaf, how.packing.pack(looks.standing(rows.leaf, codes)), rows.count).numbered()
+    if truth is not None:
+        truth_alike = Rows(alike[owner(truth, n_classes)], truth.words, truth.count)
+    made = _made(Rows(alike, rows.words, rows.count), codes, None if truth is None else truth_alike, n_classes)
+    made = replace(made, leaf=rows.leaf[first][made.leaf])
+    own, theirs = (np.bincount(leaf, minlength=len(looks.of_leaf)) for leaf in (rows.leaf, made.leaf))
+    real = (own <= theirs) & (group.parts == 1)
     kept, stands = real[rows.leaf], ~real[made.leaf]
     classes = None
     if truth is not None and made.classes is not None:
@@ -281,9 +287,9 @@ def solve_leaves(
 ) -> Leaves:
     """The posteriors of all leaves.
 
-    Without choices of splits a quasi-identifier stands for all people of its leaf. With them, stand-ins do where none
-    of these choices matters; where one does, below its node, everybody is estimated, and all this again until there is
-    no other.
+    Without choices of splits a quasi-identifier stands for all people of its leaf. With them stand-ins do, of all
+    people of a leaf; where one of these choices matters, below its node, of those whom it does not tell apart. That is
+    done again until there is no other.
     """
     release = opened.release
     people = replace(opened, tables=replace(opened.tables, truth=None))
@@ -297,38 +303,39 @@ def solve_leaves(
         found = estimated(table, None if truth is None else truth[leaf])
         return _warned(found, scanned, leaf, None)
     rows = int(sizes_of(scanned.runs, len(scanned.people)).sum())
-    wanted = np.full(len(scanned.people), fits(rows, release, opened.where.memory))
+    whole, looks = fits(rows, release, opened.where.memory), Looks(np.full(len(scanned.people), -1))
     while True:
-        made = with_.each(stand_ins, (job, wanted), groups, opened.told("standing in for people"))
+        made = with_.each(stand_ins, (job, looks, whole), groups, opened.told("standing in for people"))
         check_same(scanned.coded, str(opened.tables.truth), [each for each in made if isinstance(each, Evaluated)])
         standing = [each for each in made if isinstance(each, StandIns)]
         table, leaf, classes, real = _table(scanned, standing, len(release.trees), opened.where.memory)
         try:  # at first nearly always
-            found = estimated(table, classes, **({} if wanted.any() else {"before": _Foreseen(how, leaf, real)}))
+            early = {} if whole or looks.sets else {"before": _Foreseen(how, leaf, real, looks)}
+            found = estimated(table, classes, **early)
         except _MoreWanted as more:
-            wanted = more.leaves | real
+            looks = more.looks
             continue
-        active = _below_active(found.program, found.outcome.active, leaf, len(wanted))
-        if not (active & ~real).any():
-            return _warned(found, scanned, leaf, active)
-        wanted = wanted | active | real
+        finer, more_told = looks.refined(found.program, found.outcome.active, leaf)
+        if not (more_told & ~real).any():
+            return _warned(found, scanned, leaf, finer)
+        looks = finer
 
 
-def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, active: BoolArray | None) -> Leaves:
+def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, looks: Looks | None) -> Leaves:
     """The posteriors, with a warning where they are not to be relied on; ``leaf`` is that of each row of the table."""
     if not found.reliable:
         warn_unreliable(f"{not_reliable(found.outcome.status)}; see notes and contradictions of the result")
     posterior = np.full((len(scanned.people), found.program.n_classes), np.nan)
     posterior[leaf] = found.probabilities
-    if active is None or not active.any():
+    if looks is None or not looks.sets:
         return Leaves(found, posterior, None)
     table = found.program.table
-    own = np.flatnonzero(active[leaf])
-    words = scanned.packing.pack(table.codes[own])
+    own = np.flatnonzero(looks.of_leaf[leaf] >= 0)
+    words = scanned.packing.pack(looks.standing(leaf[own], table.codes[own]))
     rows = Rows(leaf[own].astype(np.int32), words, table.counts[own])
-    order = rows.order()
-    rows = Rows(rows.leaf[order], words[:, order], rows.count[order])
-    return Leaves(found, posterior, SingleRow(rows, found.probabilities[own][order]))
+    _, first = rows.numbered()
+    rows = Rows(rows.leaf[first], words[:, first], rows.count[first])
+    return Leaves(found, posterior, SingleRow(looks, rows, found.probabilities[own[first]]))
 
 
 def _table(
@@ -362,7 +369,7 @@ def _table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Foreseen:
-    """Stops where choices of splits matter below which there are stand-ins, before anything is proved.
+    """Stops where choices of splits matter that tell apart people who have stand-ins, before anything is proved.
 
     ``leaf`` is that of each row of the table, ``real`` are the leaves whose own people these are.
     """
@@ -370,32 +377,18 @@ class _Foreseen:
     how: Solving
     leaf: IntArray
     real: BoolArray
+    looks: Looks
 
     def __call__(self, program: Program, clock: Clock) -> None:
         with suppress(OutOfTime):  # which the estimate then says
             first = solve_program(program, self.how.solver, replace(self.how.settings(clock), proved=False))
-            below = _below_active(program, first.active, self.leaf, len(self.real))
-            if (below & ~self.real).any():
-                raise _MoreWanted(below)
+            finer, more = self.looks.refined(program, first.active, self.leaf)
+            if (more & ~self.real).any():
+                raise _MoreWanted(finer)
 
 
 class _MoreWanted(Exception):
-    """Leaves with stand-ins in place of people whom choices of splits are about."""
+    """Stand-ins for people whom choices of splits tell apart: what these look at."""
 
-    def __init__(self, leaves: BoolArray) -> None:
-        self.leaves = leaves
-
-
-def _below_active(program: Program, found: IntArray, leaf: IntArray, leaves: int) -> BoolArray:
-    """The leaves with people below nodes whose choices of splits matter, shape (n_leaves,).
-
-    ``found`` are the internal rows that are active, ``leaf`` is that of each row of the program's table.
-    """
-    below = np.zeros(leaves, bool)
-    if len(found):
-        cells = program.cells
-        ends = np.cumsum([constraint.rows for constraint in program.internal])
-        for i in np.unique(np.searchsorted(ends, found, side="right")).tolist():
-            compared = program.internal[i]
-            below[leaf[cells.owner[cells.trees[compared.tree].at(compared.place)]]] = True
-    return below
+    def __init__(self, looks: Looks) -> None:
+        self.looks = looks

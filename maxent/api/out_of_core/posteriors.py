@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -16,7 +16,8 @@ from maxent.api.out_of_core.folder import PartFile
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, positions, read_group
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.out_of_core.coding import Coded
 
 # The quasi-identifiers that an adversary is surest of and, with a truth, right about: the first ones of all groups.
@@ -104,10 +105,80 @@ class Evaluation:
     surest: int = 0
 
 
+# Codes that comparisons of splits name, by column and form, see `maxent.constraints.program.program.Internal`.
+Named = dict[tuple[int, str], npt.NDArray[Any]]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Looks:
+    """What choices of splits that matter look at: people of a leaf who are alike there have one posterior.
+
+    ``of_leaf``, shape (n_leaves,), is the number of the set of each leaf, -1 for none. Of each attribute that it looks
+    at, one of the ``sets`` has the code that stands for each code, shape (n_codes,).
+    """
+
+    of_leaf: IntArray
+    sets: tuple[dict[int, IntArray], ...] = ()
+
+    def standing(self, leaf: npt.NDArray[Any], codes: IntArray) -> IntArray:
+        """The codes that stand for those of people, shape (n_people, n_attributes): 0 where nothing looks."""
+        found, own = np.zeros_like(codes), self.of_leaf[leaf]
+        for number in np.unique(own[own >= 0]).tolist():
+            rows = np.flatnonzero(own == number)
+            for column, standing in self.sets[number].items():
+                found[rows, column] = standing[codes[rows, column]]
+        return found
+
+    def refined(self, program: Program, active: IntArray, leaf: IntArray) -> tuple[Looks, BoolArray]:
+        """The same with what rows of comparisons look at, and the leaves where that tells more people apart.
+
+        ``active`` are these rows, ``leaf`` is that of each row of the program's table.
+        """
+        from maxent.constraints.presolve.merge import by_constraint
+        from maxent.constraints.program.residuals import InternalRows
+
+        looks: dict[tuple[int, int], Named] = {}
+        for number, offsets in by_constraint(InternalRows(program), active) if len(active) else ():
+            compared = program.internal[number]
+            here, look = looks.setdefault((compared.tree, compared.place), {}), (compared.column, compared.form)
+            here[look] = np.union1d(here.get(look, []), compared.codes[offsets]).astype(np.int64)
+        of_leaf, sets, more = self.of_leaf.copy(), list(self.sets), np.zeros(len(self.of_leaf), bool)
+        sizes = [len(level) for level in program.table.levels]
+        for (tree, place), named in looks.items():
+            below = np.unique(leaf[program.cells.owner[program.cells.trees[tree].at(place)]])
+            for number in np.unique(of_leaf[below]).tolist():
+                before = sets[number] if number >= 0 else {}
+                if after := _finer(before, named, sizes):
+                    here = below[of_leaf[below] == number]
+                    of_leaf[here], more[here] = len(sets), True
+                    sets.append(after)
+        return Looks(of_leaf, tuple(sets)), more
+
+
+def _finer(before: dict[int, IntArray], named: Named, sizes: Sequence[int]) -> dict[int, IntArray] | None:
+    """A set that looks at more, None where it tells nobody else apart."""
+    after = dict(before)
+    for (column, form), given in named.items():
+        codes = label = np.arange(sizes[column])
+        if form == "cuts":
+            label = np.searchsorted(given, codes)
+        elif form == "each":
+            label = np.where(np.isin(codes, given), codes + 1, 0)
+        own = after.get(column, np.zeros_like(codes))
+        _, first, inverse = np.unique(own * (sizes[column] + 1) + label, return_index=True, return_inverse=True)
+        after[column] = first[inverse]
+    same = all(np.array_equal(each, before.get(column, np.zeros_like(each))) for column, each in after.items())
+    return None if same else after
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class SingleRow:
-    """People whose posteriors are their own, sorted as ``rows``, and these, shape (n_rows, n_classes)."""
+    """People told apart by ``looks``, sorted ``rows`` of the codes that stand for theirs, and P(class) of each.
 
+    ``posterior`` has the shape (n_rows, n_classes).
+    """
+
+    looks: Looks
     rows: Rows
     posterior: FloatArray
 
@@ -204,11 +275,12 @@ def _blocks(
             mine = slice(*np.searchsorted(ends, [begin, begin + len(leaf)]).tolist())
             klass = truth.words[-1, mine] % how.packing.room
             people[ends[mine] - begin, klass] = truth.count[mine]
-        p = np.array(posterior[leaf])
+        p, codes = np.array(posterior[leaf]), how.packing.unpack(rows.words[:, here])
         if own is not None:
-            at, known = positions(own.rows, Rows(leaf, rows.words[:, here], rows.count[here]))
+            standing = how.packing.pack(own.looks.standing(leaf, codes))
+            at, known = positions(own.rows, Rows(leaf, standing, rows.count[here]))
             p[known] = own.posterior[at[known]]
-        yield begin, how.packing.unpack(rows.words[:, here]), p, people
+        yield begin, codes, p, people
 
 
 def owner(truth: Rows, room: int) -> IntArray:
