@@ -140,7 +140,7 @@ def _of_register(
     csv_literal: bool,
 ) -> int:
     """Estimate who in a register is in the data; there is neither plot nor report of that alone."""
-    from maxent.api.estimate import estimate
+    from maxent.api.posterior import estimate
     from maxent.models.errors import check_unused
     from maxent.results.text.terminal import print_json, print_lines
     from maxent.solvers.control import hearing
