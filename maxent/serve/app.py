@@ -37,6 +37,7 @@ STATIC: Mapping[str, tuple[str, str]] = {
 TYPES: Mapping[str, str] = {
     ".json": "application/json",
     ".csv": "text/csv; charset=utf-8",
+    ".zip": "application/zip",
     ".html": "text/html; charset=utf-8",
 }
 # Seconds of a judgement, without a wish, and at most.

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -26,11 +27,13 @@ if TYPE_CHECKING:
     from maxent.models.formats.release_reader import Converted
     from maxent.models.reading import Reading
     from maxent.models.tables.frame import Frame
+    from maxent.policy.checked import Checked
     from maxent.results.review import Review
 
 ANSWER, PROGRESS = "answer.json", "progress.json"
 # Files that a judgement leaves, by what they are called on the page.
 RELEASE, RECORD, REPORT, SUMMARY = "release.json", "record.json", "report.html", "summary.json"
+DOSSIER, PUBLIC, SACRO = "dossier.html", "dossier-public.html", "sacro.zip"
 ADVISED, CANDIDATES, ADVICE = "advised.json", "candidates.csv", "advice.html"
 # Seconds between notes of progress.
 OFTEN = 0.25
@@ -311,6 +314,7 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
     else:
         found.report(REPORT)
     files[REPORT] = "The report, for whoever decides"
+    files |= _handed_over(found, title, request["purpose"])
     summary = found.summary
     write(Path(SUMMARY), summary)
     limits = {row.check.key: row.limit for row in found.rows}
@@ -332,11 +336,30 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
     }
 
 
+def _handed_over(found: Checked, title: str, purpose: str) -> dict[str, str]:
+    """Files for others that a verdict can be written as; one that cannot be is left out."""
+    files = {}
+    dossier: Any = getattr(found, "dossier", None)
+    if dossier is not None and found.review.solved:
+        for name, words, public in (
+            (DOSSIER, "The dossier, for the file of the decision", False),
+            (PUBLIC, "The dossier for everybody: nobody is named", True),
+        ):
+            with suppress(InvalidInput):
+                dossier(name, title=title, purpose=purpose, public=public)
+                files[name] = words
+    with suppress(InvalidInput):
+        found.sacro("sacro")
+        shutil.make_archive("sacro", "zip", "sacro")
+        files[SACRO] = "The folder for SACRO-Viewer and ACRO, as an archive"
+    return files
+
+
 def _beside(review: Review) -> Iterator[str]:
     """What a verdict says beside its checks: what would pass."""
     for judged in review.verdict().releases:
         if judged.mend is not None:
-            yield f"what would pass: {judged.mend.words}"
+            yield judged.mend.words
 
 
 def strip(request: Mapping[str, Any], told: Told) -> Answer:

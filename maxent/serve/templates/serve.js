@@ -24,8 +24,10 @@
         const form = "application/x-www-form-urlencoded";
         const files = [...drop.elements.model.files].map((file) => [drop.elements.model.files.length > 1 ? "model-part" : "model", file]);
         files.push(["table", drop.elements.table.files[0]]);
-        for (const [, file] of files)
+        for (const [, file] of files) {
+          if (!file.size) throw new Error(`${file.name}: expected a file, found nothing in it.`);
           if (file.size > Number(drop.dataset.most)) throw new Error(`${file.name}: expected at most ${Number(drop.dataset.most) / 1e6} MB, found more.`);
+        }
         const { number } = await send("POST", "/reviews", "", { "Content-Type": form });
         for (const [role, file] of files) {
           told.textContent = `Taking ${file.name} ...`;
