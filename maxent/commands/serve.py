@@ -53,4 +53,5 @@ def _run(port: int, folder: str | None, browser: bool, shortcut: str | None) -> 
     said = [] if folder is None else ["--folder", os.path.abspath(folder)]
     said += [] if not port else ["--port", str(port)]
     app.write_shortcut(shortcut, [*said, *([] if browser else ["--no-browser"])])
+    print(f"{shortcut}: a double click starts the page")
     return DONE

@@ -352,6 +352,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals |= {"field": FIELD, "limit_names": NAMES, "status_words": STATUS_WORDS, "verdict_words": WORDS}
+    found.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     found.filters["number"] = lambda value: f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return found
 

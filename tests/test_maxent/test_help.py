@@ -225,6 +225,8 @@ def test_the_examples_run(capsys, folder, command):
     )
     for example in examples_of(command):
         words = shlex.split(example)[1:]
+        if words == ["serve"]:  # it ends when somebody ends it: tests/test_serve
+            continue
         assert main(words) == 0, capsys.readouterr().err
         assert capsys.readouterr().out
         for option in ("-o", "--report", "--record", "--pyomo", "--nl"):

@@ -80,6 +80,7 @@ def called(call, *more):
 
 def test_every_option_that_names_a_file_to_write_is_in_the_table_here():
     told = {call.split()[0]: set() for call in CALLS} | {name: {"-o"} for name in ("fetch", "strip", "sweep")}
+    told["serve"] = {"--shortcut"}
     for call, options in CALLS.items():
         told[call.split()[0]] |= {*options}
     for name in COMMANDS:
