@@ -278,8 +278,8 @@ def meanings():
     return found
 
 
-TWO_MEANINGS = {"--from", "--min-k", "--table", "--time-limit"}
-"""Options that scripts rely on with two: the format of a file, and what a defense starts from; the fewest people of
+TWO_MEANINGS = {"--folder", "--from", "--min-k", "--table", "--time-limit"}
+"""Options that scripts rely on with two: where reviews are kept, and paths of a record begin; the format of a file, and what a defense starts from; the fewest people of
 a group, and of a leaf, for several releases; the name of an SQL table, and a file of candidates; the time for one
 problem, and for all trials of a search."""
 
