@@ -279,9 +279,9 @@ def meanings():
 
 
 TWO_MEANINGS = {"--folder", "--from", "--min-k", "--table", "--time-limit"}
-"""Options that scripts rely on with two: where reviews are kept, and paths of a record begin; the format of a file, and what a defense starts from; the fewest people of
-a group, and of a leaf, for several releases; the name of an SQL table, and a file of candidates; the time for one
-problem, and for all trials of a search."""
+"""Options that scripts rely on with two: where reviews are kept, and paths of a record begin; the format of a file,
+and what a defense starts from; the fewest people of a group, and of a leaf, for several releases; the name of an SQL
+table, and a file of candidates; the time for one problem, and for all trials of a search."""
 
 
 @pytest.mark.parametrize("name", sorted(name for name, uses in meanings().items() if len(uses) > 1))
