@@ -8,6 +8,7 @@ again, and a file that it contradicts is refused.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -142,7 +143,7 @@ class RuleText:
 def _check(text: RuleText, ordered: bool) -> None:
     """Count the training table again, and refuse numbers of rules that are not those of it."""
     training, target = text.training, text.target
-    if training is None or target not in training.frame.columns:
+    if training is None or target is None or target not in training.frame.columns:
         return
     column = training.frame.columns[target]
     labels = np.array([*column.texts(), ""], object)[column.codes]
@@ -474,7 +475,7 @@ def imodels_rules(rules: Any, found: RuleText, wanted: Wanted) -> Converted:
 def _imodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     found = _text(path, wanted, reader)
     try:
-        rules = json.loads(bytes_of(path))
+        rules = json.loads(bytes_of(os.fspath(path)))
     except ValueError as error:
         found.refuse("document", "JSON: rules_ of a greedy rule list", str(error))
     return imodels_rules(rules, found, wanted)

@@ -214,7 +214,7 @@ LEAST = 1e-6
 
 def _sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray]:
     """All linear rows over masses, their sides, loosened by rounding, and the statement of each."""
-    entries, lower, upper, of = [], [], [], []
+    entries, lower, upper, of = [], list[float](), list[float](), list[int]()
     classes = np.arange(program.n_classes)
     for i, said in enumerate(program.linear):
         cells = program.regions[said.region]
