@@ -79,6 +79,7 @@ class Job:
     started: float = field(default_factory=time.monotonic)
     process: subprocess.Popen[bytes] | None = None
     cancelled: bool = False
+    waiting: bool = False
     limit: float = LOOKING
     first: tuple[float, int] | None = None
 
@@ -347,10 +348,15 @@ class Desk:
         """Run a process, wait for it, and take its answer."""
         answer: dict[str, Any] = {"trouble": ["maxent stopped without an answer"]}
         try:
-            with self._places:
-                job.started = time.monotonic()
+            job.waiting = not self._places.acquire(blocking=False)
+            if job.waiting:
+                self._places.acquire()
+            try:
+                job.waiting, job.started = False, time.monotonic()
                 if not (job.cancelled or self.closed):
                     answer = _run(review.folder, job, request)
+            finally:
+                self._places.release()
         except OSError as error:
             answer = {"trouble": [disk(error)]}
         with self._lock:
@@ -414,7 +420,7 @@ class Desk:
         with suppress(OSError, ValueError):
             noted = json.loads((review.folder / PROGRESS).read_text(encoding="utf-8"))
         done, total = int(noted.get("done") or 0), int(noted.get("total") or 0)
-        text = WORDS[job.kind] if job.process is not None else "Waiting: other reviews are being computed"
+        text = "Waiting: other reviews are being computed" if job.waiting else WORDS[job.kind]
         return {
             "running": True,
             "text": text,

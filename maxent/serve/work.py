@@ -314,7 +314,8 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
     else:
         found.report(REPORT)
     files[REPORT] = "The report, for whoever decides"
-    files |= _handed_over(found, title, request["purpose"])
+    notes = list(review.noticed.notes)
+    files |= _handed_over(found, title, request["purpose"], notes)
     summary = found.summary
     write(Path(SUMMARY), summary)
     limits = {row.check.key: row.limit for row in found.rows}
@@ -331,13 +332,13 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
         "ladder": summary.get("ladder") or review.summary.get("ladder") or [],
         "limits": {key: value for key, value in limits.items() if isinstance(value, (int, float))},
         "people": review.individuals,
-        "notes": list(review.noticed.notes),
+        "notes": notes,
         "files": files,
     }
 
 
-def _handed_over(found: Checked, title: str, purpose: str) -> dict[str, str]:
-    """Files for others that a verdict can be written as; one that cannot be is left out."""
+def _handed_over(found: Checked, title: str, purpose: str, notes: list[str]) -> dict[str, str]:
+    """Files for others that a verdict can be written as; one that cannot be is left out, and why is noted."""
     files = {}
     dossier: Any = getattr(found, "dossier", None)
     if dossier is not None and found.review.solved:
@@ -345,13 +346,17 @@ def _handed_over(found: Checked, title: str, purpose: str) -> dict[str, str]:
             (DOSSIER, "The dossier, for the file of the decision", False),
             (PUBLIC, "The dossier for everybody: nobody is named", True),
         ):
-            with suppress(InvalidInput):
+            try:
                 dossier(name, title=title, purpose=purpose, public=public)
                 files[name] = words
-    with suppress(InvalidInput):
+            except InvalidInput as error:
+                notes += in_words(error)
+    try:
         found.sacro("sacro")
         shutil.make_archive("sacro", "zip", "sacro")
         files[SACRO] = "The folder for SACRO-Viewer and ACRO, as an archive"
+    except InvalidInput as error:
+        notes += in_words(error)
     return files
 
 

@@ -460,6 +460,34 @@ def test_work_is_cancelled(visitor, page):
     assert "It was cancelled" in visitor.get(review)[2]
 
 
+def test_what_would_pass(tmp_path):
+    with served(tmp_path) as page:
+        visitor = page.visit()
+        review = judged(visitor)
+        assert visitor.get(f"{review}/file/advised.json")[0] == 404
+        assert visitor.post(f"{review}/advise")[0] == 303
+        assert visitor.post(f"{review}/decide", {"decision": "approved", "reason": "x", "by": "y"})[0] == 409
+        visitor.wait(review)
+        text = visitor.get(review)[2]
+        assert "prune-leaf" in text
+        assert "best: " in text
+        best = json.loads(visitor.get(f"{review}/file/advised.json?save=1")[2])
+        assert best["format"] == "maxent/1"
+
+
+def test_tables_of_r_are_one_model(tmp_path):
+    desk = Desk(tmp_path)
+    review = desk.new()
+    for name in ("frame.csv", "splits.csv", "tree12.csv"):
+        asyncio.run(desk.receive(review, "model", name, "", chunks(b"x"), part=True))
+    assert sorted(each.name for each in review.path("model").iterdir()) == ["frame.csv", "splits.csv", "tree12.csv"]
+    for name in ("../frame.csv", "frame.csv/", "x.csv", "tree.csv.csv", ".frame.csv", ""):
+        with pytest.raises(Refused, match="expected one file"):
+            asyncio.run(desk.receive(review, "model", name, "", chunks(b"x"), part=True))
+    asyncio.run(desk.receive(review, "model", "tree.json", "", chunks(b"{}")))
+    assert [each.name for each in review.folder.iterdir()] == ["model.json"]
+
+
 @pytest.mark.parametrize(
     ("fields", "said"),
     [
