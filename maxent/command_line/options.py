@@ -119,6 +119,10 @@ MaxLift = Annotated[
     float | None,
     panels.limit(metavar="S", help="Limit: most that right guesses may exceed the base rate by, a share of people."),
 ]
+MaxMember = Annotated[
+    float | None,
+    panels.limit(metavar="P", help="Limit: largest probability that somebody of a register is in the data."),
+]
 Enforce = Annotated[
     bool,
     panels.limit(

@@ -28,6 +28,7 @@ class AskedVerdict:
     max_certain: int | None
     max_right_guesses: float | None
     max_lift: float | None
+    max_member: float | None
     enforce: bool
     report: str | None
     title: str | None = None
@@ -68,13 +69,14 @@ def asked(
     max_certain: opt.MaxCertain = None,
     max_right_guesses: opt.MaxRightGuesses = None,
     max_lift: opt.MaxLift = None,
+    max_member: opt.MaxMember = None,
     enforce: opt.Enforce = False,
     title: opt.Title = None,
     purpose: opt.Purpose = None,
     no_marginal: opt.NoMarginal = False,
 ) -> AskedVerdict:
     """The options of limits, and of the report."""
-    limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift)
+    limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift, max_member)
     return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
 
 

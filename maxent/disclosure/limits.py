@@ -83,6 +83,7 @@ NAMES: Mapping[str, str] = {
     "max_certain": "individuals whose class is certain",
     "max_right_guesses": "share of right guesses",
     "max_lift": "right guesses above the base rate",
+    "max_member": "largest probability of being in the data",
 }
 
 # Limit -> the id of its check in `maxent.policy.checks`.
@@ -92,6 +93,7 @@ IDS: Mapping[str, str] = {
     "max_certain": "MX202",
     "max_right_guesses": "MX204",
     "max_lift": "MX205",
+    "max_member": "MX209",
 }
 
 # What every verdict with limits, and every policy, asks beside them: its name and the id of its check.
@@ -102,7 +104,9 @@ NO_BASE = "as nothing states the base rate, which an adversary knows (--truth, -
 # What is said of a verdict where the call leaves out what everybody may know.
 UNINFORMED = "the adversary is taken not to know the base rate"
 # Limits that are shares, from 0 to 1; the others are numbers of individuals.
-SHARES = ("max_posterior", "max_right_guesses", "max_lift")
+SHARES = ("max_posterior", "max_right_guesses", "max_lift", "max_member")
+# The shares that are probabilities of one person.
+PROBABILITIES = ("max_posterior", "max_member")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +117,8 @@ class Limits:
     ``min_k`` the least individuals that a group which the release does not tell apart may have (k-anonymity, as
     ``maxent audit`` measures it); ``max_certain`` the most individuals whose class may be certain.
     ``max_right_guesses`` is the largest share of all individuals whose class may be guessed right, and ``max_lift`` by
-    how much that share may exceed the base rate, the share of the most frequent class.
+    how much that share may exceed the base rate, the share of the most frequent class. ``max_member`` is the largest
+    P(member) of anybody in a register.
     """
 
     max_posterior: float | None = None
@@ -121,11 +126,12 @@ class Limits:
     max_certain: int | None = None
     max_right_guesses: float | None = None
     max_lift: float | None = None
+    max_member: float | None = None
 
     def __post_init__(self) -> None:
         problems = []
         for name in SHARES:
-            most, kind = getattr(self, name), "a probability" if name == "max_posterior" else "a share"
+            most, kind = getattr(self, name), "a probability" if name in PROBABILITIES else "a share"
             if most is not None and not (is_number(most) and 0 <= most <= 1):
                 problems.append(Problem(ARGUMENT, name, f"{kind} from 0 to 1", shorten(most) + as_share(most)))
         for name, least in (("min_k", 1), ("max_certain", 0)):
@@ -222,6 +228,8 @@ class LimitCheck:
     def why(self) -> str:
         """The reason for a status other than the number suggests; empty for none."""
         if self.found is None and self.limit != "min_k":
+            if self.limit == "max_member":
+                return "as there is no register of people (--population)"
             return "as nothing states the base rate" if self._estimated_lift else "as the attacks alone do not tell"
         if self.unread and self.status != "fail":
             return self.unread
@@ -697,6 +705,9 @@ def judge(
     certain_at_most: int | None = None,
     proved_least: int | None = None,
     proved_most: int | None = None,
+    member: float | None = None,
+    possible_member: float | None = None,
+    proved_members: int | None = None,
     unread: Sequence[Mapping[str, Any]] = (),
     worst_case: Mapping[str, Any] | None = None,
     base_posterior: float | None = None,
@@ -740,6 +751,9 @@ def judge(
         those of the estimate; and the same with those about whom not every proof was asked for.
     proved_least, proved_most : int, optional
         Individuals whose class is proved, and those with whom a proof might still be found: beside the estimate.
+    member, possible_member, proved_members : float, float, int; optional
+        Of a register: the largest P(member), by the estimate and as published numbers allow, and who is proved to be
+        in the data.
     unread : sequence of mappings
         What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
         passed, except the size of groups, and where the worst case keeps the limit, too.
@@ -798,6 +812,12 @@ def judge(
         found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)
         checks.append(replace(found, unproved=unproved))
     checks += _guesses(limits, reliable, right_guesses, bayes_vulnerability, possible_right, base_rate)
+    if limits.max_member is not None:
+        proved = 1.0 if proved_members and (member is None or member < 1 - TOLERANCE) else None
+        most = member if proved is None else proved
+        status = _status(most, None if most is None else max(most, possible_member or 1.0), limits.max_member, reliable)
+        whence: Origin = "estimate" if proved is None else "proof"
+        checks.append(LimitCheck("max_member", limits.max_member, most, status, whence, possible_member))
     if not reliable:  # an answer that did not end proves nothing, whichever side of a limit it is on
         checks = [_without_estimate(c, exposed or 0, pure or 0, certain_proved or proved_least or 0) for c in checks]
     if not no_marginal:
@@ -955,7 +975,7 @@ _TRUTH: Origin = "truth"
 ROW_KEYS = (
     *("max_posterior", "certain", "exposed", "surest", "possible_posterior", "possible_certain", "pure"),
     *("right_guesses", "bayes_vulnerability", "possible_right", "base_rate", "certain_proved", "certain_at_most"),
-    *("proved_least", "proved_most", "worst_case", "settled"),
+    *("proved_least", "proved_most", "worst_case", "settled", "member", "possible_member", "proved_members"),
 )
 
 

@@ -71,6 +71,8 @@ class Membership:
         P(member, and of the class), a probability.
     possible : float64, shape (n_qi,)
         The largest of these for leaves as uneven as what is published allows.
+    possible_member : float64, shape (n_qi,)
+        P(member) for leaves with as many members as what is published allows.
     proved : ProvedMembers
     """
 
@@ -79,6 +81,7 @@ class Membership:
     member: FloatArray
     joint: FloatArray
     possible: FloatArray
+    possible_member: FloatArray
     proved: ProvedMembers
     tolerance: float = TOLERANCE
 
@@ -128,7 +131,8 @@ class Membership:
             "possible_certain": int(self.counts[possible >= CERTAIN].sum()),
             "possible_right": right,
             "exposed": self.proved.certain,
-            "member": float(at_most(self.member.max(), self.tolerance)),
+            "member": self.largest,
+            "possible_member": float(at_most(self.possible_member.max(), self.tolerance)),
             "proved_members": self.proved.people["proved_members"],
         }
 
@@ -163,9 +167,48 @@ def membership_of(
     possible = np.asarray(found.possible_each[:, :-1].max(axis=1))
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)
     known = Membership(
-        program.table.counts, members, member, posterior[:, :-1], possible, proved_members(program, bounds), tolerance
+        program.table.counts,
+        members,
+        member,
+        posterior[:, :-1],
+        possible,
+        np.maximum(_possible_members(program, masses, members), member),
+        proved_members(program, bounds),
+        tolerance,
     )
     low, high = found.class_low[:-1], np.minimum(found.class_high[:-1], members)
     if (low == high).all():
         return known, {"base_rate": float(high.max() / members)}
     return known, {"base_most": float(high.max() / members)}
+
+
+def _possible_members(program: Program, masses: FloatArray, members: int) -> FloatArray:
+    """P(member) where each leaf has as many members as numbers of people allow, shape (n_qi,)."""
+    inside, most = (
+        masses[:, :-1].sum(axis=1),
+        [np.full(len(held.start), float(members)) for held in program.cells.trees],
+    )
+    for said in program.linear:
+        place, own = program.regions.places[said.region], said.coef[:, :-1]
+        if said.weights is not None or place is None:
+            continue
+        if len(own) == 1 and (own == 1).all():
+            upper = float(said.upper[0])
+        elif ((own != 0).sum(axis=1) <= 1).all() and (own.sum(axis=0) == 1).all():
+            upper = float(said.upper[own.any(axis=1)].sum())
+        else:
+            continue
+        most[place[0]][place[1]] = min(most[place[0]][place[1]], upper)
+    found = program.weight.copy()
+    for t, (held, upper_of) in enumerate(zip(program.cells.trees, most, strict=True)):
+        for level in held.places.levels[1:]:  # a place has no more than those above it
+            upper_of[level] = np.minimum(upper_of[level], upper_of[held.places.parent[level]])
+        leaf = program.cells.leaf[:, t]
+        here = np.bincount(leaf, inside, len(upper_of))
+        factor = np.divide(upper_of, here, out=np.full(len(here), np.inf), where=here > 0)
+        scaled = np.where(inside > 0, inside * factor[leaf], np.where(upper_of[leaf] > 0, program.weight, 0.0))
+        found = np.minimum(found, scaled)
+    out = masses[:, -1] if not program.single else 0.0
+    found = np.where((inside == 0) & (out > 0), 0.0, found)
+    total = np.bincount(program.cells.owner, found, len(program.table))
+    return np.asarray(np.minimum(total / program.table.counts, 1.0))

@@ -114,4 +114,13 @@ CHECKS = (
         FIX,
         statbarn="Frequencies",
     ),
+    PolicyCheck(
+        IDS["max_member"], "max_member", "largest probability of being in the data",
+        Limit("a probability from 0 to 1", is_number(0, 1), 0.95), by_limit("max_member"),
+        "The largest P(member) of anybody in a register that holds the people of the data (--population): 1 where a "
+        "leaf has as many records as the register has people there. Cannot be told without a register.",
+        "That somebody is in the data can be the secret: those of a clinic, a prison, a debt register.",
+        "docs/population.md; delta-presence: Nergiz, Atzori and Clifton (2007).",
+        FIX,
+    ),
 )  # fmt: skip
