@@ -55,6 +55,16 @@ def open_published(published: object, reader: Reader) -> Release | Records:
 Published: TypeAlias = "Release | Records | Sequence[Release | Records]"
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Register:
+    """A register beside the table: its file or frame, how many of its people are in the data, and how it is read."""
+
+    source: Source
+    people: int | None = None
+    count: str | None = None
+    reading: Reading | None = None
+
+
 @dataclass(frozen=True, eq=False)
 class Case:
     """A release, the adversary's table, and what goes with it.
@@ -97,6 +107,8 @@ class Case:
         Whether quasi-identifiers of the table stand for others in the same leaves.
     members : int, optional
         The table is a register, of which so many people are those that the release is about.
+    register : Register, optional
+        The register of an adversary who has that in the place of the table.
     """
 
     release: Release
@@ -119,6 +131,7 @@ class Case:
     rows: bool = False
     stands_in: bool = False
     members: int | None = None
+    register: Register | None = None
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -317,7 +330,7 @@ class Tables:
         from maxent.constraints.membership import members_of, named
 
         own = "the table of the people in the data, and this is a register (population=)"
-        check_unused(own, qi=self.qi, truth=self.truth, facts=self.facts, control=self.control, rows=self.rows or None)
+        check_unused(own, truth=self.truth, facts=self.facts, control=self.control, rows=self.rows or None)
         check_unused(own, gain=self.gain, sensitive=self.sensitive, who=self.who)
         reader, source = reader_of(self.reading), cast("Source", self.population)
         named(release)
@@ -333,9 +346,10 @@ class Tables:
         return replace(found, marginal=marginal, noticed=reader.noticed)
 
     def _of_trees(self, release: Release) -> Case:
-        if self.population is not None:
+        if self.population is not None and self.qi is None:
             return self.registered(release)
-        check_unused("population=, a register of more people", people=self.people)
+        if self.population is None:
+            check_unused("population=, a register of more people", people=self.people)
         qi = self._single()
         if self.rows:
             _check_rows((release,), 1)
@@ -353,7 +367,11 @@ class Tables:
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
         _check_values(release, table, (trees,))
         again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
-        self._read.append(self.with_companions(Case(release, table, in_order=again, rows=self.rows), reader))
+        register = None
+        if self.population is not None:
+            register = Register(self.population, self.people, self.count, self.reading)
+        case = Case(release, table, in_order=again, rows=self.rows, register=register)
+        self._read.append(self.with_companions(case, reader))
         return self._read[-1]
 
     def _of_records(self, published: Records, target: str | None) -> Case:

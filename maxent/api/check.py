@@ -39,7 +39,7 @@ SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "
 # Options of a call that `check_release` is told.
 SAID = (
     *("target", "classes", "features", "parameters", "qi", "truth", "control", "count", "sensitive", "private"),
-    *("title", "purpose", "no_marginal", "published_as", "policy", "sample_weight"),
+    *("title", "purpose", "no_marginal", "published_as", "policy", "sample_weight", "population", "people"),
 )
 
 
@@ -142,6 +142,8 @@ def check_release(
         said["control"],
         said["sensitive"] or policy.sensitive,
         declared=declared,
+        population=said.get("population"),
+        people=said.get("people"),
     )
     adversary = policy.adversary
     left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
@@ -195,7 +197,7 @@ def read_by(release: Any, policy: Policy, said: Mapping[str, Any]) -> tuple[dict
         "release": main,
         **({"statements": beside} if beside else {}),
         "table": said["qi"],
-        **{name: said[name] for name in ("truth", "control")},
+        **{name: said.get(name) for name in ("truth", "control", "population")},
         **{name: said.get(name) or policy.file_of(name) for name in ("facts", "marginal")},
     }
     inputs = [found for role, path in paths.items() for found in hashed(role, path)]
@@ -219,6 +221,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
         **{name: None if value is None else [str(each) for each in value] for name, value in lists.items()},
         "no_marginal": said.get("no_marginal") or None,
         "published_as": said.get("published_as"),
+        "people": said.get("people"),
         "parameters": None if parameters is None else {str(key): str(value) for key, value in parameters.items()},
         "sensitive": [each.strip() for each in sensitive.split(",")] if isinstance(sensitive, str) else sensitive,
         **{name: getattr(solving, name) for name in SOLVING},

@@ -19,7 +19,7 @@ from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.measures import TOLERANCE, channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags
-from maxent.models.errors import InvalidInput
+from maxent.models.errors import InvalidInput, check_unused
 from maxent.models.parameters import Rounding, out_of_range
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
@@ -197,6 +197,8 @@ def case_of(call: Any, releases: Any = None) -> Case:
     """The case of a call with ``release`` (or ``releases``) and tables; of records, options of trees are refused."""
     of_trees = {name: getattr(call, name, None) for name in TREES_ONLY}
     published = call.release if releases is None else releases
+    if getattr(call, "population", None) is not None:
+        check_unused("the table of the people in the data, and this is a register (population=)", qi=call.qi)
     return read_case(published, options.of(Tables, call), getattr(call, "target", None), **of_trees)
 
 

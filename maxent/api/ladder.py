@@ -26,6 +26,7 @@ from maxent.results.reliability import unwarned
 from maxent.results.solved import assessed_numbers, surest_person
 
 if TYPE_CHECKING:
+    from maxent.api.population import PopulationFigures
     from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.estimate import Estimate
@@ -63,6 +64,7 @@ class Climb:
     drawing: Drawing | None = None
     told: bool = False
     program: Program | None = None
+    register: PopulationFigures | None = None
     _found: dict[tuple[str, bool], Figures] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, adversary: str, *, named: bool = False) -> Figures:
@@ -75,7 +77,7 @@ class Climb:
 
     def _figures(self, adversary: str, named: bool) -> Figures:
         if adversary == "population":
-            return Figures(missing=NO_REGISTER)
+            return self._population()
         if adversary == "rows":
             return self._rows(named)
         if not self.case.placed:
@@ -84,6 +86,15 @@ class Climb:
             return self._predictions() if adversary == "predictions" else self._all_but_one()
         except NoAnswerInTime as error:
             return Figures(missing=str(error))
+
+    def _population(self) -> Figures:
+        """Who has a register in which the people of the table are somewhere."""
+        found = self.register
+        if found is None or found.why:
+            return Figures(missing=NO_REGISTER if found is None else found.why)
+        note = f"largest P(member) {found.membership['largest']:.3f}"
+        one = (found.certain, found.certain_proved, found.right_guesses, found.base_rate, found.worst)
+        return Figures(*one, note=note, row=found.row)
 
     # Rows in training order.
 

@@ -170,12 +170,13 @@ class PopulationOption:
 
     population: Source | None = parameter(
         None,
-        "Register of everybody who could be in the data, in the place of QI: who is in them is inferred, too "
-        "(docs/population.md).",
+        "Register of everybody who could be in the data: who is in them is inferred, too (docs/population.md); in "
+        "estimate and bounds it stands in the place of QI.",
         metavar="FILE",
         group="known",
-        doc="A register of people of whom some are those that the release is about, a DataFrame or path with the "
-        "columns of ``qi``, in its place: then P(member) is inferred, too, and P(class | member).",
+        doc="A register that holds the people of the data among others, a DataFrame or path with the columns of the "
+        "quasi-identifiers: P(member) is inferred, too, and P(class | member). In `maxent.estimate` and "
+        "`maxent.bounds` it stands in the place of ``qi``.",
     )
     people: int | None = parameter(
         None,
@@ -867,6 +868,7 @@ class Reviewing(
     Top,
     SolverOptions,
     ByBackend,
+    PopulationOption,
     RowsOption,
     Read,
     Noisy,
@@ -962,7 +964,16 @@ class Reviewing(
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Checking(
-    Interruptible, Informed, AdversaryOption, SolverOptions, ByBackend, Read, SensitiveOption, ControlOption, Truth
+    Interruptible,
+    Informed,
+    AdversaryOption,
+    SolverOptions,
+    ByBackend,
+    PopulationOption,
+    Read,
+    SensitiveOption,
+    ControlOption,
+    Truth,
 ):
     """A call of `maxent.check`."""
 

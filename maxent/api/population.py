@@ -18,6 +18,7 @@ from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.membership import membership_of
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.reading import reader_of
 from maxent.results.population import PopulationBounds, PopulationEstimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
@@ -29,8 +30,6 @@ if TYPE_CHECKING:
     from maxent.api.proving import Proving
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import IntArray
-    from maxent.models.reading import Reader
-    from maxent.models.tables.frame import Source
     from maxent.models.tables.qi_table import QITable
 
 Progress = Callable[[str, int, int], None]
@@ -138,45 +137,54 @@ class PopulationFigures:
         """The key ``membership`` of a summary."""
         return self.estimate.membership.as_dict()
 
+    @property
+    def member_numbers(self) -> dict[str, Any]:
+        """The numbers of being in the data, which limits are judged by; none where they are not to be relied on."""
+        names = ("member", "possible_member", "proved_members")
+        found = {} if self.why else {name: self.row[name] for name in names}
+        return found | ({"possible_member": 1.0} if found and "unread" in self.row else {})
+
+    @property
+    def words(self) -> str:
+        """What is inferred of a register, in a sentence."""
+        of, base = self.membership, self.base_rate
+        least = "not known" if base is None else f"{100 * base:.1f} %"
+        told = (
+            f"with a register of {of['people']:,} people, {of['members']:,} of them in the data: largest P(member) "
+            f"{of['largest']:.3f}, {of['proved_members']:,} proved members, {of['proved_non_members']:,} proved not to "
+            f"be; known to be in the data and of one class {self.certain:,}; right guesses about members "
+            f"{100 * self.right_guesses:.1f} % (base rate {least})"
+        )
+        return f"{told}; {self.why}" if self.why else told
+
 
 def population_figures(
-    case: Case,
-    population: Source,
-    known: Knowledge,
-    how: Solving,
-    *,
-    people: int | None = None,
-    count: str | None = None,
-    reader: Reader | None = None,
+    case: Case, known: Knowledge, how: Solving, *, progress: Progress | None = None
 ) -> PopulationFigures:
-    """The figures of an adversary with the release of a case and a register that holds its people.
+    """The figures of an adversary with the release of a case and its register, which holds the people of the table.
 
     Parameters
     ----------
     case : Case
-        A release of trees and the people of the data, perhaps with their classes. How frequent classes are is known
-        where the adversary of verdicts knows it (`Knowledge.of_verdict`).
-    population : DataFrame or path
-        The register.
+        A release of trees, the people of the data, perhaps with their classes, and ``register``. How frequent classes
+        are is known where the adversary of verdicts knows it (`Knowledge.of_verdict`).
     known, how : Knowledge, Solving
         As for `maxent.estimate`.
-    people : int, optional
-        How many people of the register are in the data; default: those of the case.
-    count, reader : str, Reader; optional
-        As for `maxent.models.tables.qi_table.read_qi`.
+    progress : callable, optional
     """
     from maxent.constraints.membership import members_of, named
     from maxent.models.tables.qi_table import read_qi
 
-    informed = known.of_verdict(case)
+    informed, given = known.of_verdict(case), case.register
+    assert given is not None
     named(case.release)
-    table = read_qi(population, case.release, count=count, reader=reader)
-    n = case.table.individuals if people is None and case.table is not None else people
+    table = read_qi(given.source, case.release, count=given.count, reader=reader_of(given.reading))
+    n = case.table.individuals if given.people is None and case.table is not None else given.people
     members = members_of(case.release, table, n)
     inside = None if case.table is None else within(case.table, table)
     register = Case(case.release, table, marginal=informed.of_each_class, members=members)
     with unwarned():
-        found = population_estimate(register, known, how)
+        found = population_estimate(register, known, how, progress=progress)
     known_of = found.membership
     right, worst = known_of.right_guesses, known_of.worst
     if inside is not None and case.truth is not None:

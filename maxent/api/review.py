@@ -19,6 +19,7 @@ from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.ladder import Climb
+from maxent.api.population import population_figures
 from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
@@ -244,9 +245,14 @@ def review_subject(
     found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
     own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
+    register = None
+    if case.register is not None:
+        register = population_figures(case, known, replace(solving, time_limit=ended))
+        found = replace(found, register=register)
     program = None if estimate is None or weaker or rows else estimate.program
     by_rows = partial(_case_of, subject, rows=True)
-    return replace(found, climb=Climb(base, known, solving, by_rows, own, bool(found.draws_told), program))
+    climb = Climb(base, known, solving, by_rows, own, bool(found.draws_told), program, register)
+    return replace(found, climb=climb)
 
 
 def _breaks_limits(found: Review) -> bool:
@@ -455,6 +461,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
     evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
+    evidence |= {"population": call.population, "people": call.people}
     subjects = tuple(
         each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects
     )

@@ -35,7 +35,7 @@ SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost
 # Options of a call that are arguments of a check.
 CALL = (
     *("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight"),
-    "published_as",
+    *("published_as", "people"),
 )
 # Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict")
@@ -127,7 +127,9 @@ def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
     for part in ("versions", "decision"):
         yield from (f"{part}.{name}" for name in record[part])
     yield "criteria.tool.version"
-    yield from ("call.paths.truth", "call.paths.control")  # nothing tells whether a call had others, or none
+    yield from (
+        f"call.paths.{name}" for name in ("truth", "control", "population")
+    )  # nothing tells whether a call had others, or none
     options = record["call"]["options"]
     named = isinstance(options.get("policy"), str)  # one that is shipped is compared with what the record says of it
     yield from ("call.options", *(f"call.options.{name}" for name in options if not (named and name == "policy")))
@@ -241,7 +243,7 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, prog
     loose = ("facts", "marginal") if own or isinstance(options.get("policy"), Mapping) else ()  # of no file's folder
     said = {
         **{name: options.get(name) for name in names},
-        **{name: paths.get(name) for name in ("truth", "control", *loose)},
+        **{name: paths.get(name) for name in ("truth", "control", "population", *loose)},
         **{"qi": paths["table"], "title": record["title"], "purpose": record["purpose"]},
         "policy": paths.get("policy", options.get("policy")),
     }

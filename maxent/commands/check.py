@@ -106,6 +106,7 @@ def _run(
         ("table", qi),
         ("truth", said["truth"]),
         ("control", said["control"]),
+        ("population", said["population"]),
     ]
     if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
         expected = "files alone, as it has their hashes"
@@ -121,7 +122,7 @@ def _run(
     chosen = read_policy(policy).with_limits(limits)
     own = [chosen.file_of("facts"), chosen.file_of("marginal"), *(each.path for each in chosen.files)]
     release = releases if len(releases) > 1 else releases[0]
-    read = [*releases, qi, said["truth"], said["control"], *own]
+    read = [*releases, qi, said["truth"], said["control"], said["population"], *own]
     from maxent.api.case import taken
     from maxent.api.estimate import Solving
     from maxent.commands.convert import read_parameters

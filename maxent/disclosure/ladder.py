@@ -39,7 +39,7 @@ ASSUMED: Mapping[str, str] = {
 # Why a rung has figures and no verdict.
 UNNAMED = "no limit names this adversary"
 # Limits that may name an adversary: a group that is not told apart is one for everybody who has the file.
-KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift")
+KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift", "max_member")
 
 
 @dataclass(frozen=True, slots=True)

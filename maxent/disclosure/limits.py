@@ -884,7 +884,8 @@ def _beside(
     base_rate: float | None,
 ) -> LimitCheck:
     """A limit that numbers keep which do not rest on all that is stated, by the worst case of the rest."""
-    if worst_case is None or "why" in worst_case or any(each.get("judged") == "not" for each in unread):
+    whole = worst_case is None or "why" in worst_case or check.limit == "max_member"
+    if whole or worst_case is None or any(each.get("judged") == "not" for each in unread):
         where = [f" ({leaves_in(each['leaves'], each['trees'])})" if each["trees"] else "" for each in unread]
         words = ", ".join(f"{each['what']}{of}" for each, of in zip(unread, where, strict=True))
         why = f"; {worst_case['why']}" if worst_case and "why" in worst_case else ""

@@ -669,6 +669,11 @@ _ALL = (
         says="Beyond other people: How much more often the same guesses are right about these people ({members}) than "
         "about people like them who were not in the data ({controls}). What is not beyond other people, the release "
         "teaches about everybody. The range holds the true difference with {confidence} confidence."),
+    Measure("member", "largest P(member)", "probability", "low",
+        "the largest probability that somebody of a register is in the data, with `--population`",
+        line="if any", sentence=True, swept=False, report=16,
+        says="Surest guess about who is in the data: The largest probability that somebody in a register of people is "
+        "one of those whom the release was made from. 1.000 means that this is given away of at least one person."),
     Measure("unique_leaves", "unique leaves", "leaves", "low", "leaves with one person", json="uniqueness.leaves"),
     Measure("homogeneous_leaves", "homogeneous leaves", "leaves", "low", "leaves whose people all have one class",
         json="homogeneity.leaves"),

@@ -205,8 +205,9 @@ def _possible_members(program: Program, masses: FloatArray, members: int) -> Flo
             upper_of[level] = np.minimum(upper_of[level], upper_of[held.places.parent[level]])
         leaf = program.cells.leaf[:, t]
         here = np.bincount(leaf, inside, len(upper_of))
-        factor = np.divide(upper_of, here, out=np.full(len(here), np.inf), where=here > 0)
-        scaled = np.where(inside > 0, inside * factor[leaf], np.where(upper_of[leaf] > 0, program.weight, 0.0))
+        factor = np.divide(upper_of, here, out=np.zeros(len(here)), where=here > 0)
+        alone = np.where(upper_of[leaf] > 0, program.weight, 0.0)  # nobody is here by the estimate
+        scaled = np.where(inside > 0, inside * factor[leaf], alone)
         found = np.minimum(found, scaled)
     out = masses[:, -1] if not program.single else 0.0
     found = np.where((inside == 0) & (out > 0), 0.0, found)

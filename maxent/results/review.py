@@ -83,6 +83,25 @@ class Climbing(Protocol):
         ...
 
 
+class Registered(Protocol):
+    """What an adversary with a register infers."""
+
+    @property
+    def membership(self) -> dict[str, Any]:
+        """The key ``membership`` of a summary."""
+        ...
+
+    @property
+    def member_numbers(self) -> dict[str, Any]:
+        """The numbers of being in the data, by the keys of `maxent.disclosure.measures`."""
+        ...
+
+    @property
+    def words(self) -> str:
+        """The same for people."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Review(Exchanged, Summarised):
     """A model that was reviewed before its publication.
@@ -121,6 +140,8 @@ class Review(Exchanged, Summarised):
         The figures of these adversaries.
     files : tuple of str
         The files or folders of what is published, the model first; none where any of it is no file.
+    register : Registered, optional
+        What an adversary with a register infers, where there is one.
     """
 
     converted: Converted
@@ -140,6 +161,7 @@ class Review(Exchanged, Summarised):
     named: Mapping[str, Limits] = field(default_factory=dict)
     climb: Climbing | None = None
     files: tuple[str, ...] = ()
+    register: Registered | None = None
 
     def _handover(self) -> Handover:
         return handed_over(self, self.verdict().as_dict(), [self], "review")
@@ -297,6 +319,7 @@ class Review(Exchanged, Summarised):
             **audited(self.audit.summary),
             **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
             **alone,
+            **({} if self.register is None else self.register.member_numbers),
         }
 
     @property
@@ -352,6 +375,8 @@ class Review(Exchanged, Summarised):
         }
         if own["estimate"] is not None and "row_equations" in own["estimate"]:
             own["row_equations"] = dict(own["estimate"]["row_equations"])
+        if self.register is not None:
+            own["membership"] = self.register.membership
         if self.unsolved:
             own["unsolved"] = self.unsolved
         if self.weaker:

@@ -153,6 +153,8 @@ class Matters:
         policy: dict[str, Any] = {"limits": {"min_leaf": 1}}
         if name == "plain":
             policy = {"limits": {"max_certain_proved": 0}, "adversary": {"proof": "linear"}}
+        if name == "registered":
+            given |= {"population": pd.concat([QI, QI.iloc[:3]])}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return maxent.check(release, QI, policy, **given).review
@@ -235,6 +237,7 @@ CASES: dict[str, tuple[Case, Case, Case]] = {
     "MX206": (("plain", 0), ("plain", 9), ("labels", 0)),
     "MX207": (("plain", 1), ("plain", 0.1), ("unreliable", 1)),
     "MX208": (("plain", 1), ("plain", 1.5), ("unreliable", 1)),
+    "MX209": (("registered", 1), ("registered", 0.9), ("plain", 1)),
     "MX301": (("controlled", 1), ("memorised", 0), ("labels", 1)),
     "MX302": (("controlled", 1), ("memorised", 0), ("plain", 1)),
     "MX303": (("controlled", 1), ("memorised", 0), ("plain", 1)),

@@ -1,8 +1,10 @@
 """Registers of people: what is compiled holds of the truth, and bounds and estimates are those of enumeration."""
 
 import itertools
+import json
 from dataclasses import dataclass
 from math import lgamma
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,7 +13,7 @@ import pandas as pd
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from support.calls import refused
+from support.calls import printed_by, refused
 from support.enumerated import compositions
 from support.strategies import (
     NUMBERS,
@@ -388,3 +390,68 @@ def test_comparisons_that_depend_on_who_is_a_member_are_unread() -> None:
         induction = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds", **made}
         found = maxent.bounds(published(*COUNTS, induction=induction), population=register(4, 2))
         assert [each["what"] for each in found.summary["unread"]] == unread
+
+
+PEOPLE = pd.DataFrame({"Sex": ["f"] * 3 + ["m"] * 2, "Ill": ["no", "no", "yes", "yes", "yes"]})
+
+
+def test_a_review_has_the_figures_of_who_has_a_register_beside_the_table() -> None:
+    release = published(*COUNTS)
+    given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "population": register(4, 3)}
+    found = maxent.review(release, PEOPLE, **given, max_member=0.8)
+    membership = {"people": 7, "members": 5, "proved_members": 0, "proved_non_members": 0, "largest": 0.75}
+    assert found.summary["membership"] == pytest.approx(membership)
+    assert found.verdict().status == "pass"
+    assert found.verdict(max_member=0.7).status == "fail"
+    figures: Any = found.register
+    assert (figures.certain, figures.certain_proved, figures.in_truth) == (0, 0, True)
+    assert figures.right_guesses == pytest.approx(0.8)  # of three women two, and both men
+    assert figures.base_rate == pytest.approx(0.6)
+    assert figures.worst == {
+        "qi": {"Sex": "m"},
+        "class": "yes",
+        "probability": pytest.approx(2 / 3),
+        "member": pytest.approx(2 / 3),
+    }
+    assert "with a register of 7 people, 5 of them in the data" in str(found)
+    assert maxent.review(release, PEOPLE, qi=["Sex"], target="Ill", max_member=0.8).verdict().status == "cannot_tell"
+    refused(
+        "a register that holds all people", maxent.review, release, PEOPLE, **{**given, "population": register(4, 1)}
+    )
+
+
+def test_no_limit_on_membership_is_passed_over_what_is_not_read() -> None:
+    made = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds", "min_samples_leaf": 2}
+    given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "population": register(4, 3)}
+    found = maxent.review(published(*COUNTS, induction=made), PEOPLE, **given)
+    assert found.verdict(max_member=0.8).status == "cannot_tell"
+    estimate: Any = maxent.estimate(published(*COUNTS, induction=made), population=register(4, 3))
+    assert estimate.verdict(max_member=0.8, max_certain=0).status == "cannot_tell"
+    assert estimate.verdict(max_member=0.7).status == "fail"
+
+
+def test_numbers_of_people_that_are_not_stated_let_anybody_be_a_member() -> None:
+    found: Any = maxent.estimate(published({"label": "no"}, {"label": "yes"}), population=register(4, 3), people=4)
+    assert found.numbers["possible_member"] == 1.0
+    assert found.verdict(max_member=0.8).status == "cannot_tell"
+    assert found.verdict(max_member=0.5).status == "fail"
+
+
+def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
+    published(*COUNTS).save(tmp_path / "tree.json")
+    register(4, 2).to_csv(tmp_path / "register.csv", index=False)
+    PEOPLE.to_csv(tmp_path / "data.csv", index=False)
+    tree, people, data = (str(tmp_path / name) for name in ("tree.json", "register.csv", "data.csv"))
+    shown = printed_by(capsys, ["estimate", tree, "--population", people, "--max-member", "0.9", "--enforce"], 3).out
+    assert "6 people in the register, 5 of them in the data; proved members 2" in shown
+    printed_by(capsys, ["estimate", tree, "--population", people, "-o", str(tmp_path / "members.csv")])
+    assert pd.read_csv(tmp_path / "members.csv")["P(member)"].tolist() == pytest.approx([0.75, 1.0])
+    told = json.loads(printed_by(capsys, ["bounds", tree, "--population", people, "--json"]).out)
+    assert told["membership"]["proved_members"] == 2
+    beside = ["--truth", data, "--population", people]
+    policy = tmp_path / "policy.toml"
+    policy.write_text("[limits]\nmax_member = 0.9\n", encoding="utf-8")
+    record = str(tmp_path / "record.json")
+    printed_by(capsys, ["check", tree, data, *beside, "--policy", str(policy), "--record", record], 3)
+    assert "the record is still true" in printed_by(capsys, ["verify", record]).out
+    assert "population" in printed_by(capsys, ["estimate", tree, data, "--population", people], 2).err

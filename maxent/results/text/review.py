@@ -83,6 +83,13 @@ class Asked(Protocol):
     def options(self) -> Mapping[str, Any]: ...
 
 
+class Registered(Protocol):
+    """The printed parts of what an adversary with a register infers."""
+
+    @property
+    def words(self) -> str: ...
+
+
 class Review(Protocol):
     """The printed parts of `maxent.Review`."""
 
@@ -108,6 +115,8 @@ class Review(Protocol):
     def ladder(self) -> Sequence[Rung]: ...
     @property
     def unread_lines(self) -> list[str]: ...
+    @property
+    def register(self) -> Registered | None: ...
     def verdict(self) -> Verdict: ...
 
 
@@ -170,6 +179,7 @@ def _measured(review: Review, most: int) -> list[str]:
         _worth(review),
         _model(review),
         *parts_in_words(review.release.trees),
+        *([] if review.register is None else [review.register.words]),
         *review.unread_lines,
         *_lost(review, most),
     ]
