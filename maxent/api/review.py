@@ -460,7 +460,7 @@ def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralR
         subjects = (subject_of(call.model, X, y, wanted, reading, **numbers),)
     if dropped:
         subjects = tuple(each.without(dropped) for each in subjects)
-    evidence = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
+    evidence: dict[str, Any] = {"control": call.control, "sensitive": call.sensitive, "gain": call.gain}
     evidence |= {"population": call.population, "people": call.people}
     subjects = tuple(
         each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects

@@ -55,6 +55,7 @@ RARE = frozenset(
         *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
         *("--adversary", "--csv-literal", "--title", "--purpose", "--force", "--rows-unknown", "--sample-weight"),
         *("--sacro", "--crate", "--crate-in", "--agent", "--provider"),
+        *("--max-lift", "--max-member", "--no-marginal", "--published-as"),
     )
 )
 
