@@ -54,7 +54,7 @@ class Climb:
     ``case`` is what is published and known, as the adversary with the table knows it but for the base rate, ``known``
     and ``solving`` are those of the call. ``rows`` makes the case of its rows in training order, ``drawing`` is how far
     somebody comes who knows these, and ``told`` whether the file tells who was drawn for each tree. ``program`` is what
-    was compiled of the case, if anything was.
+    was compiled of the case, if anything was, and ``register`` what somebody with a register infers.
     """
 
     case: Case

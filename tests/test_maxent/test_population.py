@@ -414,6 +414,13 @@ def test_a_review_has_the_figures_of_who_has_a_register_beside_the_table() -> No
         "member": pytest.approx(2 / 3),
     }
     assert "with a register of 7 people, 5 of them in the data" in str(found)
+    [rung] = [each for each in found.summary["ladder"] if each["adversary"] == "population"]
+    shown = {name: rung[name] for name in ("certain", "certain_proved", "right_guesses", "base_rate", "worst")}
+    assert shown == {name: getattr(figures, name) for name in shown}
+    named = maxent.check(
+        release, PEOPLE[["Sex"]], {"limits": {"population": {"max_member": 0.7}}}, population=register(4, 3)
+    )
+    assert named.status == "fail"
     assert maxent.review(release, PEOPLE, qi=["Sex"], target="Ill", max_member=0.8).verdict().status == "cannot_tell"
     refused(
         "a register that holds all people", maxent.review, release, PEOPLE, **{**given, "population": register(4, 1)}
