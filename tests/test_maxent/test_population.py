@@ -462,3 +462,16 @@ def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
     printed_by(capsys, ["check", tree, data, *beside, "--policy", str(policy), "--record", record], 3)
     assert "the record is still true" in printed_by(capsys, ["verify", record]).out
     assert "population" in printed_by(capsys, ["estimate", tree, data, "--population", people], 2).err
+
+
+def test_members_and_control_people_of_the_register_are_compared() -> None:
+    control = pd.DataFrame({"Sex": ["f", "m", "m"], "Ill": ["no", "no", "yes"]})
+    given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "control": control, "population": register(4, 4)}
+    found = maxent.review(published(*COUNTS), PEOPLE, **given)
+    told = found.summary["membership"]["control"]
+    assert told["members"] == pytest.approx((3 * 0.75 + 2 * 0.5) / 5)
+    assert told["controls"] == pytest.approx((0.75 + 2 * 0.5) / 3)
+    assert told["interval"][0] < told["difference"] == pytest.approx(told["members"] - told["controls"])
+    assert (told["n_members"], told["n_controls"]) == (5, 3)
+    assert found.register is not None
+    assert "3 control people" in found.register.words
