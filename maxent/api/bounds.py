@@ -17,6 +17,7 @@ from maxent.api.compile import Knowledge, compile_beside, compile_in_time, refus
 from maxent.api.estimate import Progress, Solving, case_of, estimate_case
 from maxent.api.out_of_core.folder import InParts, links_of
 from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
+from maxent.api.population import population_bounds
 from maxent.api.proving import Drawing, Proving, proving_seconds
 from maxent.constraints.compiler import unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
@@ -68,8 +69,6 @@ def bounds(call: options.Bounding) -> ProvedBounds:
         case = case_of(call)
         if case.members is None:
             return bounds_case(case, known, how, interruptible=call.interruptible)
-        from maxent.api.population import population_bounds
-
         return population_bounds(case, known, how, interruptible=call.interruptible)
     check_unused("people who are not taken in parts", rows=call.rows or None)
     where, work = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
@@ -223,7 +222,8 @@ def bounds_tables(
     opened = Opened.of(published, tables, links_of, target, where, progress)
     if opened.linked:
         options = {"knowledge": known.knowledge, "impurity": known.impurity, "marginal": tables.marginal}
-        whole = bounds_case(opened.together(**options), known, how)
+        case = opened.together(**options)
+        whole = bounds_case(case, known, how) if case.members is None else population_bounds(case, known, how)
         opened.write_whole(whole.frame)
         return whole
     with opened.resources(replace(work, time_limit=how.time_limit)) as with_:

@@ -14,12 +14,15 @@ from maxent.api.case import Case
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.api.estimate import Solving, used_backend
 from maxent.api.proving import AUTO
+from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
+from maxent.disclosure.baseline import welch
 from maxent.disclosure.measures import TOLERANCE
-from maxent.disclosure.membership import membership_of
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.disclosure.membership import Membership, membership_of
+from maxent.disclosure.truth import rows_in
+from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
-from maxent.results.population import PopulationBounds, PopulationEstimate
+from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
 from maxent.solvers.control import Clock
@@ -67,7 +70,7 @@ def population_estimate(
         program,
         outcome,
         known_of,
-        base,
+        _frequent(case, members) or base,
         used_backend(outcome) if how.backend == "auto" else how.solver.name,
         how.tolerance,
         {"compile": case.seconds + compiled - begin, "solve": solved - compiled},
@@ -78,6 +81,17 @@ def population_estimate(
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
+
+
+def _frequent(case: Case, members: int) -> dict[str, float]:
+    """The share of the most frequent class among members, where it is stated or known."""
+    marginal = case.of_each_class
+    if marginal is None:
+        try:
+            marginal = implied_marginal(case.release)
+        except InvalidInput:
+            return {}
+    return {"base_rate": float(marginal.max() / members)}
 
 
 def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptible: bool = False) -> PopulationBounds:
@@ -135,7 +149,8 @@ class PopulationFigures:
     @property
     def membership(self) -> dict[str, Any]:
         """The key ``membership`` of a summary."""
-        return self.estimate.membership.as_dict()
+        control = self.estimate.control
+        return self.estimate.membership.as_dict() | ({} if control is None else {"control": dict(control)})
 
     @property
     def member_numbers(self) -> dict[str, Any]:
@@ -155,7 +170,7 @@ class PopulationFigures:
             f"be; known to be in the data and of one class {self.certain:,}; right guesses about members "
             f"{100 * self.right_guesses:.1f} % (base rate {least})"
         )
-        return f"{told}; {self.why}" if self.why else told
+        return "; ".join(filter(None, (told, *control_lines(self.estimate.control), self.why)))
 
 
 def population_figures(
@@ -186,6 +201,8 @@ def population_figures(
     with unwarned():
         found = population_estimate(register, known, how, progress=progress)
     known_of = found.membership
+    if inside is not None and case.controls is not None:
+        found = replace(found, control=_control(known_of, table, case, inside, known.confidence) or None)
     right, worst = known_of.right_guesses, known_of.worst
     if inside is not None and case.truth is not None:
         guess = known_of.joint.argmax(axis=1)[inside]
@@ -217,8 +234,7 @@ def population_figures(
 
 def within(table: QITable, register: QITable) -> IntArray:
     """The row of a register for each row of a table, shape (n_qi,); with an InvalidInput where people are not in it."""
-    at = {values: i for i, values in enumerate(_values(register))}
-    found = np.array([at.get(values, -1) for values in _values(table)], np.int64)
+    found = rows_in(table, register)
     missing = np.flatnonzero((found < 0) | (table.counts > register.counts[found]))
     if len(missing):
         row = int(missing[0])
@@ -229,10 +245,22 @@ def within(table: QITable, register: QITable) -> IntArray:
     return found
 
 
-def _values(table: QITable) -> list[tuple[Any, ...]]:
-    """The values of each quasi-identifier; a missing number equals itself."""
-    columns = [
-        [None if value != value else value for value in np.asarray(level)[codes].tolist()]
-        for level, codes in zip(table.levels, table.codes.T, strict=True)
-    ]
-    return list(zip(*columns, strict=True)) if columns else [()] * len(table)
+def _control(found: Membership, register: QITable, case: Case, inside: IntArray, confidence: float) -> dict[str, Any]:
+    """Mean P(member) of the people of the data and of control people of the register, and the interval between."""
+    assert case.controls is not None
+    others = case.controls.table
+    rows = rows_in(others, register)
+    there = rows >= 0
+    if not there.any():
+        return {}
+    member = found.member[inside], found.member[rows[there]]
+    weight = case.people.counts.astype(np.float64), others.counts[there].astype(np.float64)
+    means = [float(np.average(each, weights=w)) for each, w in zip(member, weight, strict=True)]
+    return {
+        "members": means[0],
+        "controls": means[1],
+        "difference": means[0] - means[1],
+        "interval": list(welch(member, weight, confidence)),
+        "n_members": int(weight[0].sum()),
+        "n_controls": int(weight[1].sum()),
+    }

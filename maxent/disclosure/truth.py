@@ -257,7 +257,7 @@ def believed(program: Program, masses: FloatArray, posterior: FloatArray, contro
     _, codes = answers_at(program.release, list(theirs.leaf.T), len(theirs))
     votes = np.zeros((len(table), classes))
     np.add.at(votes, (theirs.owner, codes), weight[:, 0])
-    row = _rows(table, program.table)
+    row = rows_in(table, program.table)
     known = row >= 0
     found[known] = posterior[row[known]]
     return BelievedInTruth(found, votes.argmax(axis=1), int(table.counts[known].sum()))
@@ -273,7 +273,7 @@ def _together(program: Program, masses: FloatArray, leaf: IntArray) -> FloatArra
     return np.asarray(total[which[len(masses) :]])
 
 
-def _rows(table: QITable, of: QITable) -> IntArray:
+def rows_in(table: QITable, of: QITable) -> IntArray:
     """The row of another table with each quasi-identifier of a table, -1 where there is none; shape (n_distinct,)."""
     codes = recoded(table.codes, table.levels, of)
     known = np.all(codes >= 0, axis=1)

@@ -453,6 +453,10 @@ def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
     assert "6 people in the register, 5 of them in the data; proved members 2" in shown
     printed_by(capsys, ["estimate", tree, "--population", people, "-o", str(tmp_path / "members.csv")])
     assert pd.read_csv(tmp_path / "members.csv")["P(member)"].tolist() == pytest.approx([0.75, 1.0])
+    printed_by(capsys, ["estimate", tree, "--population", people, "-o", f"{tmp_path}/estimate/"])
+    printed_by(capsys, ["bounds", tree, "--population", people, "--level", "closed", "-o", f"{tmp_path}/bounds/"])
+    [file] = (tmp_path / "bounds").iterdir()
+    assert pd.read_parquet(file)["low"].sum() == pytest.approx(2.0)
     told = json.loads(printed_by(capsys, ["bounds", tree, "--population", people, "--json"]).out)
     assert told["membership"]["proved_members"] == 2
     beside = ["--truth", data, "--population", people]

@@ -27,6 +27,7 @@ from maxent.api.out_of_core.posteriors import (
     unpickled,
 )
 from maxent.api.out_of_core.scan import Resources, Scanned, check_same
+from maxent.api.population import population_estimate
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Rows, positions, read_group, sizes_of
 from maxent.models.reading import size_text
@@ -80,6 +81,10 @@ def estimate_tables(
     if opened.linked:
         of_trees = {"knowledge": known.knowledge, "impurity": known.impurity}
         case = opened.together(**of_trees, marginal=tables.marginal, control=tables.control)
+        if case.members is not None:
+            of_register = population_estimate(case, known, how, progress=opened.tell)
+            opened.write_whole(lambda: of_register.posterior)
+            return cast("Estimate", of_register)
         found = estimate_case(case, known, how, progress=opened.tell)
         opened.write_whole(lambda: found.posterior)
         return found

@@ -149,8 +149,7 @@ class Opened:
     ) -> Opened:
         """Read what was published."""
         reader, tables = reader_of(tables.reading), tables.located()
-        check_unused("people who are not taken in parts", population=tables.population, people=tables.people)
-        if tables.qi is None:
+        if tables.qi is None and tables.population is None:
             raise no_table()
         several = isinstance(published, (list, tuple)) and len(published) != 1
         opened = published if several else open_published(only(published), reader)
@@ -161,6 +160,7 @@ class Opened:
         else:
             linked = ["several releases about overlapping people" if several else "generalised records"]
         linked += ["known classes of some people"] * (tables.facts is not None)
+        linked += ["how many people of the register are in the data"] * (tables.population is not None)
         return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
 
     def together(self, **options: Any) -> Case:
