@@ -54,6 +54,7 @@ RARE = frozenset(
         *("--tolerance", "--no-presolve", "--starts", "--seed", "--floor", "--single-optimum", "--dask"),
         *("--param", "--bins", "--values", "--encoding", "--min-samples-split", "--round-method", "--audits"),
         *("--adversary", "--csv-literal", "--title", "--purpose", "--force", "--rows-unknown", "--sample-weight"),
+        *("--dossier", "--dossier-public", "--author", "--organisation"),
         *("--sacro", "--crate", "--crate-in", "--agent", "--provider"),
         *("--max-lift", "--max-member", "--no-marginal", "--published-as"),
     )

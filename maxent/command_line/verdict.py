@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
+from maxent.models.files.output import REPORT
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Limits, Verdict
@@ -78,6 +79,51 @@ def asked(
     """The options of limits, and of the report."""
     limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift, max_member)
     return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
+
+
+@dataclass(frozen=True, slots=True)
+class AskedDossier:
+    """The dossiers that are asked for: whole, and without people."""
+
+    whole: str | None
+    public: str | None
+    author: str | None
+    organisation: str | None
+
+    def files(self) -> dict[str, str | None]:
+        """Where they go, by their options; refused where their numbers cannot stand beside them."""
+        if self.whole is not None:
+            from maxent.results.html_report.dossier import numbers_beside
+
+            numbers_beside(self.whole)
+        return {"--dossier": self.whole, "--dossier-public": self.public}
+
+    @property
+    def asked(self) -> bool:
+        """Whether there is any."""
+        return self.whole is not None or self.public is not None
+
+    def write(self, found: Any, texts: Mapping[str, str]) -> None:
+        """Write them of a result."""
+        more = {"author": self.author or "", "organisation": self.organisation or ""}
+        for path, public in ((self.whole, False), (self.public, True)):
+            if path is not None:
+                found.dossier(path, public=public, **texts, **more)
+
+
+def dossiers(
+    dossier: Annotated[
+        str | None,
+        panels.written(REPORT, help="Write a dossier, in the order in which authorities ask: one .html file to print."),
+    ] = None,
+    dossier_public: Annotated[
+        str | None, panels.written(REPORT, help="Write the dossier without people: one .html file.")
+    ] = None,
+    author: Annotated[str | None, panels.output(metavar="TEXT", help="Author of the dossier.")] = None,
+    organisation: Annotated[str | None, panels.output(metavar="TEXT", help="Organisation of its author.")] = None,
+) -> AskedDossier:
+    """The options of dossiers."""
+    return AskedDossier(dossier, dossier_public, author, organisation)
 
 
 @dataclass(frozen=True, slots=True)

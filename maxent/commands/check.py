@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import completed_policy, reads_files, split_last, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, asked, handed
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, asked, dossiers, handed
 from maxent.models.files.output import CHECKS, RECORD
 
 # Calls that its help ends with.
@@ -31,7 +31,7 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed)
+@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed, dossiers=dossiers)
 def command(
     files: Annotated[
         list[str] | None,
@@ -67,6 +67,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
     handing: Any = None,
+    dossiers: Any = None,
 ) -> Job:
     """Check a release against a written policy: a finding for each of its checks, a verdict, and a record.
 
@@ -84,7 +85,7 @@ def command(
         "no_marginal": asked.no_marginal,
         "reading": reading,
     }
-    written = {"record": record, "output": output, "csv_literal": csv_literal, "handed": handing}
+    written = {"record": record, "output": output, "csv_literal": csv_literal, "handed": handing, "dossiers": dossiers}
     releases, qi = split_last(files or [], "RELEASE... QI")
     return partial(_run, releases, qi, policy, options, as_json, written, asked)
 
@@ -128,6 +129,7 @@ def _run(
     from maxent.commands.convert import read_parameters
     from maxent.policy.record import stands
     from maxent.results import review as results
+    from maxent.results.html_report.view import InputFile
     from maxent.results.text.terminal import print_json, print_lines
 
     said["parameters"] = read_parameters(said["parameters"] or []) or None
@@ -139,6 +141,8 @@ def _run(
         tell(f"{record} is left as it is: it has a decision, and is of the same files, policy and version")
         record = None
     files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
+    asked_dossiers: AskedDossier = written["dossiers"]
+    files |= {option: (path, REPORT) for option, path in asked_dossiers.files().items()}
     check_outputs(files, read)
     handing = written["handed"]
     handing.check({name: path for name, (path, _) in files.items()}, read)
@@ -146,7 +150,8 @@ def _run(
         tell(chosen.never_passes)
     with progress() as told:
         found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
-    asked_by = results.Asked(["check", *releases, qi], {"policy": policy})
+    named_files = tuple(InputFile(each.role, each.path, each.size, each.sha256) for each in inputs)
+    asked_by = results.Asked(["check", *releases, qi], {"policy": policy}, named_files)
     found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:
@@ -155,6 +160,8 @@ def _run(
         found.record(record)
     if asked.report is not None:
         found.report(asked.report, **asked.texts)
+    if found.review.solved:
+        asked_dossiers.write(found, asked.texts)
     handing.write(found)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)

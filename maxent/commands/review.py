@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, Handed, asked, handed
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, asked, dossiers, handed
 from maxent.models.files.output import REVIEW
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ EXAMPLES = (
 )
 
 
-@reads_files(options=stated(Reviewing, time_limit=None), asked=asked, handing=handed)
+@reads_files(options=stated(Reviewing, time_limit=None), asked=asked, handing=handed, dossiers=dossiers)
 def command(
     files: Annotated[
         list[str],
@@ -49,6 +49,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
     handing: Any = None,
+    dossiers: Any = None,
 ) -> Job:
     """Convert a model, attack it, estimate what it discloses, and judge it.
 
@@ -61,7 +62,7 @@ def command(
     if is_target(files[-1]):  # the table lies in it
         files = [*files, table_in(files[-1])]
     models, data = split_last(files, "MODEL... DATA")
-    return partial(_run, models, data, options, as_json, output, asked, csv_literal, handing)
+    return partial(_run, models, data, options, as_json, output, asked, csv_literal, (handing, dossiers))
 
 
 def _run(
@@ -72,8 +73,9 @@ def _run(
     output: str | None,
     asked: AskedVerdict,
     csv_literal: bool,
-    handing: Handed,
+    writing: tuple[Handed, AskedDossier],
 ) -> int:
+    handing, dossiers = writing
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.models.files.result_files import REPORT as REPORTS
@@ -84,6 +86,11 @@ def _run(
     if several and asked.report is not None:
         names = report_names(asked.report, len(options["target"]))
         reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
+    if several and dossiers.asked:
+        from maxent.models.errors import ARGUMENT, invalid
+
+        raise invalid("options", ARGUMENT, "dossier", "one sensitive column", f"{len(options['target'])}")
+    reports |= dossiers.files()
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
     check_outputs(outputs, [*models, data, *opt.inputs(options)])
     handing.check({name: path for name, (path, _) in outputs.items()}, [*models, data, *opt.inputs(options)])
@@ -101,7 +108,7 @@ def _run(
 
     inputs = (
         read_inputs([*(("model", each) for each in models), ("table", data), *opt.named_inputs(options)])
-        if asked.report is not None
+        if asked.report is not None or dossiers.asked
         else ()
     )
     shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
@@ -131,6 +138,8 @@ def _run(
             found.report(asked.report, **asked.texts)
         if output is not None:
             found.save(output, csv_literal=csv_literal)
+        if found.solved:
+            dossiers.write(found, asked.texts)
         handing.write(found)
         if as_json:  # after all files: where one cannot be written, the object on standard output says that
             print_json(found.summary)

@@ -185,6 +185,24 @@ class Checked(Exchanged, Summarised):
 
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 
+    def dossier(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        purpose: str = "",
+        author: str = "",
+        organisation: str = "",
+        public: bool = False,
+    ) -> None:
+        """Write the dossier, by all checks of the policy; parameters are those of `maxent.results.review.Review`."""
+        from maxent.results.html_report.dossier import Texts, save_dossier
+
+        texts = Texts(title or self.asked.title, author, organisation, purpose or self.asked.purpose)
+        checks = [row.as_dict() for row in self.rows]
+        said = announced(self.status, self.adversaries)
+        save_dossier(self.review, path, texts, said, self.status, checks, self.ladder, public=public)
+
     @property
     def title(self) -> str:
         """What was checked against what."""

@@ -400,6 +400,32 @@ class Review(Exchanged, Summarised):
         check_outputs({"report": (os.fspath(path), REPORT)})
         write_text(path, self._html(title, purpose))
 
+    def dossier(
+        self,
+        path: str | PathLike[str],
+        *,
+        title: str = "",
+        purpose: str = "",
+        author: str = "",
+        organisation: str = "",
+        public: bool = False,
+    ) -> None:
+        """Write the dossier, in the order in which authorities ask: one .html file, and its numbers as .json beside it.
+
+        Parameters
+        ----------
+        path : path
+        title, purpose, author, organisation : str
+            Texts of the first page.
+        public : bool
+            Whether people are left out, and no numbers written beside it.
+        """
+        from maxent.results.html_report.dossier import Texts, save_dossier
+
+        verdict, texts = self.verdict(), Texts(title, author, organisation, purpose)
+        checks = verdict.as_dict()["checks"]
+        save_dossier(self, path, texts, verdict.announced, verdict.status, checks, self.ladder, public=public)
+
     def _html(self, title: str, purpose: str) -> str:
         from maxent.results.html_report.build import Gatherer
         from maxent.results.html_report.provenance import provenance

@@ -275,3 +275,60 @@ def test_an_answer_for_every_input_that_somebody_may_have_is_a_proof(seed: int) 
     best = model.predict(asked)
     sure = {a for a in range(3) if answers[asked["A"] == a].all() and len(set(best[asked["A"] == a])) == 1}
     assert found.certain_proved == int(X["A"].isin(sure).sum())
+
+
+def dossier_words(tmp_path: Path, name: str = "dossier.html") -> list[str]:
+    asked = [str(D1 / "tree.json"), str(D1 / "truth.csv"), "--target", "Salary", "--qi", ",".join(QI)]
+    return ["review", *asked, "--max-certain", "7", "--dossier", str(tmp_path / name)]
+
+
+def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, capsys: Any) -> None:
+    public = tmp_path / "public.html"
+    texts = ["--author", "A. <b>Writer", "--organisation", "Clinic", "--purpose", "a test"]
+    words = [*dossier_words(tmp_path), "--dossier-public", str(public), *texts]
+    assert main([*words, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
+    assert "<h1>Disclosure review: Salary</h1>" in page
+    asked = ["PASS for an adversary with the table", "What this does not cover", "1. What is published", "2. Who could"]
+    asked += ["3. Who is worst off", "4. What was measured against control", "5. What was not tested", "6. Decision"]
+    places = [page.index(each) for each in [*asked, "7. Versions and checksums"]]
+    assert places == sorted(places)
+    assert "Confidential: describes people" in page
+    assert "A. &lt;b&gt;Writer" in page
+    assert "cut the tree back to node" in page
+    told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
+    assert told["ladder"] == found["ladder"]
+    assert {each["role"] for each in told["inputs"]} == {"model", "table"}
+    text = public.read_text(encoding="utf-8")
+    assert "Confidential" not in text
+    assert not any(value in text for value in ("Masters", "Canada", "Doctorate", "Female"))
+    assert not (tmp_path / "public.json").exists()
+
+
+def test_a_dossier_takes_the_place_of_no_model(tmp_path: Path, capsys: Any) -> None:
+    (tmp_path / "tree.json").write_text("{}", encoding="utf-8")
+    assert main(dossier_words(tmp_path, "tree.html")) == 2
+    assert "a file there that is no dossier" in capsys.readouterr().err
+    assert (tmp_path / "tree.json").read_text(encoding="utf-8") == "{}"
+    assert not (tmp_path / "tree.html").exists()
+
+
+def test_a_check_has_a_dossier_by_its_policy(tmp_path: Path) -> None:
+    found = maxent.check(D1 / "tree.json", D1 / "qi.csv", "satre", truth=D1 / "truth.csv", title="For the board")
+    found.dossier(tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "<h1>For the board</h1>" in page
+    assert all(row.check.id in page for row in found.rows)
+    told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))
+    assert told["verdict"]["status"] == found.status
+
+
+def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
+    from maxent.results.html_report.view import within_words
+
+    told = within_words({"max_posterior": 0.85, "certain": 0}, "pass", 0.9)
+    assert told.startswith(
+        "The surest guess about anybody is right with 85.0 %. That is within the limits: the limit is"
+    )
+    assert within_words({"max_posterior": 0.85, "certain": 0}, "fail", 0.9) == ""

@@ -70,10 +70,10 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
     """
     program, found, held = result.program, result.disclosure, result.held
     release, table = program.release, program.table
-    exposure = _exposure(result)
+    surest = exposure(result)
     pool: dict[int, int] = {}
     trees = drawn_trees(result, budget)
-    views = tree_views(result, exposure, lambda q: pool.setdefault(q, len(pool)), trees)
+    views = tree_views(result, surest, lambda q: pool.setdefault(q, len(pool)), trees)
     target = shown(release.target.name)
     blind = blind_words(None if result.baseline is None else result.baseline.base_rate, program.n_classes)
     return ReleaseView(
@@ -91,7 +91,7 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         sensitive=sensitive_numbers(row, target, program.n_classes),
         stakes=stakes_numbers(result.leakage, result.min_capacity),
         blind=blind,
-        exposed=tuple(_person(result, int(q)) for q in exposure[:top]),
+        exposed=tuple(_person(result, int(q)) for q in surest[:top]),
         people=tuple(_person(result, q) for q in pool),
         trees=views,
         undrawn=len(release.trees) - trees,
@@ -110,7 +110,7 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
     )
 
 
-def _exposure(result: Solved) -> IntArray:
+def exposure(result: Solved) -> IntArray:
     """Quasi-identifiers, rows of the table: the surest first, those about whom the estimate is mostly wrong last."""
     table, individual = result.program.table, result.disclosure.individual
     surest = result.probabilities.max(axis=1)
@@ -484,6 +484,20 @@ def render(view: ReportView) -> str:
     Everything that comes from a release or a table is escaped, and a strict policy allows no script, style or address
     but those that are part of the file: names in a release cannot do anything.
     """
+    return rendered(
+        "report.html.j2",
+        view=view,
+        trees=packed(view.releases),
+        bars=summaries.bars(view),
+        glance=summaries.glance(view),
+        prices=tuple(summaries.prices(view)),
+        static_trees=STATIC_TREES,
+        misled=MISLED,
+    )
+
+
+def rendered(template: str, *, trees: str = "", **content: Any) -> str:
+    """A page of a template, with the style, the script and the policy that all pages have."""
     from markupsafe import Markup
 
     style, script = _asset("report.css"), _asset("report.js")
@@ -491,22 +505,8 @@ def render(view: ReportView) -> str:
         f"default-src 'none'; script-src '{_hash(script)}'; style-src '{_hash(style)}'; img-src data:; "
         "base-uri 'none'; form-action 'none'"
     )
-    return (
-        _environment()
-        .get_template("report.html.j2")
-        .render(
-            view=view,
-            policy=policy,
-            style=Markup(style),
-            script=Markup(script),
-            trees=Markup(packed(view.releases)),
-            bars=summaries.bars(view),
-            glance=summaries.glance(view),
-            prices=tuple(summaries.prices(view)),
-            static_trees=STATIC_TREES,
-            misled=MISLED,
-        )
-    )
+    own = {"style": Markup(style), "script": Markup(script), "trees": Markup(trees), "policy": policy}
+    return _environment().get_template(template).render(**own, **content)
 
 
 @cache

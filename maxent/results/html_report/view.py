@@ -210,6 +210,11 @@ class ReportView:
         )
 
     @property
+    def within(self) -> str:
+        """Why people who can be guessed are within limits all the same; empty where nothing has to be said."""
+        return within_words(self.releases[-1].row, self.verdict.status, self.verdict.limits.max_posterior)
+
+    @property
     def decisive(self) -> tuple[tuple[ReleaseView, Judged], ...]:
         """The releases that the verdict is about, each with its own."""
         both = zip(self.releases, self.verdict.releases, strict=True)
@@ -273,3 +278,15 @@ def plural(count: int, noun: str, nouns: str = "") -> str:
 def people(count: int) -> str:
     """A number of people."""
     return plural(count, "person", "people")
+
+
+def within_words(row: Mapping[str, object], status: str, limit: float | None) -> str:
+    """Why people who can be guessed are within limits all the same, a sentence; empty where nothing has to be said."""
+    surest, certain = row.get("max_posterior"), row.get("certain")
+    if status != "pass" or not isinstance(surest, float) or certain:
+        return ""
+    allowed = "no limit is stated on the largest probability" if limit is None else f"the limit is {percent(limit)}"
+    return (
+        f"The surest guess about anybody is right with {percent(surest)}. That is within the limits: {allowed}, "
+        "and no class is certain. A guess, however good, is an inference; a limit says how good it may be."
+    )

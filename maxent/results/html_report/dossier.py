@@ -1,0 +1,258 @@
+"""The dossier: a review for whoever has to answer for it, in the order in which authorities ask."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from os import PathLike
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from maxent.models.display import counted
+from maxent.models.errors import ARGUMENT, invalid
+from maxent.results.html_report.build import Gatherer, rendered
+from maxent.results.html_report.provenance import provenance
+from maxent.results.html_report.summaries import way
+from maxent.results.html_report.view import (
+    InputFile,
+    Person,
+    Provenance,
+    ReleaseView,
+    people,
+    percent,
+    shown,
+    within_words,
+)
+
+if TYPE_CHECKING:
+    from maxent.disclosure.ladder import Rung
+    from maxent.results.review import Review
+
+# People who are named, and leaves of each.
+WORST, LEAVES = 10, 3
+# What no dossier covers, whatever is asked.
+NOT_COVERED = (
+    "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
+    "knowledge that was not stated: other releases about the same people, and what is known of single ones",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """What the first page says of itself; empty: nothing."""
+
+    title: str = ""
+    author: str = ""
+    organisation: str = ""
+    purpose: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worst:
+    """A person worst off: what is inferred, from which leaves, and what would take that away."""
+
+    person: Person
+    leaves: tuple[tuple[str, str], ...]
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
+class DossierView:
+    """The content of a dossier, ready to be rendered; without ``worst`` nobody is in it."""
+
+    title: str
+    texts: Texts
+    announced: str
+    status: str
+    facts: tuple[tuple[str, str], ...]
+    checks: tuple[tuple[str, str, str], ...]
+    within: str
+    ladder: tuple[Rung, ...]
+    worst: tuple[Worst, ...]
+    control: tuple[str, ...]
+    untested: tuple[str, ...]
+    provenance: Provenance
+    public: bool
+
+
+def dossier_of(
+    review: Review,
+    texts: Texts,
+    announced: str,
+    status: str,
+    checks: Sequence[Mapping[str, Any]],
+    ladder: Sequence[Rung],
+    inputs: Sequence[InputFile],
+    *,
+    public: bool = False,
+) -> DossierView:
+    """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
+    estimate = review.estimate
+    assert estimate is not None
+    gatherer = Gatherer(WORST)
+    gatherer(estimate, review.row)
+    [release] = gatherer.releases
+    call = review.asked.call
+    source = provenance([] if isinstance(call, str) else call, review.asked.options, inputs, gatherer.backends)
+    source = replace(source, command=call) if isinstance(call, str) else source
+    target = shown(review.release.target.name)
+    return DossierView(
+        title=shown(texts.title) or f"Disclosure review: {target}",
+        texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
+        announced=announced,
+        status=status,
+        facts=tuple(_facts(review, release)),
+        checks=tuple((str(c["id"]), str(c["key"]), _told(c)) for c in checks),
+        within=within_words(review.row, status, review.limits.max_posterior),
+        ladder=tuple(ladder),
+        worst=() if public else tuple(_worst(review, release)),
+        control=tuple(_control(review.row)),
+        untested=tuple(_untested(review, ladder)),
+        provenance=source,
+        public=public,
+    )
+
+
+def _told(check: Mapping[str, Any]) -> str:
+    """``5, limit 0: fail``."""
+    found = check.get("found")
+    said = "not known" if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
+    whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
+    return f"{said}, limit {check['limit']}{whom}: {str(check['status']).replace('_', ' ')}"
+
+
+def _facts(review: Review, release: ReleaseView) -> Iterator[tuple[str, str]]:
+    """What is published, and about whom."""
+    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    stated = [name for name, there in review.converted.states.items() if there]
+    yield (
+        "Published",
+        f"{counted(len(review.release.trees), 'tree')} with {leaves:,} leaves, by {review.converted.tool}",
+    )
+    yield "It states", ", ".join(stated) or "nothing but its splits"
+    yield "People", f"{release.individuals:,} in the training data, {release.quasi_identifiers:,} told apart"
+    yield "Sensitive attribute", f"{release.target}, {counted(len(release.classes), 'class', 'classes')}"
+    yield "Known of each person", ", ".join(release.attributes)
+    private = [shown(attribute.name) for attribute in review.release.private]
+    yield "Not known to an adversary", ", ".join(private) or "no other attribute is used"
+
+
+def _worst(review: Review, release: ReleaseView) -> Iterator[Worst]:
+    """The people worst off, the first of them first."""
+    estimate = review.estimate
+    assert estimate is not None
+    cells, order = estimate.program.cells, _order(review)
+    for person, q in zip(release.exposed, order, strict=False):
+        mine = np.flatnonzero(cells.owner == q)
+        leaves, remedy = [], "nothing that is published is about this person alone"
+        for t, tree in enumerate(release.trees):
+            for place in np.unique(cells.leaf[mine, t]).tolist()[:LEAVES]:
+                node = tree.nodes[place]
+                name = f"{tree.name}, {node.name}" if len(release.trees) > 1 else node.name
+                leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
+                if t == 0 and node.parent >= 0 and place:
+                    above = tree.nodes[node.parent]
+                    share = max(above.distribution, default=0.0)
+                    remedy = (
+                        f"cut the tree back to node {above.name}: the surest guess there is right with {percent(share)}"
+                    )
+        yield Worst(person, tuple(leaves[:LEAVES]), remedy)
+
+
+def _order(review: Review) -> list[int]:
+    from maxent.results.html_report.build import exposure
+
+    assert review.estimate is not None
+    return [int(q) for q in exposure(review.estimate)[:WORST]]
+
+
+def _control(row: Mapping[str, Any]) -> Iterator[str]:
+    """What was measured against people who were not in the data."""
+    found = row.get("control")
+    if found is None:
+        yield "Nothing: no control people were given (--control). What is inferred may be true of anybody like these."
+        return
+    low, high = (100 * end for end in found["interval"])
+    yield (
+        f"Right guesses about members {percent(found['members'])}, about control people {percent(found['controls'])}; "
+        f"the difference lies between {low:+.1f} and {high:+.1f} points with {percent(found['confidence'])} confidence."
+    )
+
+
+def _untested(review: Review, ladder: Sequence[Rung]) -> Iterator[str]:
+    """What was not tested, and why, a sentence each."""
+    for rung in ladder:
+        name = rung.adversary.replace("_", " ")
+        if rung.figures.missing:
+            yield f"The adversary “{name}”: {rung.figures.missing}."
+        elif rung.status == "not_assessed":
+            yield f"The adversary “{name}” has figures and no verdict: no limit names it."
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
+    yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
+    if review.row.get("control") is None:
+        yield "Whether guesses are better than about people who were not in the data: no control people were given."
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in NOT_COVERED)
+
+
+FORMAT = "maxent-dossier/1"
+
+
+def numbers_beside(path: str | PathLike[str]) -> str:
+    """The file beside a dossier that has its numbers; refused where something else is there."""
+    beside = os.path.splitext(os.fspath(path))[0] + ".json"
+    if os.path.exists(beside):
+        try:
+            with open(beside, encoding="utf-8") as file:
+                found = json.load(file)
+        except (OSError, ValueError, RecursionError):
+            found = None
+        if not isinstance(found, dict) or found.get("format") != FORMAT:
+            expected = f"another name for the dossier, as its numbers go to {beside}"
+            raise invalid("options", ARGUMENT, "dossier", expected, "a file there that is no dossier")
+    return beside
+
+
+def dossier_html(view: DossierView) -> str:
+    """The dossier as one HTML file."""
+    return rendered("dossier.html.j2", view=view, people_words=people)
+
+
+def save_dossier(
+    review: Review,
+    path: str | PathLike[str],
+    texts: Texts,
+    announced: str,
+    status: str,
+    checks: Sequence[Mapping[str, Any]],
+    ladder: Sequence[Rung],
+    *,
+    public: bool = False,
+) -> None:
+    """Write a dossier, and, where people are in it, its numbers beside it."""
+    from maxent.models.files.json_files import as_json_text
+    from maxent.models.files.output import check_outputs, write_text
+    from maxent.models.files.result_files import REPORT
+
+    check_outputs({"dossier": (os.fspath(path), REPORT)})
+    if review.estimate is None:
+        expected = "a review with an estimate: give it more time (time_limit=), or review fewer trees"
+        raise invalid("dossier", "review", "estimate", expected, review.unsolved)
+    beside = None if public else numbers_beside(path)
+    view = dossier_of(review, texts, announced, status, checks, ladder, review.asked.inputs, public=public)
+    write_text(path, dossier_html(view))
+    if beside is not None:
+        document = {
+            "format": FORMAT,
+            "title": view.title,
+            "created": view.provenance.created,
+            "verdict": {"status": status, "checks": [dict(each) for each in checks]},
+            "ladder": [rung.as_dict() for rung in ladder],
+            "versions": dict(view.provenance.versions),
+            "inputs": [
+                {"role": f.role, "path": f.name, "bytes": f.size, "sha256": f.sha256} for f in review.asked.inputs
+            ],
+        }
+        write_text(beside, as_json_text(document) + "\n")
