@@ -556,6 +556,8 @@ class Verdict(Shown):
 
 def announced(status: Status, adversaries: Sequence[str]) -> str:
     """A status in words; that something passes, with the adversaries for whom it does."""
+    if status == "not stated":
+        return WORDS[status].capitalize()
     if status != "pass" or not adversaries:
         return f"{STATUS_WORDS[status]}, {WORDS[status]}"
     first, *others = (WITH[name] for name in adversaries)

@@ -301,7 +301,7 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert told["ladder"] == found["ladder"]
     assert {each["role"] for each in told["inputs"]} == {"model", "table"}
     text = public.read_text(encoding="utf-8")
-    assert "Confidential" not in text
+    assert "Confidential" not in text.partition("</style>")[2]
     assert not any(value in text for value in ("Masters", "Canada", "Doctorate", "Female"))
     assert not (tmp_path / "public.json").exists()
 
