@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -29,7 +29,10 @@ from maxent.results.html_report.view import (
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
-    from maxent.results.review import Review
+    from maxent.disclosure.limits import Limits
+    from maxent.models.formats.release_reader import Converted
+    from maxent.models.release import Release
+    from maxent.results.estimate import Estimate
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
@@ -38,6 +41,27 @@ NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
     "knowledge that was not stated: other releases about the same people, and what is known of single ones",
 )
+
+
+class DossierReview(Protocol):
+    """What of a review is in a dossier."""
+
+    @property
+    def estimate(self) -> Estimate | None: ...
+    @property
+    def row(self) -> Mapping[str, Any]: ...
+    @property
+    def release(self) -> Release: ...
+    @property
+    def converted(self) -> Converted: ...
+    @property
+    def limits(self) -> Limits: ...
+    @property
+    def asked(self) -> Any: ...
+    @property
+    def unsolved(self) -> str: ...
+    @property
+    def unread_lines(self) -> list[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +103,7 @@ class DossierView:
 
 
 def dossier_of(
-    review: Review,
+    review: DossierReview,
     texts: Texts,
     announced: str,
     status: str,
@@ -124,7 +148,7 @@ def _told(check: Mapping[str, Any]) -> str:
     return f"{said}, limit {check['limit']}{whom}: {str(check['status']).replace('_', ' ')}"
 
 
-def _facts(review: Review, release: ReleaseView) -> Iterator[tuple[str, str]]:
+def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, str]]:
     """What is published, and about whom."""
     leaves = sum(len(tree.leaves) for tree in review.release.trees)
     stated = [name for name, there in review.converted.states.items() if there]
@@ -140,7 +164,7 @@ def _facts(review: Review, release: ReleaseView) -> Iterator[tuple[str, str]]:
     yield "Not known to an adversary", ", ".join(private) or "no other attribute is used"
 
 
-def _worst(review: Review, release: ReleaseView) -> Iterator[Worst]:
+def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
     """The people worst off, the first of them first."""
     estimate = review.estimate
     assert estimate is not None
@@ -162,7 +186,7 @@ def _worst(review: Review, release: ReleaseView) -> Iterator[Worst]:
         yield Worst(person, tuple(leaves[:LEAVES]), remedy)
 
 
-def _order(review: Review) -> list[int]:
+def _order(review: DossierReview) -> list[int]:
     from maxent.results.html_report.build import exposure
 
     assert review.estimate is not None
@@ -182,7 +206,7 @@ def _control(row: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _untested(review: Review, ladder: Sequence[Rung]) -> Iterator[str]:
+def _untested(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[str]:
     """What was not tested, and why, a sentence each."""
     for rung in ladder:
         name = rung.adversary.replace("_", " ")
@@ -221,7 +245,7 @@ def dossier_html(view: DossierView) -> str:
 
 
 def save_dossier(
-    review: Review,
+    review: DossierReview,
     path: str | PathLike[str],
     texts: Texts,
     announced: str,
