@@ -34,3 +34,23 @@ def test_the_program_fills_in_every_table_of_the_page(tmp_path: Any, monkeypatch
         assert len(pattern.search(filled)[1].splitlines()) >= 3
         filled = pattern.sub("", filled, count=1)
     assert filled == empty
+
+
+def test_the_paper_repeats_the_page():
+    page, paper = (
+        {
+            cells[0]: cells[1:]
+            for cells in map(cells_of, (ROOT / "docs" / name).read_text(encoding="utf-8").splitlines())
+        }
+        for name in ("seeds.md", "paper.md")
+    )
+    shown = [name for name in paper if name in page and len(page[name]) == 6 and name != "data"]
+    assert len(shown) == 4
+    for name in shown:
+        people, smallest, *_, mean, wrong = page[name]
+        assert (paper[name], wrong) == ([people, smallest, mean], "0")
+
+
+def cells_of(line):
+    """The cells of a row of a table, the first alone of anything else."""
+    return [cell.strip() for cell in line.strip("|").split("|")] if line.startswith("| ") else [line]
