@@ -560,7 +560,12 @@ class WorkersOfParts(FolderOption, WorkerOptions):
     @property
     def in_parts(self) -> bool:
         """Whether people are taken in parts: a folder, memory or workers ask for it."""
-        return self.folder is not None or self.memory is not None or self.dask is not None or self.jobs != 1
+        return self.folder is not None or self.memory is not None or self.dask is not None or not _is_one(self.jobs)
+
+
+def _is_one(jobs: object) -> bool:
+    """Whether there is one process; what is no number is for others to refuse."""
+    return isinstance(jobs, int) and jobs == 1
 
 
 # --- The calls -------------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ def _run(port: int, folder: str | None, browser: bool, shortcut: str | None) -> 
 
     from maxent.models.files.output import check_outputs
     from maxent.models.packages import need
+    from maxent.results.text.terminal import print_lines
     from maxent.serve import app
 
     for module in ("starlette", "uvicorn"):
@@ -53,5 +54,5 @@ def _run(port: int, folder: str | None, browser: bool, shortcut: str | None) -> 
     said = [] if folder is None else ["--folder", os.path.abspath(folder)]
     said += [] if not port else ["--port", str(port)]
     app.write_shortcut(shortcut, [*said, *([] if browser else ["--no-browser"])])
-    print(f"{shortcut}: a double click starts the page")
+    print_lines([f"{shortcut}: a double click starts the page"])
     return DONE

@@ -197,7 +197,7 @@ def named_limits(stated: Mapping[str, Any]) -> dict[str, Limits]:
 
 def check_adversary(value: object, limits: Mapping[str, Any]) -> None:
     """Refuse what is no adversary, and limits that name none, with an InvalidInput."""
-    if value not in ADVERSARIES:
+    if not isinstance(value, str) or value not in ADVERSARIES:
         expected = f"one of {', '.join(ADVERSARIES)}"
         raise invalid(
             "options", ARGUMENT, "adversary", expected, f"{shorten(value)}{close_to(str(value), ADVERSARIES)}"

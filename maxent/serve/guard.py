@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hmac
 import secrets
-import sys
 from collections.abc import Awaitable, Callable, Iterable, MutableMapping
 from contextlib import suppress
 from http.cookies import CookieError, SimpleCookie
@@ -254,4 +253,6 @@ def _log(error: Exception) -> None:
     while at is not None:
         where = f"{at.tb_frame.f_code.co_name}, line {at.tb_lineno}"
         at = at.tb_next
-    print(f"maxent: serve: {type(error).__name__} in {where}", file=sys.stderr)
+    from maxent.command_line.progress import tell
+
+    tell(f"serve: {type(error).__name__} in {where}")

@@ -38,7 +38,7 @@ from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
 from maxent.solvers.backend import Backend, Options, WholeBackend
 from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
 from maxent.solvers.solution import Solution, Stop
-from maxent.solvers.solve.attempt import PRESOLVE, PROVED, Task
+from maxent.solvers.solve.attempt import DOUBTED, PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
 from maxent.solvers.workers import one_thread
 
@@ -537,10 +537,11 @@ def _by_class(whole: Program, uniform: Point, options: Options, progress: Progre
         masses = nearer(program, evaluator, masses, options.tolerance, lambda: clock.late() > LAST)
         violation = evaluator.max_violation(masses)
     gap = max(found.bound - problem.objective(found.masses), 0.0) / program.individuals
+    ended = "optimal" if gap <= DOUBTED else "not_converged"
     return Outcome(
         program=whole,
         point=Point(evaluator, masses, uniform.merged),
-        status="optimal" if stopped is None else stopped.value,
+        status=ended if stopped is None else stopped.value,
         convex=True,
         entropy_upper_bound=program.objective(masses) + gap,
         duality_gap=gap if violation <= options.tolerance else np.inf,

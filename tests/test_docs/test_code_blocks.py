@@ -301,7 +301,7 @@ def test_a_figure_is_small_and_on_a_page(path):
         assert ET.parse(path).getroot().tag == "{http://www.w3.org/2000/svg}svg"
     else:
         assert path.read_bytes().startswith(b"\x89PNG\r\n")
-    assert any(f"figures/{path.name})" in page.read_text(encoding="utf-8") for page in path.parents[1].glob("*.md"))
+    assert any(f"figures/{path.name})" in page.read_text(encoding="utf-8") for page in path.parents[1].rglob("*.md"))
 
 
 def test_what_is_drawn_is_small_and_keeps_its_text(tmp_path):

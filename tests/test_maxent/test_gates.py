@@ -42,10 +42,8 @@ def test_a_card_says_who_the_adversary_is_and_what_cannot_be_told(folder):
     whole = maxent.check(folder / "tree.json", folder / "qi.csv", **call)
     assert not any(words in maxent.model_card(whole.record()) for words in ("Left out", "these classes alone"))
     alone = maxent.check(folder / "tree.json", folder / "qi.csv", **call, no_marginal=True, sensitive=[">50K"])
-    assert alone.lines[-2:] == [
-        "  the adversary is taken not to know the base rate",
-        "  judged of these classes alone: '>50K'",
-    ]
+    at = alone.lines.index("  the adversary is taken not to know the base rate")
+    assert alone.lines[at + 1] == "  judged of these classes alone: '>50K'"
     record = alone.record()
     card = maxent.model_card(record)
     assert "- Left out: the adversary is taken not to know the base rate\n" in card

@@ -93,7 +93,8 @@ CALLS = {
     "limits": (["estimate", *TREE, "--max-posterior", "2", "--min-k", "0"],
         ["--max-posterior: expected a probability", "--min-k: expected"]),
     "nothing to enforce": (["estimate", *TREE, "--enforce"],
-        ["--enforce: expected a limit: --max-posterior, --min-k, --max-certain, --max-right-guesses or --max-lift"]),
+        ["--enforce: expected a limit: --max-posterior, --min-k, --max-certain, --max-right-guesses, --max-lift or "
+         "--max-member"]),
     "separators": (["audit", "tree.json", "semicolons.csv"],
         ["a column of this name (is the mark between cells a semicolon? Then give --csv-delimiter semicolon)"]),
     "size": (["audit", *TREE, "--max-memory", "lots"], ["--max-memory: expected a size, such as 500MB", "'lots'"]),
@@ -247,9 +248,9 @@ def names_of(command):
 
 
 FUNCTIONS = {
-    "estimate": (maxent.estimate, {"release", "reading", "progress", "interruptible"}),
+    "estimate": (maxent.estimate, {"release", "reading", "progress", "interruptible", "folder"}),
     "compare": (maxent.compare, {"releases", "reading", "progress", "interruptible", "each", "qi"}),
-    "audit": (maxent.audit, {"release", "reading"}),
+    "audit": (maxent.audit, {"release", "reading", "progress", "folder"}),
     "defend": (maxent.defend, {"reading", "method", "progress"}),
     "advise": (maxent.advise, {"y", "reading", "progress", "interruptible", "limits"}),
     "bench": (maxent.bench, {"release", "reading", "progress"}),

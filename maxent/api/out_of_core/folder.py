@@ -105,6 +105,8 @@ class InParts:
 
 def checked_folder(given: str | PathLike[str]) -> Path:
     """A folder for results, which need not exist."""
+    if not isinstance(given, (str, PathLike)):
+        raise InvalidInput("output", [Problem(ARGUMENT, "folder", "a new or empty folder", shorten(given))])
     path = Path(given)
     found = None
     try:
