@@ -54,7 +54,8 @@ class Climb:
     ``case`` is what is published and known, as the adversary with the table knows it but for the base rate, ``known``
     and ``solving`` are those of the call. ``rows`` makes the case of its rows in training order, ``drawing`` is how far
     somebody comes who knows these, and ``told`` whether the file tells who was drawn for each tree. ``program`` is what
-    was compiled of the case, if anything was, and ``register`` what somebody with a register infers.
+    was compiled of the case, if anything was, and ``register`` what somebody with a register infers, or why that is
+    not known.
     """
 
     case: Case
@@ -64,7 +65,7 @@ class Climb:
     drawing: Drawing | None = None
     told: bool = False
     program: Program | None = None
-    register: PopulationFigures | None = None
+    register: PopulationFigures | str = NO_REGISTER
     _found: dict[tuple[str, bool], Figures] = field(default_factory=dict, init=False, repr=False)
 
     def __call__(self, adversary: str, *, named: bool = False) -> Figures:
@@ -90,8 +91,11 @@ class Climb:
     def _population(self) -> Figures:
         """Who has a register in which the people of the table are somewhere."""
         found = self.register
-        if found is None or found.why:
-            return Figures(missing=NO_REGISTER if found is None else found.why)
+        if isinstance(found, str):
+            return Figures(missing=found)
+        if found.why:  # what was proved holds
+            proved = Figures(certain_proved=found.certain_proved, note=found.why, row=found.row)
+            return proved if found.row else Figures(missing=found.why)
         note = f"largest P(member) {found.membership['largest']:.3f}"
         one = (found.certain, found.certain_proved, found.right_guesses, found.base_rate, found.worst)
         return Figures(*one, note=note, row=found.row)

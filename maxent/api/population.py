@@ -24,6 +24,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.reading import reader_of
 from maxent.results.population import PopulationBounds, PopulationEstimate, control_lines
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
+from maxent.results.review import LATE
 from maxent.solvers.certainty.levels import Proved, last_level, level_names, prove
 from maxent.solvers.control import Clock
 from maxent.solvers.solve.driver import silent
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from maxent.models.tables.qi_table import QITable
 
 Progress = Callable[[str, int, int], None]
+
+# Keys of a row that hold without an estimate that is relied on.
+PROVED_KEYS = ("release", "status", "individuals", "base_rate", "exposed", "proved_members", "unread")
 
 
 def members_in(case: Case) -> int:
@@ -132,8 +136,8 @@ class PopulationFigures:
 
     ``estimate`` is what they are of. ``right_guesses`` is the share of the members whose class is guessed right: in
     truth where ``in_truth``, else as expected. ``worst`` is the person whose membership and class are most probable.
-    ``row`` is what limits are judged by, ``status`` that of the estimate and ``why`` the reason where it is not relied
-    on.
+    ``row`` is what limits are judged by: proofs alone where there was no time for an estimate, nothing where what is
+    stated is contradicted; ``why`` is the reason.
     """
 
     estimate: PopulationEstimate
@@ -156,7 +160,7 @@ class PopulationFigures:
     def member_numbers(self) -> dict[str, Any]:
         """The numbers of being in the data, which limits are judged by; none where they are not to be relied on."""
         names = ("member", "possible_member", "proved_members")
-        found = {} if self.why else {name: self.row[name] for name in names}
+        found = {name: self.row[name] for name in names if name in self.row}
         return found | ({"possible_member": 1.0} if found and "unread" in self.row else {})
 
     @property
@@ -214,9 +218,12 @@ def population_figures(
     }
     klass = int(known_of.joint[worst].argmax())
     row = found.numbers | ({"right_guesses": right} if in_truth else {})
+    certain = row["certain"]
+    if not found.reliable:
+        row = {name: row[name] for name in PROVED_KEYS if name in row} if found.outcome.status in LATE else {}
     return PopulationFigures(
         found,
-        row["certain"],
+        certain,
         known_of.proved.certain,
         right,
         in_truth,

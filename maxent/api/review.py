@@ -18,7 +18,7 @@ from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
 from maxent.api.estimate import Progress, Solving, estimate_case
-from maxent.api.ladder import Climb
+from maxent.api.ladder import NO_REGISTER, Climb
 from maxent.api.population import population_figures
 from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
@@ -47,6 +47,7 @@ from maxent.solvers.control import LAST, Clock, OutOfTime, Watch, in_time
 
 if TYPE_CHECKING:
     from maxent.api.case import Case
+    from maxent.api.population import PopulationFigures
     from maxent.constraints.program.program import Program
     from maxent.models.tables.qi_table import QITable
     from maxent.results.estimate import Estimate
@@ -245,10 +246,13 @@ def review_subject(
     found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
     own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
-    register = None
+    register: PopulationFigures | str = NO_REGISTER
     if case.register is not None:
-        register = population_figures(case, known, replace(solving, time_limit=ended))
-        found = replace(found, register=register)
+        try:
+            register = population_figures(case, known, replace(solving, time_limit=ended))
+            found = replace(found, register=register)
+        except NoAnswerInTime as error:
+            register = f"register: {error}"
     program = None if estimate is None or weaker or rows else estimate.program
     by_rows = partial(_case_of, subject, rows=True)
     climb = Climb(base, known, solving, by_rows, own, bool(found.draws_told), program, register)

@@ -120,7 +120,7 @@ class Rung:
 
     @property
     def worst_words(self) -> str:
-        """``ill with 0.950: age=30, sex=f``; a row by its number."""
+        """``ill with 0.950: age=30, sex=f``; a row by its number, who is in a register as in the data."""
         found = self.figures.worst
         if found is None:
             return "not known"
@@ -128,7 +128,8 @@ class Rung:
         who = f"row {found['row']}: {who}" if "row" in found else who
         if "class" not in found:
             return f"{', '.join(found['classes'])} are possible: {who}"
-        return f"{found['class']} with {found['probability']:.3f}: {who}"
+        inside = "in the data and " if "member" in found else ""
+        return f"{inside}{found['class']} with {found['probability']:.3f}: {who}"
 
     @property
     def line(self) -> str:
@@ -172,7 +173,8 @@ def rung_of(
         both = zip(checks, kept(limits), strict=True)
         checks = tuple(_carried(one, more) for one, more in both)
     status = worst([check.status for check in checks])
-    return Rung(adversary, figures, _STATUSES[status], figures.note, checks)
+    open_ = dict.fromkeys(check.why for check in checks if status == check.status == "cannot_tell")
+    return Rung(adversary, figures, _STATUSES[status], "; ".join(filter(None, (*open_, figures.note))), checks)
 
 
 _STATUSES: Mapping[str, Status] = {"pass": "pass", "fail": "fail", "cannot_tell": "cannot_tell"}

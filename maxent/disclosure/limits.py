@@ -229,7 +229,7 @@ class LimitCheck:
         """The reason for a status other than the number suggests; empty for none."""
         if self.found is None and self.limit != "min_k":
             if self.limit == "max_member":
-                return "as there is no register of people (--population)"
+                return "as there are no figures of a register of people (--population)"
             return "as nothing states the base rate" if self._estimated_lift else "as the attacks alone do not tell"
         if self.unread and self.status != "fail":
             return self.unread

@@ -239,7 +239,7 @@ class Review(Exchanged, Summarised):
         if adversary == first:
             return self._own_rung
         stated = limits is not None and limits.stated
-        if first == ORDERED:
+        if first == ORDERED and adversary != "population":  # a register has no order
             return rung_of(adversary, Figures(missing="this review is about rows in training order"), limits)
         if self.climb is None:
             return rung_of(adversary, Figures(missing="nobody was asked"), limits)

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import lgamma
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ from support.strategies import (
 import maxent
 from maxent.constraints.membership import compile_population
 from maxent.constraints.program.residuals import Evaluator
+from maxent.models.errors import NoAnswerInTime
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Release, Tree
 from maxent.models.tables.qi_table import read_qi
@@ -289,6 +290,34 @@ def test_the_estimate_of_a_tree_with_counts_is_the_mean_of_all_memberships(case:
 
 
 @thorough(12)
+@given(case=cases(few, kinds=("anyhow",), style=counted), data=st.data())
+def test_the_rung_of_a_register_is_that_of_all_memberships(case: Case, data: Any) -> None:
+    others_and_people, table, found = registered(case, data, splits=False)
+    names, classes, qi = list(case.people.qi), case.release.target.classes, case.people.qi
+    target = case.release.target.name
+    people = qi.assign(**{target: [classes[y] for y in case.people.y]})
+    result = maxent.review(case.release, people, qi=names, target=target, population=others_and_people)
+    rung: Any = result.rung("population").as_dict()
+    assert (rung["status"], rung["why"].split(";")[0]) == ("not_assessed", "no limit names this adversary")
+    inside, counts = found.people[:, :, :-1], table.counts
+    assert rung["certain_proved"] == counts[(inside == counts[:, None]).all(axis=0).any(axis=1)].sum()
+    weight = np.exp(found.ways - found.ways.max())
+    joint = np.tensordot(weight / weight.sum(), inside.astype(float), axes=1) / counts[:, None]
+    assert rung["certain"] == counts[joint.max(axis=1) > 1 - 1e-6].sum()
+    assert rung["worst"]["probability"] == pytest.approx(joint.max(), abs=1e-6)
+    assert rung["base_rate"] == pytest.approx(np.bincount(case.people.y).max() / len(people))
+    row = {tuple(values): i for i, values in enumerate(table.frame()[names].itertuples(index=False, name=None))}
+    mine = joint[[row[values] for values in qi.itertuples(index=False, name=None)]]
+    likeliest = mine >= mine.max(axis=1, keepdims=True) - 1e-6  # of classes alike any one is guessed
+    hit = likeliest[np.arange(len(people)), case.people.y]
+    least = (hit & (likeliest.sum(axis=1) == 1)).mean()
+    assert least - 1e-9 <= rung["right_guesses"] <= hit.mean() + 1e-9
+    worst = row[tuple(rung["worst"]["qi"][name] for name in names)]
+    assert joint[worst].max() == pytest.approx(joint.max(), abs=1e-6)
+    assert rung["worst"]["member"] == pytest.approx(joint[worst].sum(), abs=1e-6)
+
+
+@thorough(12)
 @given(case=cases(few, kinds=("anyhow",), style=said, trees=(1, 2)), data=st.data())
 def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: Any) -> None:
     cvxpy = pytest.importorskip("cvxpy")
@@ -466,6 +495,80 @@ def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
     printed_by(capsys, ["check", tree, data, *beside, "--policy", str(policy), "--record", record], 3)
     assert "the record is still true" in printed_by(capsys, ["verify", record]).out
     assert "population" in printed_by(capsys, ["estimate", tree, data, "--population", people], 2).err
+
+
+def test_limits_that_name_a_register_are_judged_by_its_figures(tmp_path: Path) -> None:
+    release, qi = published(*COUNTS), PEOPLE[["Sex"]]
+    given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill"}
+    for people, certain, limit, status in ((2, 2, 1, "fail"), (2, 2, 2, "pass"), (3, 0, 0, "pass")):
+        found = maxent.review(
+            release, PEOPLE, **given, population=register(4, people), max_certain=limit, adversary="population"
+        )
+        assert (found.verdict().status, found.verdict().adversary) == (status, "population")
+        [rung] = [each for each in found.summary["ladder"] if each["adversary"] == "population"]
+        assert (rung["status"], rung["certain"], rung["certain_proved"]) == (status, certain, certain)
+        policy = {"limits": {"population": {"max_certain": limit}}}
+        checked: Any = maxent.check(release, qi, policy, truth=PEOPLE, population=register(4, people))
+        assert checked.status == status
+        assert next(each for each in checked.summary["ladder"] if each["adversary"] == "population") == rung
+        for number, each in enumerate((found, checked)):
+            page = tmp_path / f"{limit}-{people}-{number}.html"
+            each.dossier(page)
+            assert json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))["ladder"][1] == rung
+            report = tmp_path / f"report-{page.name}"
+            each.report(report)
+            assert "in the data and yes with" in page.read_text(encoding="utf-8")
+            assert all(rung["why"] in file.read_text(encoding="utf-8") for file in (page, report))
+    without = maxent.review(release, PEOPLE, **given, max_certain=5, adversary="population")
+    [rung] = [each for each in without.summary["ladder"] if each["adversary"] == "population"]
+    assert (rung["status"], rung["certain"]) == ("cannot_tell", None)
+    assert "--population" in rung["why"]
+    plain: Any = maxent.review(release, PEOPLE, **given).rung("population")
+    assert (plain.status, plain.why) == ("not_assessed", rung["why"])
+
+
+def test_what_is_proved_of_a_register_holds_where_the_estimate_does_not_end(monkeypatch: Any) -> None:
+    from maxent.api import population, review
+
+    given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "population": register(4, 2), "adversary": "population"}
+    whole = population.population_estimate
+
+    def late(*args: Any, **options: Any) -> PopulationEstimate:
+        found = whole(*args, **options)
+        return replace(found, outcome=replace(found.outcome, status="time_limit"))
+
+    monkeypatch.setattr(population, "population_estimate", late)
+    for limits, status in (
+        ({"max_certain": 1}, "fail"),
+        ({"max_certain": 5}, "cannot_tell"),
+        ({"max_member": 0.9}, "fail"),
+    ):
+        found: Any = maxent.review(published(*COUNTS), PEOPLE, **given, **limits)
+        rung = found.rung("population", found.named["population"])
+        assert (rung.status, rung.figures.certain, rung.figures.certain_proved) == (status, None, 2)
+        assert "stopped at the time limit" in rung.why
+
+    def never(*args: Any, **options: Any) -> Any:
+        raise NoAnswerInTime(1.0, "nothing was read")
+
+    monkeypatch.setattr(review, "population_figures", never)
+    found = maxent.review(published(*COUNTS), PEOPLE, **given, max_certain=5)
+    assert found.reliable
+    assert (found.verdict().status, found.register) == ("cannot_tell", None)
+    assert "nothing was read" in found.rung("population", found.named["population"]).why
+
+
+def test_who_has_a_register_knows_no_order_of_rows() -> None:
+    from sklearn.ensemble import RandomForestClassifier
+
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 2, 20) for name in "AB"})
+    y = pd.Series(np.where(dice.random(20) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(X, y)
+    given: dict[str, Any] = {"qi": ["A", "B"], "population": pd.concat([X, X.iloc[:5]])}
+    of_table, of_rows = (maxent.review(model, X, y, **given, rows=rows).rung("population") for rows in (False, True))
+    assert of_rows.figures.certain is not None
+    assert of_rows.as_dict() == of_table.as_dict()
 
 
 def test_members_and_control_people_of_the_register_are_compared() -> None:
