@@ -61,6 +61,22 @@ class Figures:
     note: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
 
+    def raised(self, by: Figures, name: str) -> Figures:
+        """The same with what is proved for an adversary whose knowledge is contained."""
+        proved = by.certain_proved or 0
+        if self.missing or proved <= (self.certain_proved or 0):
+            return self
+        certain = max(self.certain or 0, proved)
+        row = {**self.row, "certain": certain, "certain_proved": proved, "exposed": proved} if self.row else self.row
+        right, people = self.right_guesses, self.row.get("individuals")
+        if right is not None and people:
+            right = max(right, proved / people)
+            row = {**row, "right_guesses": right, "bayes_vulnerability": right}
+        note = "; ".join(filter(None, (self.note, f"what is proved for {name.replace('_', ' ')} is proved here, too")))
+        return replace(
+            self, certain=certain, certain_proved=proved, right_guesses=right, worst=by.worst, row=row, note=note
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Rung:

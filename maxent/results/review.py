@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.constraints.program.program import Unread
-from maxent.disclosure.ladder import ADVERSARIES, UNNAMED, Figures, Rung, check_adversary, rung_of
+from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, UNNAMED, Figures, Rung, check_adversary, rung_of
 from maxent.disclosure.limits import (
     ADVERSARY,
     NO_DRAWS_ID,
@@ -247,7 +247,10 @@ class Review(Exchanged, Summarised):
             same = self._own_rung.figures  # the order tells nothing
             return rung_of(adversary, replace(same, note=self.climb(adversary).missing), limits, self._within)
         kept = self._within if adversary == "predictions" else None
-        return rung_of(adversary, self.climb(adversary, named=stated), limits, kept)
+        figures = self.climb(adversary, named=stated)
+        if first in CONTAINS[adversary]:
+            figures = figures.raised(self._own_rung.figures, first)
+        return rung_of(adversary, figures, limits, kept)
 
     def _within(self, limits: Limits) -> Sequence[LimitCheck]:
         """The checks of limits on the first adversary, who knows as much, or more."""

@@ -18,7 +18,7 @@ from support.strategies import leaves_of
 
 import maxent
 from maxent.__main__ import main
-from maxent.disclosure.ladder import ADVERSARIES, CONTAINS
+from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures
 from maxent.models.errors import InvalidInput
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -332,3 +332,15 @@ def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
         "The surest guess about anybody is right with 85.0 %. That is within the limits: the limit is"
     )
     assert within_words({"max_posterior": 0.85, "certain": 0}, "fail", 0.9) == ""
+
+
+def test_who_knows_more_proves_no_less():
+    row = {"certain": 4, "certain_proved": 3, "exposed": 3, "individuals": 10}
+    figures = Figures(4, 3, 0.5, 0.4, note="said", row=row)
+    assert figures.raised(Figures(certain_proved=3), "table") is figures
+    raised = figures.raised(Figures(certain_proved=6, worst={"qi": {}}), "table")
+    assert (raised.certain, raised.certain_proved, raised.row["certain_proved"], raised.right_guesses) == (6, 6, 6, 0.6)
+    assert raised.note == "said; what is proved for table is proved here, too"
+    assert raised.worst == {"qi": {}}
+    missing = Figures(missing="not asked")
+    assert missing.raised(Figures(certain_proved=6), "table") is missing
