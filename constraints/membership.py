@@ -48,6 +48,11 @@ def named(release: Release) -> Release:
     return replace(release, target=Target(target.name, (*target.classes, out)))
 
 
+def is_of_register(release: Release) -> bool:
+    """Whether a release is one of `named`."""
+    return release.target.classes[-1].endswith(OUT)
+
+
 def apart(release: Release) -> Release:
     """A release of `named` whose trees are below a node that sends those who are not members to a leaf of their own."""
     taken = {*(a.name for a in release.attributes), *release.target.columns, "count"}

@@ -369,6 +369,9 @@ class Tables:
         again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
         register = None
         if self.population is not None:
+            if self.people not in (None, table.individuals):
+                expected = f"the number of people of the table, {table.individuals:,}, or none"
+                raise invalid("options", ARGUMENT, "people", expected, shorten(self.people))
             register = Register(self.population, self.people, self.count, self.reading)
         case = Case(release, table, in_order=again, rows=self.rows, register=register)
         self._read.append(self.with_companions(case, reader))

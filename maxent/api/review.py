@@ -247,7 +247,9 @@ def review_subject(
     own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
     register: PopulationFigures | str = NO_REGISTER
-    if case.register is not None:
+    if case.register is not None and (case.release.target.of or case.release.target.numbers is not None):
+        register = "a register goes with one column of classes"
+    elif case.register is not None:
         try:
             register = population_figures(case, known, replace(solving, time_limit=ended))
             found = replace(found, register=register)

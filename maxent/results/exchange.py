@@ -434,6 +434,7 @@ def add_to_crate(
 
     def fill(folder: Path) -> None:
         data = folder / "data"
+        data.mkdir()
         for name in crate.files - dropped:
             (data / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copyfile(root / name, data / name)

@@ -379,7 +379,9 @@ _IF = re.compile(r"^(?:else )?if (\[.*\]|\(\{.*\}\))(?::| then \(\{(.*)\}\))\s*$
 def _corels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     found = _text(path, wanted, reader)
     lines = [line.strip() for line in read_text(path).split("\n")]
-    begin = next(i for i, line in enumerate(lines) if line in ("RULELIST:", "OPTIMAL RULE LIST"))
+    begin = next((i for i, line in enumerate(lines) if line in ("RULELIST:", "OPTIMAL RULE LIST")), None)
+    if begin is None:
+        found.refuse("file", "what CORELS prints, with a line RULELIST: or OPTIMAL RULE LIST", "no such line")
     tests: list[Rule] = []
     waits, ended = False, False
     for number, line in enumerate(lines[begin + 1 :], begin + 2):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.membership import is_of_register
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.certainty.bounds import whole_numbers
@@ -161,7 +162,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     Raises `MissingExtra` where OR-Tools is not installed.
     """
     need_cp_sat()
-    if program.release.draws is not None:
+    if program.release.draws is not None and not is_of_register(program.release):  # draws are of the data alone
         bounds, questions = _unordered(program, bounds, questions, clock)
         if bounds.contradicted or not questions.any():
             return bounds

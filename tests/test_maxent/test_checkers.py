@@ -352,6 +352,15 @@ def test_a_five_safes_crate_gets_the_check_and_loses_its_results_where_it_failed
         assert status != "fail" or "outputs/" not in json.dumps(each)
 
 
+def test_a_failed_crate_of_nothing_but_results_keeps_its_description(folder: Path, tmp_path: Path) -> None:
+    given = five_safes(tmp_path / "in", folder / "tree <b>& 1.skops")
+    (given / "data" / "input.txt").unlink()
+    (given / "data" / "log.txt").unlink()
+    reviewed(folder, max_certain=0).crate(tmp_path / "out", source=given, agent="Jo")
+    check_bag(tmp_path / "out")
+    assert [each.name for each in (tmp_path / "out" / "data").iterdir()] == ["ro-crate-metadata.json"]
+
+
 def test_what_is_no_five_safes_crate_is_refused_and_nothing_is_written(folder: Path, tmp_path: Path) -> None:
     found = reviewed(folder, max_certain=120)
     model = folder / "tree <b>& 1.skops"

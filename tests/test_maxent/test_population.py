@@ -582,3 +582,20 @@ def test_members_and_control_people_of_the_register_are_compared() -> None:
     assert (told["n_members"], told["n_controls"]) == (5, 3)
     assert found.register is not None
     assert "3 control people" in found.register.words
+
+
+def test_draws_are_of_the_data_and_not_of_the_register(tmp_path: Path) -> None:
+    """Seeds of a forest tell of its training people; a register of others does not contradict them."""
+    from sklearn.ensemble import RandomForestClassifier
+
+    dice = np.random.default_rng(3)
+    register = pd.DataFrame({"a": dice.integers(0, 3, 15), "b": dice.integers(0, 3, 15)})
+    people = register.iloc[:10].reset_index(drop=True)
+    classes = np.where(dice.random(10) < 0.5, "yes", "no")
+    model = RandomForestClassifier(7, random_state=0).fit(people, classes)
+    release = maxent.from_sklearn(model, target="s")
+    assert release.draws is not None
+    found = maxent.bounds(release, population=register, people=10)
+    assert found.reliable
+    with pytest.raises(maxent.InvalidInput, match=r"people: expected the number of people of the table, 10, or none"):
+        maxent.review(release, people.assign(s=classes), target="s", qi=["a", "b"], population=register, people=3)
