@@ -409,7 +409,7 @@ def test_bash_completes_names(script, tmp_path):
     assert completed(script, tmp_path, "maxent", "estimate", "--knowledge", "label,ra") == ["label,rate"]
     assert completed(script, tmp_path, "maxent", "defend", "kadet", "a.csv", "--inducer", "c") == ["c45"]
     assert completed(script, tmp_path, "maxent", "defend", "none", "--di") == []
-    limits = {"--max-posterior", "--max-certain", "--max-right-guesses", "--max-lift", "--max-memory"}
+    limits = {"--max-posterior", "--max-certain", "--max-right-guesses", "--max-lift", "--max-member", "--max-memory"}
     assert set(completed(script, tmp_path, "maxent", "estimate", "--max")) == limits
     assert completed(script, tmp_path, "maxent", "estimate", "a.json", "b.csv", "--rounding", "d") == ["digits"]
     assert completed(script, tmp_path, "maxent", "compare", "--q") == []  # accepted, but not offered
