@@ -340,14 +340,13 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
 def _handed_over(found: Checked, title: str, purpose: str, notes: list[str]) -> dict[str, str]:
     """Files for others that a verdict can be written as; one that cannot be is left out, and why is noted."""
     files = {}
-    dossier: Any = getattr(found, "dossier", None)
-    if dossier is not None and found.review.solved:
+    if found.review.solved:
         for name, words, public in (
             (DOSSIER, "The dossier, for the file of the decision", False),
             (PUBLIC, "The dossier for everybody: nobody is named", True),
         ):
             try:
-                dossier(name, title=title, purpose=purpose, public=public)
+                found.dossier(name, title=title, purpose=purpose, public=public)
                 files[name] = words
             except InvalidInput as error:
                 notes += in_words(error)

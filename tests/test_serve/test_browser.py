@@ -119,7 +119,8 @@ def test_patients_from_drop_to_download(opened, patients, page):
     record = json.loads(download.value.path().read_text(encoding="utf-8"))
     assert record["decision"]["decision"] == "rejected"
     assert record["verdict"]["status"] == "fail"
-    for name in ("model.json", "release.json", "report.html", "sacro.zip"):
+    handed = ("model.json", "release.json", "report.html", "dossier.html", "dossier-public.html", "sacro.zip")
+    for name in handed:
         with window.expect_download() as download:
             window.click(f"a[href*='/{name}?save']")
         assert download.value.path().stat().st_size > 100
