@@ -14,7 +14,7 @@ from maxent.constraints.kinds import marginal as marginal_of
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none
 from maxent.constraints.kinds.bootstrap import likelihood_of
 from maxent.constraints.kinds.bootstrap import misfits as misfits_of_draws
-from maxent.constraints.kinds.context import NOISES, Context, Members, Noise, RegionBook
+from maxent.constraints.kinds.context import NOISES, Context, Noise, RegionBook, RegisterMembers
 from maxent.constraints.kinds.noise import noise_likelihood, noisy_counts
 from maxent.constraints.kinds.registry import KINDS
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
@@ -156,7 +156,7 @@ def compile_program(
     cells: Cells | None = None,
     check: Check = unchecked,
     weighed: Weighed | None = None,
-    members: Members | None = None,
+    members: RegisterMembers | None = None,
 ) -> Program:
     """Everything that a release tells an adversary who holds the table.
 
@@ -187,7 +187,7 @@ def compile_program(
         Told again and again how far this has come.
     weighed : Weighed, optional
         The weights that people had in training, where the adversary knows them.
-    members : Members, optional
+    members : RegisterMembers, optional
         Of a register: how many of its people the release is about, see `maxent.constraints.membership`.
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
@@ -259,7 +259,7 @@ class Settings:
     check: Check
     weighed: Weighed | None = None
     totals: tuple[FloatArray, ...] = ()
-    members: Members | None = None
+    members: RegisterMembers | None = None
 
     @property
     def unfinished(self) -> bool:

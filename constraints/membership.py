@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.compiler import compile_program
-from maxent.constraints.kinds.context import Members
+from maxent.constraints.kinds.context import RegisterMembers
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.columns import total_count
 from maxent.models.errors import ARGUMENT, invalid
@@ -107,7 +107,9 @@ def compile_population(release: Release, table: QITable, members: int, **given: 
     spread = any(attribute.name in tested for attribute in release.private)
     compared = "internal" in known and any(tree.induction.candidates != "none" for tree in release.trees)
     if spread or compared:
-        program = compile_program(apart(own), table, members=Members(members, apart=True), **{**given, "cells": None})
+        program = compile_program(
+            apart(own), table, members=RegisterMembers(members, apart=True), **{**given, "cells": None}
+        )
         if spread or program.internal:
             return program
-    return compile_program(own, table, members=Members(members), **given)
+    return compile_program(own, table, members=RegisterMembers(members), **given)

@@ -41,7 +41,7 @@ class RegionBook:
 
 
 @dataclass(frozen=True, slots=True)
-class Members:
+class RegisterMembers:
     """Members of a register: ``number`` of its people are in the data, nobody says who; the last class are the others.
 
     ``apart``: whether these are in leaves of their own, where a node before each root sends them.
@@ -77,7 +77,7 @@ class Context:
     noise: Noise = "intervals"
     scored: LeafCounts = field(default_factory=none)
     totals: tuple[FloatArray, ...] = ()
-    members: Members | None = None
+    members: RegisterMembers | None = None
 
     @property
     def individuals(self) -> int:

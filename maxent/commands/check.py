@@ -31,7 +31,20 @@ def completed_check(incomplete: str) -> list[str]:
     return list(CHECKS)
 
 
-@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed, dossiers=dossiers)
+def catalogue(
+    listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
+    explain: Annotated[
+        str | None,
+        panels.output(
+            metavar="ID", help="Explain a check, such as MX101, and nothing else.", autocompletion=completed_check
+        ),
+    ] = None,
+) -> tuple[bool, str | None]:
+    """The options that tell of checks, and do nothing else."""
+    return listed, explain
+
+
+@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed, dossiers=dossiers, told=catalogue)
 def command(
     files: Annotated[
         list[str] | None,
@@ -55,25 +68,20 @@ def command(
         str | None,
         panels.written(RECORD, help="Write a record that others can verify: one .json file (docs/policies.md)."),
     ] = None,
-    listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
-    explain: Annotated[
-        str | None,
-        panels.output(
-            metavar="ID", help="Explain a check, such as MX101, and nothing else.", autocompletion=completed_check
-        ),
-    ] = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result(CHECKS)] = None,
     csv_literal: opt.CsvLiteral = False,
     asked: Any = None,
     handing: Any = None,
     dossiers: Any = None,
+    told: Any = None,
 ) -> Job:
     """Check a release against a written policy: a finding for each of its checks, a verdict, and a record.
 
     Exit status: 0 within all limits, 3 beyond one, 4 where one cannot be told. Without --time-limit, compiling and
     solving take at most 120 seconds.
     """
+    listed, explain = told
     if listed or explain is not None:
         return partial(_tell_checks, explain, as_json)
     sensitive = options["sensitive"]

@@ -18,7 +18,7 @@ from urllib.parse import unquote
 
 from maxent.models.errors import invalid
 from maxent.models.files.output import scratch, write_text
-from maxent.serve.desk import ROLES, Desk, Refused, Review, limits_of, prepared
+from maxent.serve.desk import ROLES, Desk, Refused, Sitting, limits_of, prepared
 from maxent.serve.guard import ALONE, FIELD, Guard
 
 if TYPE_CHECKING:
@@ -233,10 +233,10 @@ class Pages:
             back="/",
         )
 
-    def _found(self, request: Request) -> Review:
+    def _found(self, request: Request) -> Sitting:
         return self.desk.find(request.path_params["number"])
 
-    def _to(self, request: Request, review: Review) -> Response:
+    def _to(self, request: Request, review: Sitting) -> Response:
         from starlette.responses import JSONResponse, RedirectResponse
 
         if "x-form-token" in request.headers:  # our script
@@ -269,7 +269,7 @@ def _listed(fields: Mapping[str, Sequence[str]], name: str) -> list[str] | None:
     return [each.strip() for each in found if each.strip()] or None
 
 
-def _proposal(review: Review) -> dict[str, Any]:
+def _proposal(review: Sitting) -> dict[str, Any]:
     """What a form has at first: what was chosen before, else what is proposed."""
     found: dict[str, Any] = {
         "target": review.looked.get("target", ""),
@@ -285,7 +285,7 @@ def _proposal(review: Review) -> dict[str, Any]:
     return found | review.choices
 
 
-def _choices(review: Review, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _choices(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What a form asks for; a field that cannot be is refused with a sentence."""
     from maxent.policy.policy import presets
 

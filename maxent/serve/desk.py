@@ -85,7 +85,7 @@ class Job:
 
 
 @dataclass(slots=True)
-class Review:
+class Sitting:
     """A review: ``state`` is new, looked, or judged; meanwhile a `Job` runs.
 
     ``names`` are what others call the files, for people to read; ``files`` what we call them. ``looked``, ``choices``,
@@ -127,7 +127,7 @@ class Review:
         write(self.folder / STATE, {"format": FORMAT, **own})
 
 
-def _plain(review: Review) -> dict[str, Any]:
+def _plain(review: Sitting) -> dict[str, Any]:
     job, review.job = review.job, None  # a process cannot be copied
     try:
         return asdict(review)
@@ -150,7 +150,7 @@ class Desk:
 
     def __init__(self, scratch: Path, kept: Path | None = None, most: int = MOST_BYTES) -> None:
         self.scratch, self.kept, self.most = scratch, kept, most
-        self.reviews: dict[str, Review] = {}
+        self.reviews: dict[str, Sitting] = {}
         self._lock = threading.RLock()
         self._places = threading.BoundedSemaphore(AT_ONCE)
         self.closed = False
@@ -160,7 +160,7 @@ class Desk:
 
     # Files
 
-    def new(self) -> Review:
+    def new(self) -> Sitting:
         """A review without files."""
         number = secrets.token_hex(4)
         folder = self.scratch / number
@@ -168,18 +168,18 @@ class Desk:
             folder.mkdir(mode=0o700)
         except OSError as error:
             raise Refused(disk(error), 507) from None
-        found = Review(number, folder, created=datetime.now().isoformat(" ", "minutes"))
+        found = Sitting(number, folder, created=datetime.now().isoformat(" ", "minutes"))
         self.reviews[number] = found
         return found
 
-    def find(self, number: str) -> Review:
+    def find(self, number: str) -> Sitting:
         """A review by its number on the page."""
         if not NUMBER.fullmatch(number) or number not in self.reviews:
             raise Refused("There is no such review: it may have ended with an earlier start of the page.", 404)
         return self.reviews[number]
 
     async def receive(
-        self, review: Review, role: str, shown: str, stated: str, chunks: AsyncIterator[bytes], part: bool = False
+        self, review: Sitting, role: str, shown: str, stated: str, chunks: AsyncIterator[bytes], part: bool = False
     ) -> None:
         """Stream the bytes of a file into the folder of a review; it ends at the limit, and nothing of it stays.
 
@@ -230,7 +230,7 @@ class Desk:
     def _too_large(self, shown: str) -> str:
         return f"{cut(shown, 60)}: expected at most {self.most / 1e6:,.0f} MB, found more."
 
-    def _forget(self, review: Review, role: str, keep: str = "") -> None:
+    def _forget(self, review: Sitting, role: str, keep: str = "") -> None:
         name = review.files.get(role, "")
         if name and name != keep:
             review.files.pop(role, None)
@@ -255,7 +255,7 @@ class Desk:
             )
         return []
 
-    def take(self, review: Review, role: str, name: str) -> None:
+    def take(self, review: Sitting, role: str, name: str) -> None:
         """Copy a file or folder that lies in the folder for reviews; its name must be one of those that were listed."""
         if self.kept is None or name not in self.found():
             raise Refused(f"{cut(name, 60)}: expected a file that is in the folder, found none.")
@@ -277,11 +277,11 @@ class Desk:
 
     # Work
 
-    def _idle(self, review: Review) -> None:
+    def _idle(self, review: Sitting) -> None:
         if review.job is not None:
             raise Refused("Something is being computed for this review: wait for it, or cancel it.", 409)
 
-    def look(self, review: Review) -> None:
+    def look(self, review: Sitting) -> None:
         """Begin to look at the files."""
         self._idle(review)
         lacking = [role for role in ROLES if role not in review.files]
@@ -289,7 +289,7 @@ class Desk:
             raise Refused(f"Expected a model and a table, found no {' and no '.join(lacking)}.")
         self._begin(review, "look", self._request(review, {}), LOOKING)
 
-    def judge(self, review: Review, choices: Mapping[str, Any]) -> None:
+    def judge(self, review: Sitting, choices: Mapping[str, Any]) -> None:
         """Begin to judge by some choices, which stay with the review."""
         self._idle(review)
         if review.state != "looked":
@@ -300,7 +300,7 @@ class Desk:
         asked |= {"attributes": model.get("attributes"), "title": f"{review.names['model']}"}
         self._begin(review, "judge", self._request(review, asked), float(choices["time_limit"]) + BEYOND)
 
-    def again(self, review: Review) -> Review:
+    def again(self, review: Sitting) -> Sitting:
         """A new review of the same files, with the same choices to be changed."""
         found = self.new()
         try:
@@ -313,7 +313,7 @@ class Desk:
         found.removed = list(review.removed)
         return found
 
-    def strip(self, review: Review) -> Review:
+    def strip(self, review: Sitting) -> Sitting:
         """A new review, of the model without what tells who was drawn, which is judged by the same choices."""
         self._idle(review)
         if review.state != "judged":
@@ -323,7 +323,7 @@ class Desk:
         self._begin(found, "strip", {"what": "strip", "model": review.files["model"], "stripped": name}, LOOKING)
         return found
 
-    def advise(self, review: Review) -> None:
+    def advise(self, review: Sitting) -> None:
         """Begin to search for what would pass."""
         self._idle(review)
         if review.state != "judged":
@@ -332,10 +332,10 @@ class Desk:
         asked["limits"] = review.judged.get("limits", {})
         self._begin(review, "advise", self._request(review, asked), float(asked["time_limit"]) + BEYOND)
 
-    def _request(self, review: Review, more: Mapping[str, Any]) -> dict[str, Any]:
+    def _request(self, review: Sitting, more: Mapping[str, Any]) -> dict[str, Any]:
         return {"model": review.files["model"], "table": review.files["table"], **more}
 
-    def _begin(self, review: Review, kind: str, request: Mapping[str, Any], limit: float) -> None:
+    def _begin(self, review: Sitting, kind: str, request: Mapping[str, Any], limit: float) -> None:
         for name in (ANSWER, PROGRESS):
             (review.folder / name).unlink(missing_ok=True)
         review.trouble = []
@@ -344,7 +344,7 @@ class Desk:
             target=self._work, args=(review, review.job, {**request, "what": kind}), daemon=True, name=f"serve-{kind}"
         ).start()
 
-    def _work(self, review: Review, job: Job, request: Mapping[str, Any]) -> None:
+    def _work(self, review: Sitting, job: Job, request: Mapping[str, Any]) -> None:
         """Run a process, wait for it, and take its answer."""
         answer: dict[str, Any] = {"trouble": ["maxent stopped without an answer"]}
         try:
@@ -366,7 +366,7 @@ class Desk:
             except OSError as error:
                 review.trouble = [disk(error)]
 
-    def _take_answer(self, review: Review, job: Job, answer: dict[str, Any]) -> None:
+    def _take_answer(self, review: Sitting, job: Job, answer: dict[str, Any]) -> None:
         if job.cancelled or "trouble" in answer:
             review.trouble = ["It was cancelled."] if job.cancelled else list(map(str, answer["trouble"]))
             if job.kind == "strip":
@@ -386,14 +386,14 @@ class Desk:
             review.names["model"] = f"{review.names['model']}, stripped"
             self.judge(review, review.choices)
 
-    def _keep(self, review: Review) -> None:
+    def _keep(self, review: Sitting) -> None:
         """Move a judged review to where it stays."""
         if self.kept is not None:
             name = f"review-{datetime.now():%Y%m%d-%H%M%S}-{review.number}"
             os.replace(review.folder, self.kept / name)
             review.folder = self.kept / name
 
-    def cancel(self, review: Review) -> None:
+    def cancel(self, review: Sitting) -> None:
         """End what is being computed."""
         with self._lock:
             job = review.job
@@ -410,7 +410,7 @@ class Desk:
             if thread.name.startswith("serve-") and thread is not threading.current_thread():
                 thread.join(5)
 
-    def progress(self, review: Review) -> dict[str, Any]:
+    def progress(self, review: Sitting) -> dict[str, Any]:
         """How far a job is, with a forecast."""
         job = review.job
         if job is None:
@@ -433,7 +433,7 @@ class Desk:
 
     # Decision
 
-    def decide(self, review: Review, decision: str, reason: str, by: str, role: str) -> None:
+    def decide(self, review: Sitting, decision: str, reason: str, by: str, role: str) -> None:
         """Write a decision into the record; it stands."""
         from maxent.policy.record import decided
 
@@ -463,7 +463,7 @@ WORDS: Mapping[str, str] = {
 }
 
 
-def _forecast(review: Review, job: Job, done: int, total: int, spent: float, ahead: str) -> str:
+def _forecast(review: Sitting, job: Job, done: int, total: int, spent: float, ahead: str) -> str:
     """How long it may take, in words."""
     found = []
     if total and 0 < done < total:
@@ -557,7 +557,7 @@ def _end(process: subprocess.Popen[bytes] | None) -> None:
             process.kill()
 
 
-def _reopened(kept: Path) -> Iterator[Review]:
+def _reopened(kept: Path) -> Iterator[Sitting]:
     """The judged reviews of a folder; what is none, or was changed so that it cannot be one, is left alone."""
     try:
         names = sorted(os.listdir(kept))
@@ -571,13 +571,13 @@ def _reopened(kept: Path) -> Iterator[Review]:
             yield _reopen(folder, name.rpartition("-")[2])
 
 
-def _reopen(folder: Path, number: str) -> Review:
+def _reopen(folder: Path, number: str) -> Sitting:
     if not stat.S_ISREG(os.lstat(folder / STATE).st_mode):
         raise ValueError
     found = json.loads((folder / STATE).read_text(encoding="utf-8"))
     if found.pop("format") != FORMAT or found["state"] != "judged":
         raise ValueError
-    review = Review(number, folder, **found)
+    review = Sitting(number, folder, **found)
     for name in (*review.files.values(), *review.judged["files"], *review.advised.get("files", ())):
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,60}", name):
             raise ValueError
