@@ -237,3 +237,11 @@ def test_a_release_about_combinations_is_reviewed_as_one(files: Any, capsys: Any
     assert "  the pay by itself: that of " in printed
     found = maxent.review("both.json", X.assign(**Y), qi=QI, target=BOTH)
     assert [*found.estimate.targets] == BOTH
+
+
+def test_a_notebook_shows_the_verdict_and_a_column_for_each(reviewed: Any) -> None:
+    html = reviewed._repr_html_()
+    assert html.index("<div>verdict: ") < html.index("<table>")
+    assert "<tr><th>measure</th><th>pay</th><th>ill</th></tr>" in html
+    for name, review in reviewed.reviews.items():
+        assert f"<td>{review.row['certain']}</td>" in html, name

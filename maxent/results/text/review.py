@@ -155,7 +155,12 @@ def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
         lines.append(f"{name} by itself:")
         lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
         lines += [f"  {line}" for line in ladder_lines(review.ladder)] * every
-    return Display(f"Review about {names}: each by itself, {reviews[0].individuals:,} people", lines)
+    numbers = {name: dict(_rows(review)) for name, review in several.reviews.items()}
+    titles = dict.fromkeys(title for found in numbers.values() for title in found)
+    rows = [[title, *(found.get(title, "-") for found in numbers.values())] for title in titles]
+    first = verdict.lines() or lines[:1]
+    title = f"Review about {names}: each by itself, {reviews[0].individuals:,} people"
+    return Display(title, lines, ("measure", *several.reviews), rows, lines[len(first) :], first)
 
 
 def _title(review: Review) -> str:
