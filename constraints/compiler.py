@@ -438,7 +438,7 @@ def notes_of(context: Context, settings: Settings, confidence: float, countable:
 
 
 def about_members(found: Linear | Internal, context: Context) -> Iterator[Linear | Internal]:
-    """A constraint without what it says of those who are out, the last class; none where nothing is left."""
+    """A constraint, without the last class, of those who are out: none where nothing is left of it."""
     members = context.members
     if (
         members is not None

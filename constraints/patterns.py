@@ -477,7 +477,7 @@ class LeafGroups:
         return _Route(atoms, tree).down(self, None)
 
     def patterns(self, trees: tuple[TreeCounts, ...]) -> tuple[Patterns, IntArray]:
-        """Those of each class that may have people, and the group of each; ``trees`` are those that they are behind."""
+        """The patterns of each class that may have people, behind ``trees``, and the group of each pattern."""
         n_classes = trees[0].low.shape[1]
         group, klass = np.divmod(np.arange(len(self) * n_classes), n_classes)
         keep = np.ones(len(group), bool)

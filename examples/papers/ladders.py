@@ -41,7 +41,7 @@ def reviews(folder: Path) -> list[Any]:
 
 
 def table(found: list[Any]) -> str:
-    """A row for each adversary: people of whom the class is certain, proved, and right guesses."""
+    """A row for each adversary: how many classes are certain, how many are proved, and the share of right guesses."""
     ladders = [{rung.adversary: rung for rung in each.ladder} for each in found]
     rows = []
     for name in ladders[0]:
