@@ -474,7 +474,8 @@ class LeafGroups:
 
     def down(self, atoms: Atoms, tree: TreeCounts) -> LeafGroups:
         """Those behind one more tree."""
-        return _Route(atoms, tree).down(self, None)
+        row, leaf, box = _Route(atoms, tree).down(self.box, None)
+        return LeafGroups(self.owner[row], box, np.column_stack([self.leaf[row], leaf]))
 
     def patterns(self, trees: tuple[TreeCounts, ...]) -> tuple[Patterns, IntArray]:
         """The patterns of each class that may have people, behind ``trees``, and the group of each pattern."""
@@ -505,14 +506,16 @@ def patterns_of(
     routes = [_Route(atoms, tree) for tree in trees]
     found, complete = [], True
     for klass in range(trees[0].low.shape[1]):
-        rows = LeafGroups(np.arange(len(start)), start, np.empty((len(start), 0), np.int32))
+        box, steps = start, []
         for t, route in enumerate(routes):
-            rows = route.down(rows, klass)
+            row, leaf, box = route.down(box, klass)
+            steps.append((row, leaf))
             allowed = max(min(most, HASTY), len(start)) if late() else max(most, len(start))
-            if len(rows.owner) > allowed:
+            if len(row) > allowed:
                 complete = False
-                rows = _likelier(atoms, trees[: t + 1], rows, klass, allowed, rng)
-        found.append(rows)
+                keep = _likelier(atoms, trees[: t + 1], _behind(steps, box), klass, allowed, rng)
+                steps[-1], box = (row[keep], leaf[keep]), box[keep]
+        found.append(_behind(steps, box))
     patterns = Patterns(
         np.concatenate([rows.owner for rows in found]),
         np.repeat(np.arange(len(found)), [len(rows.owner) for rows in found]),
@@ -521,6 +524,15 @@ def patterns_of(
         complete,
     )
     return _with_everybody(patterns, atoms, trees, start)
+
+
+def _behind(steps: list[tuple[IntArray, IntArray]], box: Bits) -> LeafGroups:
+    """Boxes with their leaves; ``steps``: for each tree, the box that each came from, and the leaf that it is in."""
+    leaf = np.empty((len(box), len(steps)), np.int32)
+    at = np.arange(len(box))
+    for t, (row, of) in reversed(list(enumerate(steps))):
+        leaf[:, t], at = of[at], row[at]
+    return LeafGroups(at, box, leaf)
 
 
 def _with_everybody(patterns: Patterns, atoms: Atoms, trees: tuple[TreeCounts, ...], start: Bits) -> Patterns:
@@ -534,9 +546,11 @@ def _with_everybody(patterns: Patterns, atoms: Atoms, trees: tuple[TreeCounts, .
         first |= np.stack([atoms.box([(j, [a])]) for a in range(len(atoms.of[j]))])[atom]
     routes = [_Route(atoms, tree.unlimited) for tree in trees]
     for klass in range(trees[0].low.shape[1]):
-        rows = LeafGroups(np.arange(len(lost)), first, np.empty((len(lost), 0), np.int32))
+        box, steps = first, []
         for route in routes:
-            rows = route.down(rows, klass)
+            row, leaf, box = route.down(box, klass)
+            steps.append((row, leaf))
+        rows = _behind(steps, box)
         if len(rows.owner) < len(lost):
             expected = "values that some branch of every node they reach takes"
             raise invalid("release", "trees", "branches", expected, f"none for {len(lost) - len(rows.owner):,} people")
@@ -568,13 +582,13 @@ class _Route:
                 own = atoms.box([(j, atoms.taking(j, branch))])
                 self.branch[child] = own, own | rest[j]
 
-    def down(self, rows: LeafGroups, klass: int | None) -> LeafGroups:
-        """The part of every row in each leaf that may have people of a class, None: of any."""
+    def down(self, boxes: Bits, klass: int | None) -> tuple[IntArray, IntArray, Bits]:
+        """The part of every box in each leaf that may have people of a class, None: of any: which box, leaf, part."""
         chosen = self.possible.any(axis=1) if klass is None else self.possible[:, klass]
         possible: BoolArray = np.asarray(chosen, bool)
         children = self.places.children
         ended: list[tuple[int, IntArray, Bits]] = []
-        stack = [(0, np.arange(len(rows.owner)), rows.box)] if possible[0] else []
+        stack = [(0, np.arange(len(boxes)), boxes)] if possible[0] else []
         while stack:
             place, row, box = stack.pop()
             if not children[place]:
@@ -588,8 +602,7 @@ class _Route:
                     stack.append((child, row[keep], box[keep] & whole))
         row = np.concatenate([np.empty(0, np.int64), *(row for _, row, _ in ended)])
         leaf = np.repeat(np.array([p for p, _, _ in ended], np.int32), [len(r) for _, r, _ in ended])
-        box = np.concatenate([rows.box[:0], *(box for _, _, box in ended)])
-        return LeafGroups(rows.owner[row], box, np.column_stack([rows.leaf[row], leaf]))
+        return row, leaf, np.concatenate([boxes[:0], *(box for _, _, box in ended)])
 
 
 def _possible(counts: TreeCounts) -> BoolArray:
@@ -606,7 +619,7 @@ def _possible(counts: TreeCounts) -> BoolArray:
 
 def _likelier(
     atoms: Atoms, trees: tuple[TreeCounts, ...], rows: LeafGroups, klass: int, most: int, rng: np.random.Generator
-) -> LeafGroups:
+) -> IntArray:
     """A sample of rows, without replacement, each drawn by how many people each tree by itself leads to expect."""
     size = log_share(atoms, rows.box)
     expected = np.zeros(len(size))
@@ -616,8 +629,7 @@ def _likelier(
         people = np.minimum(counts.high[:, klass], counts.most).clip(1)
         expected += np.log(people[leaf]) - np.log(held[leaf])
     keys = size + expected / len(trees) + rng.gumbel(size=len(size))
-    keep = np.sort(np.argpartition(-keys, most)[:most])
-    return LeafGroups(rows.owner[keep], rows.box[keep], rows.leaf[keep])
+    return np.sort(np.argpartition(-keys, most)[:most])
 
 
 def log_share(atoms: Atoms, box: Bits) -> FloatArray:

@@ -44,8 +44,8 @@ ROUNDS, LEARNED, FADES = 400, 10, 0.95
 HEATS = (3.0, 0.15)
 # Patterns of all rows together that CP-SAT is given, and from how few of a row on it may be more.
 PATTERNS, FEW = 30_000, 8
-# Shares of the time: for distributions, and for a table.
-FOR_BELIEFS, FOR_TABLE = 0.6, 0.9
+# Shares of the time until patterns are left out no longer, and until distributions are there.
+FOR_FEWER, FOR_BELIEFS = 0.5, 0.6
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -106,7 +106,7 @@ def rebuild_seeded(
     open_ = tuple(tree.unlimited for tree in trees)
     patterns = patterns_of(atoms, open_, start, rng, most=most, late=lambda: late(FOR_PATTERNS))
     sums = _sums(patterns, trees, times)
-    possible = _possible(patterns, sums, owner, lambda: late(0.5 * FOR_BELIEFS))
+    possible = _possible(patterns, sums, owner, lambda: late(FOR_FEWER))
     learn = learner(atoms, patterns, trees[0].low.shape[1])
     contradicted = any(not len(mine) for mine in possible)
     if contradicted:
@@ -125,7 +125,11 @@ def rebuild_seeded(
     chosen, whole = _likelier(possible, beliefs)
     part, of_part = _part(atoms, patterns, sums, chosen, pattern)
     found = Found(None, part.base)
-    if not contradicted:
+    if not contradicted and len(part.patterns) == len(owner):  # one pattern of each row is left
+        reached = part.system.matrix @ part.hint
+        holds = bool(((part.system.low <= reached) & (reached <= part.system.high)).all())
+        found = Found(part.hint if holds else None, part.base, holds, holds, holds)
+    elif not contradicted:
 
         def hear(message: tuple[int, Found]) -> None:
             nonlocal found
@@ -178,12 +182,15 @@ def _possible(patterns: Patterns, sums: _RowSums, owner: IntArray, late: Callabl
     n_rows, n_sums = len(owner), len(sums.drawn)
     by = np.argsort(patterns.owner, kind="stable")
     ends = np.searchsorted(patterns.owner[by], np.arange(int(owner.max()) + 2))
-    room = np.append(sums.drawn[:-1], np.iinfo(np.int64).max)[sums.row]
+    room = np.append(sums.drawn[:-1], np.iinfo(np.int64).max)[sums.row.T]
     found = []
     for i in range(n_rows):
         mine = by[ends[owner[i]] : ends[owner[i] + 1]]
-        inside = np.flatnonzero(sums.times[:, i])
-        found.append(mine[(room[np.ix_(mine, inside)] >= sums.times[inside, i]).all(axis=1)])
+        for t in np.argsort(-sums.times[:, i], kind="stable").tolist():  # few patterns are left after few trees
+            if not sums.times[t, i] or not len(mine):
+                break
+            mine = mine[room[t, mine] >= sums.times[t, i]]
+        found.append(mine)
     changed = True
     while changed and not late() and all(len(mine) for mine in found):
         changed = False

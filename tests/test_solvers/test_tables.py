@@ -363,6 +363,16 @@ def counted_so(case: Case, table: list[Row]) -> bool:
     return True
 
 
+def rows_drawn_so(case: Case) -> list[list[Row]]:
+    """All tables whose rows, drawn as they were, have all counts."""
+    kinds = list(product(*(VALUES[a.name] for a in case.release.attributes), CLASSES))
+    return [
+        list(table)
+        for table in product(kinds, repeat=len(case.people))
+        if (not case.known or [r[0] for r in table] == [r[0] for r in case.people]) and counted_so(case, list(table))
+    ]
+
+
 def seeded_there(case: Case) -> Reconstruction:
     """The table of rows that is rebuilt, in the same process."""
     table = case.known_table()
@@ -372,12 +382,7 @@ def seeded_there(case: Case) -> Reconstruction:
 
 def check_seeded(found: Reconstruction, case: Case) -> None:
     """Proved is of each row what all tables share, no less and no more."""
-    kinds = list(product(*(VALUES[a.name] for a in case.release.attributes), CLASSES))
-    tables = [
-        list(table)
-        for table in product(kinds, repeat=len(case.people))
-        if (not case.known or [r[0] for r in table] == [r[0] for r in case.people]) and counted_so(case, list(table))
-    ]
+    tables = rows_drawn_so(case)
     assert found.status == "consistent"
     assert found.settled
     assert found.missed == ()
@@ -397,6 +402,22 @@ def check_seeded(found: Reconstruction, case: Case) -> None:
 def test_rows_that_were_drawn_so_are_those_that_there_are(other: Executor, seed: int) -> None:
     case = seeded(seed)
     check_seeded(other.submit(seeded_there, case).result(), case)
+
+
+@thorough(2)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_that_no_rows_were_drawn_so_is_proved(other: Executor, seed: int) -> None:
+    """Draws of one tree are given to other rows: now and then no table is left, and then that is what is said."""
+    case = seeded(seed)
+    draws = case.release.draws
+    assert draws is not None
+    mixed = tuple(np.random.default_rng(seed).permutation(draws.counts[0]).tolist())  # type: ignore[index]
+    told = Draws(draws.n, draws.n, counts=(mixed, *draws.counts[1:]))  # type: ignore[index]
+    case = replace(case, release=replace(case.release, draws=told))
+    tables = rows_drawn_so(case)
+    found = other.submit(seeded_there, case).result()
+    assert found.status == ("consistent" if tables else "inconsistent")
+    assert tables or not found.shared[:, -1].any()
 
 
 @pytest.mark.slow
