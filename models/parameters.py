@@ -7,7 +7,7 @@ whether it is a number, a choice (``Literal``), a flag or may be None. `same` ta
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import Field, dataclass, field, fields, replace
 from functools import cache
 from math import inf
 from types import NoneType
@@ -63,11 +63,6 @@ def number(above: float, below: float | None = None, most: float | None = None, 
     return Range(f"a number above {above:g}{end}{unit and f' ({unit})'}", holds)
 
 
-def at_least(low: int, words: str = "") -> Range:
-    """Whole numbers from ``low`` on, of options of functions."""
-    return Range(words or f"a whole number of at least {low}", whole(low).holds)
-
-
 def real(words: str, fits: Callable[[Any], bool]) -> Range:
     """Numbers that fit."""
 
@@ -85,6 +80,9 @@ def _is_job_count(value: Any) -> bool:
     return is_whole(value, -LARGEST_COUNT) and value != 0
 
 
+NOT_NEGATIVE, POSITIVE = (Range(f"a whole number of at least {low}", whole(low).holds) for low in (0, 1))
+SHARE = real("a number between 0 and 1", lambda value: 0 < value < 1)
+SMALL = real("a probability from 0 to 0.01", lambda value: 0 <= value <= 0.01)
 SECONDS = real("a positive number of seconds", lambda value: 0 < value < inf)
 JOB_COUNT = Range("a whole number other than 0", _is_job_count)
 
@@ -130,15 +128,15 @@ class About:
     small: Any = None
 
 
+def about_of(stated: Field[Any]) -> About | None:
+    """What a field of a dataclass tells of its parameter, if it is one; made of its keywords when somebody asks."""
+    told = stated.metadata.get("about")
+    return None if told is None else About(**told)
+
+
 def parameter(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
     """A field of a dataclass with what is told of it, see `About`."""
-    return field(default=default, metadata={"about": About(help, range, **more)})
-
-
-def positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
-    """What is told of an argument that may be given by its place; only those with a help are options of commands."""
-    about = {"group": "measured", "metavar": "FILE", "doc": doc} if help else {"group": "call"}
-    return {"about": About(help or doc, **{**about, **more})}
+    return field(default=default, metadata={"about": {"help": help, "range": range, **more}})
 
 
 def same(kind: type, name: str, **changed: Any) -> Any:
@@ -146,7 +144,7 @@ def same(kind: type, name: str, **changed: Any) -> Any:
     (found,) = (each for each in fields(kind) if each.name == name)
     default = changed.pop("default", found.default)
     changed = {"doc": "", **changed} if "help" in changed else changed
-    return field(default=default, metadata={"about": replace(found.metadata["about"], **changed)})
+    return field(default=default, metadata={"about": {**found.metadata["about"], **changed}})
 
 
 def picked(kind: type[Any], values: object, **others: Any) -> Any:
@@ -226,7 +224,8 @@ def _hints(kind: type) -> Mapping[str, Any]:
 
 
 def _parameter(found: Any, hint: Any) -> Parameter:
-    about: About = found.metadata["about"]
+    about = about_of(found)
+    assert about is not None
     inner = [each for each in get_args(hint) if each is not NoneType] if NoneType in get_args(hint) else [hint]
     choices = get_args(inner[0]) if get_origin(inner[0]) is Literal else ()
     several: dict[Any, type] = {} if about.files else {Sequence[str]: list, Mapping[str, Any]: dict}

@@ -12,7 +12,7 @@ from maxent.advice.ranking import Standing, check_methods, frontier, portfolio, 
 from maxent.advice.result import Advice
 from maxent.advice.search import AdviceSearch, kept_in, now, silent
 from maxent.advice.trials import TrialPeople, costs_about, forget, mark_of, published, read_people
-from maxent.api import options
+from maxent.api import decision_options
 from maxent.api.calling import takes_limits
 from maxent.api.defend import columns_named
 from maxent.api.review_input import frame_of, with_column
@@ -36,8 +36,8 @@ if TYPE_CHECKING:
 INTERRUPTED = "it was interrupted"
 
 
-@takes_limits(options.Advising)
-def advise(call: options.Advising, limits: dict[str, Any]) -> Advice:
+@takes_limits(decision_options.Advising)
+def advise(call: decision_options.Advising, limits: dict[str, Any]) -> Advice:
     """Find the most accurate release within limits.
 
     Every method of defense proposes candidates. The release of each about all people is audited by the engine against

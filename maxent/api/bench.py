@@ -19,7 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.api import options
+from maxent.api import decision_options
 from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.api.calling import takes
 from maxent.models.arguments import shorten
@@ -43,8 +43,8 @@ _POLL = 0.2
 _LONGEST = 500
 
 
-@takes(options.Benching)
-def bench(call: options.Benching) -> BenchResult:
+@takes(decision_options.Benching)
+def bench(call: decision_options.Benching) -> BenchResult:
     """Solve the same problem with several back ends, each in a process of its own.
 
     Ctrl-C ends the comparison with the rows that are there so far.

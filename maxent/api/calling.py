@@ -18,7 +18,7 @@ from maxent.models.arguments import check_flags, check_functions, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.hints import close_to
-from maxent.models.parameters import entries
+from maxent.models.parameters import about_of, entries
 from maxent.models.reading import Reading, ReadingBeside
 from maxent.models.release import Release
 
@@ -107,7 +107,7 @@ def documented(text: str, call: Any) -> str:
     told = [
         (name, each.annotation, about.doc or about.help)
         for name, each in inspect.signature(call).parameters.items()
-        if (about := of_fields[name].metadata.get("about")) is not None
+        if (about := about_of(of_fields[name])) is not None
     ]
     at = text.find("**limits\n")
     at = text.index("Returns\n") if at < 0 else at

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
 
-from maxent.api import options
+from maxent.api import decision_options, options
 from maxent.api.calling import takes_limits
 from maxent.api.case import Tables, taken
 from maxent.api.compile import Knowledge, noise_of
@@ -43,8 +43,8 @@ SAID = (
 )
 
 
-@takes_limits(options.Checking)
-def check(call: options.Checking, limits: dict[str, Any]) -> Checked:
+@takes_limits(decision_options.Checking)
+def check(call: decision_options.Checking, limits: dict[str, Any]) -> Checked:
     """Check a release against a written policy.
 
     **limits

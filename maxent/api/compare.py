@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from maxent.api import options
+from maxent.api import decision_options, options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, open_published
@@ -115,8 +115,8 @@ def _over_the_same(one: Release, other: Release) -> bool:
 Published: TypeAlias = "Release | Records"
 
 
-@takes(options.Comparing)
-def compare(call: options.Comparing) -> Comparison:
+@takes(decision_options.Comparing)
+def compare(call: decision_options.Comparing) -> Comparison:
     """Put several releases about the same people side by side, such as a tree before and after a defense.
 
     Returns

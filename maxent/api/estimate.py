@@ -245,11 +245,12 @@ def estimate_case(
             masses = point.masses
             if mean is not None:
                 masses = replace(outcome.point, masses=mean.masses).cells(program) if whole else mean.masses
-            posterior = point.program.posterior(masses)
+            measuring = point.program
+            posterior = measuring.posterior(masses)
             error = max(how.tolerance, TOLERANCE)
             found = measured(
                 case,
-                point.program,
+                measuring,
                 masses,
                 posterior,
                 known.confidence,
@@ -260,12 +261,13 @@ def estimate_case(
             )
             disclosure = found.pop("disclosure")
             if mean is not None:
-                counts = point.program.table.counts
-                disclosure = disclosure.of_optimum(point.program.posterior(point.masses), counts)
+                counts = measuring.table.counts
+                disclosure = disclosure.of_optimum(measuring.posterior(point.masses), counts)
             targets = _by_target(case, program, masses, posterior, how.top, error)
             if of_each is not None:
                 disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
+            judged, seconds = known.of_verdict(case), proving_seconds(clock.left())
             result = Estimate(
                 program=program,
                 worst=worst,
@@ -281,12 +283,12 @@ def estimate_case(
                 targets=targets,
                 proof=proof,
                 attacks=partial(_attacks, case, known.rounding),
-                certainty=Certainty(_without_draws(program), case.truth, case.sensitive, proving_seconds(clock.left())),
-                mended=mending(known.of_verdict(case), known, how, found["baseline"].base_rate),
+                certainty=Certainty(_without_draws(program), case.truth, case.sensitive, seconds),
+                mended=mending(judged, known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 rows_unknown=known.rows_unknown or "",
-                drawing=Drawing(case, proving_seconds(clock.left()), program, bool(known.rows_unknown)),
-                informed=_informed(case, known, how),
+                drawing=Drawing(case, seconds, program, bool(known.rows_unknown)),
+                informed=_informed(case, judged, known, how),
                 **found,
             )
     if not result.reliable:
@@ -341,12 +343,12 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
     return replace(found, most=most_certain(program, case.truth)) if telling else found
 
 
-def _informed(case: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
-    """Makes the estimate that a verdict needs beside, where there is another one.
+def _informed(case: Case, judged: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
+    """Makes the estimate of the case that is ``judged``, which a verdict needs beside, where there is another one.
 
     It is of who knows the base rate, and who reads draws by their likelihood, as reviews and checks do.
     """
-    more, noise = known.of_verdict(case), known.noise
+    more, noise = judged, known.noise
     if case.joined is None and case.records is None and case.release.resampled is not None and noise != "likelihood":
         noise = noise_of(case.release)
     if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:

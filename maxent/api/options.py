@@ -6,22 +6,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from maxent.models.parameters import (
     JOB_COUNT,
+    NOT_NEGATIVE,
+    POSITIVE,
     SECONDS,
+    SHARE,
+    SMALL,
     Adversary,
     Impurity,
     Noise,
+    Range,
     Rounding,
     Ties,
-    at_least,
-    parameter,
-    positional,
-    real,
     same,
 )
 
@@ -29,16 +30,22 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from maxent.api.case import Published
-    from maxent.disclosure.limits import Verdict
-    from maxent.models.formats.release_reader import Records
     from maxent.models.reading import Reading
-    from maxent.models.release import Release
     from maxent.models.tables.frame import Source
-    from maxent.models.tables.training import Missing
-    from maxent.results.estimate import Estimate
     from maxent.solvers.solve.driver import Progress
 
 _T = TypeVar("_T")
+
+
+def option(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
+    """An option of functions and commands with what is told of it, see `maxent.models.parameters.About`."""
+    return field(default=default, metadata={"about": {"help": help, "range": range, **more}})
+
+
+def positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
+    """What is told of an argument that may be given by its place; only those with a help are options of commands."""
+    told = {"group": "measured", "metavar": "FILE", "doc": doc} if help else {"group": "call"}
+    return {"about": {"help": help or doc, **told, **more}}
 
 
 def of(kind: type[_T], call: object, **others: Any) -> _T:
@@ -55,7 +62,7 @@ def of(kind: type[_T], call: object, **others: Any) -> _T:
 class Kinds:
     """Which statements of a release the adversary uses."""
 
-    knowledge: str | Iterable[str] | None = parameter(
+    knowledge: str | Iterable[str] | None = option(
         None,
         "Knowledge of the adversary: kinds of statements, such as label,rate (docs/method.md); default: all that "
         "are published.",
@@ -64,7 +71,7 @@ class Kinds:
         doc="What the adversary uses, of label, rate, counts, internal and marginal; default everything the release "
         "states. Without counts, the labels and rates that published counts imply are used in their place.",
     )
-    impurity: Impurity | None = parameter(
+    impurity: Impurity | None = option(
         None,
         "Measure that splits are chosen by; default: the one that the release states.",
         group="known",
@@ -76,14 +83,14 @@ class Kinds:
 class Facts:
     """Background knowledge about some people, and what a row of a table is."""
 
-    facts: Source | None = parameter(
+    facts: Source | None = option(
         None,
         "Background knowledge: columns of quasi-identifiers (empty: any), the target, and count.",
         metavar="FILE",
         group="known",
         doc="Known classes of some individuals: a DataFrame or path.",
     )
-    count: str | None = parameter(
+    count: str | None = option(
         None,
         "Column of QI with the number of people in a row.",
         metavar="COLUMN",
@@ -96,7 +103,7 @@ class Facts:
 class Companions(Facts):
     """The same, and how frequent classes are."""
 
-    marginal: Source | None = parameter(
+    marginal: Source | None = option(
         None,
         "Frequency of each class: a column of the target, and count or probability.",
         metavar="FILE",
@@ -109,7 +116,7 @@ class Companions(Facts):
 class RoundingOption:
     """How printed rates are read."""
 
-    rounding: Rounding = parameter(
+    rounding: Rounding = option(
         "auto",
         "Printed error rates: rounded to decimals (digits), exact, or detected from the printed digits (auto).",
         group="known",
@@ -121,7 +128,7 @@ class RoundingOption:
 class Confident:
     """How sure intervals are."""
 
-    confidence: float = parameter(
+    confidence: float = option(
         0.99,
         "Probability that all intervals of counts of samples hold together.",
         metavar="P",
@@ -134,7 +141,7 @@ class Confident:
 class Noisy:
     """What draws and noisy counts are taken for."""
 
-    noise: Noise | None = parameter(
+    noise: Noise | None = option(
         None,
         "Draws and counts with noise: intervals of true counts, or their likelihood beside the entropy; default: the "
         "likelihood, but of draws intervals, except in review and check.",
@@ -154,7 +161,7 @@ class Knowing(Noisy, Confident, RoundingOption, Companions, Kinds):
 class RowsOption:
     """Whether the order of the people is known."""
 
-    rows: bool = parameter(
+    rows: bool = option(
         False,
         "QI lists the people in training order, a row each, and the adversary knows that: who was drawn for each tree, "
         "where the release tells it, then makes counts of leaves equations about rows.",
@@ -168,7 +175,7 @@ class RowsOption:
 class PopulationOption:
     """A register in which the people of the data are somewhere."""
 
-    population: Source | None = parameter(
+    population: Source | None = option(
         None,
         "Register of everybody who could be in the data: who is in them is inferred, too (docs/population.md); in "
         "estimate and bounds it stands in the place of QI.",
@@ -178,10 +185,10 @@ class PopulationOption:
         "quasi-identifiers: P(member) is inferred, too, and P(class | member). In `maxent.estimate` and "
         "`maxent.bounds` it stands in the place of ``qi``.",
     )
-    people: int | None = parameter(
+    people: int | None = option(
         None,
         "Number of individuals: with --population, of those in the data; default: what the release states.",
-        at_least(1),
+        POSITIVE,
         metavar="N",
         group="known",
         doc="With ``population``, how many of its people are in the data; default: what the release states.",
@@ -192,7 +199,7 @@ class PopulationOption:
 class Read:
     """How the release and all tables are read."""
 
-    reading: Reading | None = parameter(
+    reading: Reading | None = option(
         None, "How the release and all tables are read, see `maxent.models.reading.Reading`.", group="call"
     )
 
@@ -201,7 +208,7 @@ class Read:
 class Targeted:
     """What records are of."""
 
-    target: str | None = parameter(
+    target: str | None = option(
         None,
         "Column of the class; default for published records: the one that QI lacks.",
         metavar="COLUMN",
@@ -215,7 +222,7 @@ class Targeted:
 class Who:
     """How the tables of several releases are linked."""
 
-    who: str | None = parameter(
+    who: str | None = option(
         None,
         "Column that names each person, by which the tables of several releases are linked; default: each table "
         "is within the next larger one.",
@@ -238,7 +245,7 @@ CONTROL = "People who were not in the data, with their classes: adds how much be
 class ControlOption:
     """People who were not in the data."""
 
-    control: Source | None = parameter(
+    control: Source | None = option(
         None,
         CONTROL,
         metavar="FILE",
@@ -252,27 +259,27 @@ class ControlOption:
 class RebuildingOptions(Noisy):
     """What a table is rebuilt with, and compared with."""
 
-    rows: bool = parameter(
+    rows: bool = option(
         False,
         "QI lists the people in training order: who was drawn for each tree is then known of each row.",
         group="known",
     )
-    others: Source | None = parameter(
+    others: Source | None = option(
         None,
         "All rows but one, with their classes: the posterior of the last one, from counts with noise.",
         metavar="FILE",
         group="known",
     )
-    prior: Literal["uniform", "others"] = parameter(
+    prior: Literal["uniform", "others"] = option(
         "uniform", "Prior of the row that --others lacks: every cell alike, or as the others are.", group="known"
     )
-    truth: Source | None = parameter(
+    truth: Source | None = option(
         None,
         "The confidential data: how near the table is to the people.",
         metavar="FILE",
         group="measured",
     )
-    control: Source | None = parameter(
+    control: Source | None = option(
         None,
         "People who were not in the data, with their classes: by how much the table is nearer to those of --truth.",
         metavar="FILE",
@@ -284,7 +291,7 @@ class RebuildingOptions(Noisy):
 class SensitiveOption:
     """Which classes do harm."""
 
-    sensitive: str | Iterable[str] | None = parameter(
+    sensitive: str | Iterable[str] | None = option(
         None,
         "Classes that are sensitive: measures of these alone, too, and limits on them.",
         metavar="A,B,...",
@@ -297,7 +304,7 @@ class SensitiveOption:
 class Evidence(SensitiveOption, ControlOption):
     """What a disclosure is compared with, and what guesses are worth."""
 
-    gain: Source | None = parameter(
+    gain: Source | None = option(
         None,
         "Worth of guesses to the adversary: a row for each guess, a column for each class.",
         metavar="FILE",
@@ -311,7 +318,7 @@ class Evidence(SensitiveOption, ControlOption):
 class Informed:
     """Whom a verdict is about."""
 
-    no_marginal: bool = parameter(
+    no_marginal: bool = option(
         False,
         "Whether verdicts are about an adversary who does not know the base rate. By default they know how many people "
         "have each class where ``truth``, ``marginal`` or counts give it, which changes nothing but verdicts.",
@@ -323,7 +330,7 @@ class Informed:
 class AdversaryOption:
     """Whom the limits of a call are about."""
 
-    adversary: Adversary = parameter(
+    adversary: Adversary = option(
         "table",
         "Adversary whom limits are about (docs/ladder.md): predictions, population, table, rows or all_but_one.",
         metavar="NAME",
@@ -339,7 +346,7 @@ JOBS = "Number of parallel processes; -1: one for each core, -2: one less."
 class WorkerOptions:
     """Who solves independent parts."""
 
-    jobs: int | None = parameter(
+    jobs: int | None = option(
         None,
         f"{JOBS[:-1]}; default: one, or one for each of up to 8 cores where solving takes long. The result is the "
         "same.",
@@ -349,7 +356,7 @@ class WorkerOptions:
         "default one, and where parts are many unknowns and the process can be copied (Linux), one on each of up to 8 "
         "cores.",
     )
-    dask: str | None = parameter(
+    dask: str | None = option(
         None,
         "Dask cluster that does the work, such as tcp://scheduler:8786; local:N starts one of N processes.",
         metavar="ADDRESS",
@@ -363,35 +370,35 @@ class WorkerOptions:
 class Exactness:
     """How exactly a program is solved, and for how long."""
 
-    tolerance: float = parameter(
+    tolerance: float = option(
         1e-8,
         "Largest violation of a constraint in a solution, as a probability.",
-        real("a number between 0 and 1", lambda value: 0 < value < 1),
+        SHARE,
         group="solved",
         doc="Largest violation of any constraint, in probability units, that counts as solved.",
     )
-    presolve: bool = parameter(
+    presolve: bool = option(
         True,
         "Give the solver the whole program in one piece.",
         group="solved",
         option="--no-presolve",
         doc="False gives the solver the whole program in one piece.",
     )
-    starts: int | None = parameter(
+    starts: int | None = option(
         None,
         "Starting points for parts that are not convex; the best result is kept.",
-        at_least(1),
+        POSITIVE,
         group="solved",
         doc="Starting points of a part that is not convex; the best answer is kept.",
     )
-    seed: int = parameter(
+    seed: int = option(
         0,
         "Seed of random choices: starting points.",
-        at_least(0),
+        NOT_NEGATIVE,
         group="solved",
         doc="Makes the starting points repeatable.",
     )
-    time_limit: float | None = parameter(
+    time_limit: float | None = option(
         None,
         "Time for compiling and solving, for each release and back end; then the best answer so far counts.",
         SECONDS,
@@ -406,10 +413,10 @@ class Exactness:
 class SolverOptions(WorkerOptions, Exactness):
     """How a program is solved, by whatever back end."""
 
-    floor: float = parameter(
+    floor: float = option(
         1e-6,
         "Lower bound on probabilities that entropies would push to 0 (newton only).",
-        real("a probability from 0 to 0.01", lambda value: 0 <= value <= 0.01),
+        SMALL,
         metavar="P",
         group="solved",
         doc="Smallest probability, from 0 to 0.01, that the back end ``newton`` leaves where a choice of split "
@@ -421,7 +428,7 @@ class SolverOptions(WorkerOptions, Exactness):
 class ByBackend:
     """Which back end solves."""
 
-    backend: str = parameter(
+    backend: str = option(
         "auto",
         "Solver; auto chooses by the problem.",
         metavar="NAME",
@@ -434,10 +441,10 @@ class ByBackend:
 class Top:
     """How many are named."""
 
-    top: int = parameter(
+    top: int = option(
         10,
         "Number of quasi-identifiers in the list of the most disclosed.",
-        at_least(1),
+        POSITIVE,
         group="measured",
         doc="How many of the most disclosed quasi-identifiers the summary names.",
     )
@@ -447,7 +454,7 @@ class Top:
 class SingleOption:
     """Which of several optima is reported."""
 
-    single_optimum: bool = parameter(
+    single_optimum: bool = option(
         False,
         "One optimum, in place of the mean of all that exchangeable classes make of it.",
         group="solved",
@@ -460,7 +467,7 @@ class SingleOption:
 class WholeOptions(SingleOption):
     """What of an estimate is reported beyond its posterior."""
 
-    bounds: str | None = parameter(
+    bounds: str | None = option(
         None,
         "Prove what is certain over all data consistent with the release, too, up to this ``level`` of "
         "`maxent.bounds`, such as ``auto``: ``.proof`` and the keys ``certain_proved`` and ``bounds`` of the summary.",
@@ -472,14 +479,14 @@ class WholeOptions(SingleOption):
 class ProgressOption:
     """Who is told of the work."""
 
-    progress: Progress | None = parameter(None, "Told ``(what, done, total)`` meanwhile.", group="call")
+    progress: Progress | None = option(None, "Told ``(what, done, total)`` meanwhile.", group="call")
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
 class Interruptible(ProgressOption):
     """The same, and whether Ctrl-C ends it with what there is."""
 
-    interruptible: bool = parameter(
+    interruptible: bool = option(
         False,
         "Whether Ctrl-C while compiling or solving returns the best answer so far, with the status ``interrupted``; a "
         "second one, and otherwise the first, raises KeyboardInterrupt.",
@@ -491,17 +498,17 @@ class Interruptible(ProgressOption):
 class Attacks:
     """What counts as an attack on a leaf."""
 
-    min_size: int = parameter(
+    min_size: int = option(
         1,
         "Fewest records of a homogeneous leaf.",
-        at_least(1),
+        POSITIVE,
         group="measured",
         doc="Records of the smallest leaf that counts as homogeneous.",
     )
-    background: int = parameter(
+    background: int = option(
         1,
         "Number of members of a leaf whose classes the adversary knows.",
-        at_least(0),
+        NOT_NEGATIVE,
         metavar="B",
         group="known",
         doc="How many members of a leaf the adversary knows the classes of.",
@@ -512,7 +519,7 @@ class Attacks:
 class RiskOption:
     """Whether the information that re-identification takes is measured."""
 
-    risk: bool = parameter(
+    risk: bool = option(
         False,
         "Add the information that re-identifying the people of each node takes, in bits.",
         group="measured",
@@ -526,7 +533,7 @@ class RiskOption:
 class PartsOptions:
     """How people are taken in parts."""
 
-    memory: int | str | None = parameter(
+    memory: int | str | None = option(
         None,
         "Memory of all processes, such as 4GB: people are taken in parts (docs/scale.md); default with -o "
         "FOLDER/: most of the machine's.",
@@ -540,7 +547,7 @@ class PartsOptions:
 class FolderOption(PartsOptions):
     """The same, with a folder for what is found of them."""
 
-    folder: str | PathLike[str] | None = parameter(
+    folder: str | PathLike[str] | None = option(
         None,
         "A folder for what is found of people, which is new or empty.",
         group="call",
@@ -644,7 +651,7 @@ class Estimating(
 class LevelOption:
     """How far proofs go."""
 
-    level: str = parameter(
+    level: str = option(
         "auto",
         "The last level of proof that is asked; each is asked only about what those before it left open. ``closed``: "
         "closed forms of single regions (exact for one tree whose splits are public, without internal constraints); "
@@ -659,7 +666,7 @@ class LevelOption:
 class ProofOptions(LevelOption):
     """How bounds are proved."""
 
-    ties: Ties = parameter(
+    ties: Ties = option(
         "any",
         "Inducer's choice among equally good attributes: any of them, or the first (whole numbers).",
         group="solved",
@@ -671,14 +678,14 @@ class ProofOptions(LevelOption):
         doc="Seconds that everything after the inputs are read may take. What is not proved by then keeps the looser "
         "bound. Without it the level ``integer`` takes a minute at most.",
     )
-    worlds: bool = parameter(
+    worlds: bool = option(
         False,
         "Weigh each consistent world equally, too: is the estimate fragile?",
         group="solved",
         doc="Whether to weigh each world (a class for every individual) equally too, and estimate: exactly where there "
         "are few, by sampling elsewhere. Needs OR-Tools, as ``witness``.",
     )
-    witness: bool = parameter(
+    witness: bool = option(
         False, "Whether to find two complete tables of people that are consistent with everything.", group="call"
     )
 
@@ -717,405 +724,4 @@ class Auditing(
         "control",
         help="People who were not in the data, with their classes: how often what attacks show is true of them.",
         doc="People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.",
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class ControlTestOption:
-    """Other people."""
-
-    test: Source | None = field(
-        default=None,
-        kw_only=False,
-        metadata=positional(
-            "Other people, with all attributes that the trees test and the target: they give the test accuracy.",
-            "Other records with their classes: adds the test accuracy.",
-        ),
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Releases:
-    """What is compared, and the adversary's table."""
-
-    releases: Iterable[Release | Records] | Mapping[str, Release | Records] = field(
-        kw_only=False,
-        metadata=positional(
-            "What `maxent.estimate` takes. The first is what the others are compared with. A mapping gives them names; "
-            "otherwise files go by their names, and releases by what was done to them."
-        ),
-    )
-    qi: Source = field(
-        kw_only=False, metadata=positional("The adversary's table, with the public attributes of every release.")
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Comparing(
-    PartsOptions,
-    Interruptible,
-    Informed,
-    Top,
-    SolverOptions,
-    ByBackend,
-    Targeted,
-    Read,
-    Knowing,
-    Attacks,
-    ControlTestOption,
-    Evidence,
-    Truth,
-    Releases,
-):
-    """A call of `maxent.compare`."""
-
-    each: Callable[[Estimate, Mapping[str, Any]], None] | None = parameter(
-        None, "Given the estimate of each release, which is not kept, and its row of the comparison.", group="call"
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Differing(Interruptible, SolverOptions, ByBackend, Read, Knowing, LevelOption, Who):
-    """A call of `maxent.compare_releases`."""
-
-    releases: Sequence[Release | Source] = field(
-        kw_only=False,
-        metadata=positional("The first release and its successor, two; trees, as for `maxent.estimate`."),
-    )
-    qi: Source | Sequence[Source] = field(
-        kw_only=False,
-        metadata=positional(
-            "The people of each release, two tables. One table stands for both: then nobody joined or left."
-        ),
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Benching(ProgressOption, SolverOptions, Read, Knowing, Truth, Released):
-    """A call of `maxent.bench`."""
-
-    jobs: int = same(
-        WorkerOptions, "jobs", default=1, doc="As for `maxent.estimate`; one unless the call says otherwise."
-    )
-    backends: str | Iterable[str] | None = parameter(
-        None,
-        "Back ends, such as newton,cvxpy:scs; default: all that are installed.",
-        metavar="A,B,...",
-        group="solved",
-        doc="Names as `estimate` takes them, such as ``newton`` or ``cvxpy:scs``; default all that are installed.",
-    )
-    repeat: int | None = parameter(
-        None,
-        "Repetitions, the fastest counts; default: 3 for problems of less than 5 seconds.",
-        at_least(1),
-        group="run",
-        doc="How often each solves the problem; the least seconds count. The first time includes loading the solver, "
-        "so the default is three times when it took under five seconds, else once.",
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class Foreign:
-    """What the file of another tool lacks."""
-
-    classes: Sequence[str] | None = parameter(
-        None,
-        "Names of the classes, in the order in which the model has them.",
-        metavar="A,B,...",
-        group="read",
-        doc="What a file lacks, as for `maxent.convert`; also names for the classes of a fitted model.",
-    )
-    features: Sequence[str] | None = parameter(
-        None,
-        "Names of the columns of the model's input, in its order.",
-        metavar="A,B,...",
-        group="read",
-        doc="What a file lacks, as for `maxent.convert`.",
-    )
-    parameters: Mapping[str, Any] | None = parameter(
-        None,
-        "Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
-        metavar="NAME=VALUE",
-        option="--param",
-        group="read",
-        doc="What a file lacks, as for `maxent.convert`.",
-    )
-    published_as: str | None = parameter(
-        None,
-        "Format that is published, if not that of the model, such as onnx (docs/models.md): what it has no place for "
-        "is not judged.",
-        metavar="FORMAT",
-        group="read",
-        doc="The name of the format that is published, if not that of the model, as `maxent.convert` names formats. "
-        "What the model keeps beside its trees and that format has no place for, such as seeds, is not judged; all "
-        "else is.",
-    )
-
-
-AT_MOST = (
-    "Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so "
-    "far, with a bound on the optimum where there is one, and is not to be relied on. Where private splits let people "
-    "be in too many leaves, the estimate leaves these splits out."
-)
-UNINFORMED = (
-    "Whether the adversary is taken not to know the base rate. By default they know how many people have each class, "
-    "unless ``knowledge`` says what they know."
-)
-# Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end.
-TIME = 120.0
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Reviewing(
-    Interruptible,
-    Informed,
-    AdversaryOption,
-    Top,
-    SolverOptions,
-    ByBackend,
-    PopulationOption,
-    RowsOption,
-    Read,
-    Noisy,
-    Confident,
-    RoundingOption,
-    Kinds,
-    Evidence,
-):
-    """A call of `maxent.review`."""
-
-    model: Any = field(
-        kw_only=False,
-        metadata=positional(
-            "A fitted model, or path: a model of scikit-learn as `maxent.from_sklearn` takes it, a ``Pipeline`` that "
-            "ends in one, whose steps are undone (docs/models.md); a model of XGBoost, LightGBM or CatBoost, read as "
-            "its tool saves it; or a file or folder that a tool wrote, as `maxent.convert` takes it. Or a list of one "
-            "and of statements that are published beside it, files or fitted regressions (docs/statements.md)."
-        ),
-    )
-    X: Any = field(
-        kw_only=False,
-        metadata=positional(
-            "The training table, as ``fit`` was given it, a DataFrame, array or path: strings, categories, numbers, "
-            "missing values. More columns may be there. Columns of an array are called ``x0``, ``x1``..."
-        ),
-    )
-    y: Any = field(
-        default=None,
-        kw_only=False,
-        metadata=positional(
-            "The class of each record; by default the column ``target`` of ``X``. Of several targets a column for each."
-        ),
-    )
-    qi: Sequence[str] = field(
-        metadata=positional(
-            "The quasi-identifiers: columns of ``X`` that an adversary knows of the people. All other attributes are "
-            "private."
-        )
-    )
-    target: str | Sequence[str] | None = parameter(
-        None,
-        "The name of the sensitive attribute; default: that of ``y``, else ``class``. Several, in their order, of a "
-        "model with as many outputs, or of a release about their combinations: see docs/several.md.",
-        group="call",
-    )
-    classes: Sequence[str] | None = same(Foreign, "classes")
-    features: Sequence[str] | None = same(Foreign, "features")
-    bins: Sequence[float] | None = parameter(
-        None,
-        "Edges of intervals of the target of a regression.",
-        metavar="0,20,50",
-        group="read",
-        doc="Of a regression: edges of intervals of the target.",
-    )
-    values: Sequence[float] | None = parameter(
-        None,
-        "Every number that the target of a regression can be.",
-        metavar="0,1,2",
-        group="read",
-        doc="Of a regression: every number that the target can be.",
-    )
-    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
-    sample_weight: Any = parameter(
-        None,
-        "Column of the weights that people had in training, if any.",
-        metavar="COLUMN",
-        group="read",
-        doc="The weights that ``fit`` was given, shape (n_rows,), or the column of ``X`` that has them. The "
-        "worst case of what is not read tells people apart by them; where people with one quasi-identifier weigh "
-        "alike, weighted shares are read.",
-    )
-    noise: Noise | None = same(Noisy, "noise")
-    time_limit: float | None = same(Exactness, "time_limit", default=TIME, doc=AT_MOST)
-    control: Source | None = same(
-        ControlOption,
-        "control",
-        help=CONTROL.replace("--truth", "DATA"),
-        doc="Control people, who were not in the data, a DataFrame or path: columns of the quasi-identifiers and the "
-        "class.",
-    )
-    no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
-    published_as: str | None = same(Foreign, "published_as")
-    rows_unknown: str | None = parameter(
-        None,
-        "Why nobody knows the order of the rows of the training data: it takes MX406 back, and the verdict says so.",
-        metavar="REASON",
-        group="known",
-    )
-    early: Callable[[Verdict], object] | None = parameter(
-        None, "Told a verdict that no estimate changes, before there is one.", group="call"
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Checking(
-    Interruptible,
-    Informed,
-    AdversaryOption,
-    SolverOptions,
-    ByBackend,
-    PopulationOption,
-    Read,
-    SensitiveOption,
-    ControlOption,
-    Truth,
-):
-    """A call of `maxent.check`."""
-
-    release: Any = field(
-        kw_only=False,
-        metadata=positional(
-            "A ``maxent/1`` file, a file or folder of another tool as `maxent.convert` takes it, or a release; or a "
-            "list of one and of statements beside it."
-        ),
-    )
-    qi: Source = field(kw_only=False, metadata=positional("The adversary's table: a DataFrame, path or pattern."))
-    policy: str | PathLike[str] | Mapping[str, Any] | None = field(
-        default=None,
-        kw_only=False,
-        metadata=positional(
-            "A policy in TOML, ACRO's YAML, the name of one that is shipped (``satre``, ``uk-llc``, ``ehds``, "
-            "``opensafely``), or what such a file says: docs/policies.md."
-        ),
-    )
-    truth: Source | None = same(Truth, "truth")
-    target: str | None = parameter(
-        None,
-        "Column of the class; default: the one that RELEASE names.",
-        metavar="COLUMN",
-        group="read",
-        doc="What a file of another tool lacks, as for `maxent.convert`. Domains are those of ``truth``, or of ``qi``.",
-    )
-    classes: Sequence[str] | None = same(Foreign, "classes")
-    features: Sequence[str] | None = same(Foreign, "features")
-    private: Sequence[str] | None = parameter(
-        None,
-        "Columns that the tree may test and the adversary's table has not.",
-        metavar="C,D,...",
-        group="read",
-        doc="Attributes that the adversary's table does not have, beside those of the policy.",
-    )
-    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
-    published_as: str | None = same(Foreign, "published_as")
-    count: str | None = same(Facts, "count")
-    sensitive: str | Sequence[str] | None = same(
-        SensitiveOption, "sensitive", doc="Classes that limits are about, in the place of those of the policy."
-    )
-    sample_weight: str | None = same(
-        Reviewing,
-        "sample_weight",
-        doc="The column of ``truth`` that has the weights that people had in training, if any, as for `maxent.review`.",
-    )
-    time_limit: float | None = same(Exactness, "time_limit", default=TIME, doc=AT_MOST)
-    no_marginal: bool = same(Informed, "no_marginal", help=UNINFORMED)
-    title: str = parameter("", "Of the record: a title.", group="call")
-    purpose: str = parameter("", "Of the record: what the release is for.", group="call")
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Advising(Interruptible, Read):
-    """A call of `maxent.advise`."""
-
-    data: Source = field(kw_only=False, metadata=positional("As for `maxent.defend`."))
-    y: Any = field(
-        default=None,
-        kw_only=False,
-        metadata=positional("The class of each record; by default the column ``target`` of ``data``."),
-    )
-    target: str | Sequence[str] | None = parameter(
-        None, "As for `maxent.defend`; with ``y`` its name by default, else ``class``.", group="call"
-    )
-    qi: Sequence[str] = field(metadata=positional("As for `maxent.defend`."))
-    private: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
-    categorical: Sequence[str] = parameter((), "As for `maxent.defend`.", group="call")
-    missing: Missing = parameter("refuse", "As for `maxent.defend`.", group="call")
-    methods: Iterable[str] | None = parameter(
-        None, "Methods of defense that may take part; all by default.", group="call"
-    )
-    folds: int = parameter(
-        5,
-        "Folds of cross-validation, which accuracy is measured by.",
-        at_least(2),
-        group="measured",
-        doc="Of cross-validation, at least 2: stratified by the class.",
-    )
-    test: Source | None = same(
-        ControlTestOption,
-        "test",
-        help="Other records with their classes: people who take no part in the search; adds the accuracy of the best "
-        "on them.",
-        doc="People who take no part in anything, a DataFrame or path: the accuracy of the best release on them.",
-    )
-    cost: Any = parameter(
-        None,
-        "Costs, a table: a row for each decision, a column for each class; the best is then what costs least.",
-        metavar="FILE",
-        group="measured",
-        doc="What a decision costs about somebody of a class, a path, DataFrame, or array of shape (n_decisions, "
-        "n_classes), as for the method ``optimal``: the best release is then the one with the least costly decisions "
-        "about people whom it was not made from.",
-    )
-    model: Any = parameter(
-        None,
-        "A tree or forest to start from, of any tool that 'maxent convert' reads, in place of trees that are grown.",
-        metavar="MODEL",
-        option="--from",
-        group="read",
-        doc="A tree or forest to start from, as for `maxent.defend`: candidates are what methods that prune trees make "
-        "of it. Its splits may have been chosen by all records, so that accuracies may be too good; use ``test``.",
-    )
-    sensitive: str | Iterable[str] | None = same(
-        SensitiveOption, "sensitive", doc="The classes that the limits are about, see `maxent.estimate`; default: all."
-    )
-    seed: int = parameter(
-        0,
-        "Seed of random choices: folds and random trees.",
-        at_least(0),
-        group="run",
-        doc="Makes folds and random methods repeatable.",
-    )
-    jobs: int = same(
-        WorkerOptions, "jobs", default=1, help=JOBS, doc="Processes that run trials, -1 for one on each core."
-    )
-    dask: str | None = same(
-        WorkerOptions,
-        "dask",
-        doc="The address of the scheduler of a Dask cluster whose workers run the trials instead.",
-    )
-    time_limit: float | None = parameter(
-        300.0,
-        "Time after which no trial begins; one that runs is ended, and the best so far counts.",
-        real("a number of seconds above 0", lambda value: value > 0),
-        metavar="SECONDS",
-        group="run",
-        doc="Seconds that reading and trials may take, 300 by default; None for no limit. The trial that runs then is "
-        "ended, and the best so far counts: of candidates that were tested on no fold yet, the best for the people "
-        "that it is made from.",
-    )
-    resume: str | PathLike[str] | None = parameter(
-        None,
-        "Folder for trials that are done: the same call goes on with them.",
-        metavar="FOLDER",
-        group="run",
-        doc="A folder, which may be new: each trial is written to it as soon as it is done, and not run again.",
     )

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
-from maxent.api import options
+from maxent.api import decision_options, options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
 from maxent.api.compile import Knowledge, noise_of
@@ -412,7 +412,7 @@ def _truth(subjects: Sequence[Subject], release: Release, table: QITable) -> Int
     return read_truth(source, release, table, reader=reader_of(first.tables.reading))
 
 
-TIME = options.TIME
+TIME = decision_options.TIME
 
 
 @overload
@@ -427,8 +427,8 @@ def review(
 ) -> Review | SeveralReviews: ...
 
 
-@takes_limits(options.Reviewing)
-def review(call: options.Reviewing, limits: dict[str, Any]) -> Review | SeveralReviews:
+@takes_limits(decision_options.Reviewing)
+def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review | SeveralReviews:
     """Review a model before it is published: what it would disclose about the people that it was trained on.
 
     **limits

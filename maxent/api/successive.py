@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.api import options
+from maxent.api import decision_options, options
 from maxent.api.calling import takes
 from maxent.api.case import no_table
 from maxent.api.compile import Knowledge
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from maxent.models.successive.releases import Joined
 
 
-@takes(options.Differing)
-def compare_releases(call: options.Differing) -> ReleaseDifference:
+@takes(decision_options.Differing)
+def compare_releases(call: decision_options.Differing) -> ReleaseDifference:
     """What the difference of two successive releases tells of those who joined or left, proved and estimated.
 
     Returns

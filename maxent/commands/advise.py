@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxent.api.options import Advising
+from maxent.api.decision_options import Advising
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated

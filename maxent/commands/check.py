@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxent.api.options import TIME, Checking
+from maxent.api.decision_options import TIME, Checking
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import completed_policy, reads_files, split_last, stated

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxent.api.options import Comparing, Differing
+from maxent.api.decision_options import Comparing, Differing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import TREES_AND_QI, Who, is_table, reads_files, split_files, stated

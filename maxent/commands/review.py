@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxent.api.options import TIME, Reviewing
+from maxent.api.decision_options import TIME, Reviewing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
