@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import codecs
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 from unicodedata import normalize
 
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+
+if TYPE_CHECKING:
+    from maxent.models.arrays import BoolArray
 
 # Text that looks the same: spellings that differ only by blanks, invisible characters or Unicode form, or by case.
 
@@ -245,6 +248,14 @@ class Reading:
             return float(text) in numbers
 
         return is_absent
+
+    def meaning(self, stored: Sequence[str], declared: frozenset[str] = frozenset()) -> tuple[list[str], BoolArray]:
+        """Each of the texts of a column as it is read, and whether it stands for a missing value."""
+        import numpy as np
+
+        form, absent, similar = self.form, self.absent, frozenset(map(cleaned, declared))
+        texts = [text if text in declared else form(text) for text in stored]
+        return texts, np.array([absent(text) and cleaned(text) not in similar for text in texts], dtype=bool)
 
     def stated(self) -> dict[str, Any]:
         """The fields that are not left to their defaults."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from os import PathLike
@@ -219,6 +219,15 @@ class Node:
     @property
     def is_leaf(self) -> bool:
         return self.attribute is None
+
+
+def nodes_of(stated: Iterable[Mapping[str, Any]]) -> tuple[Node, ...]:
+    """Nodes from their fields by name, with branches that are fields of theirs."""
+    return tuple([Node(**{**each, "branches": _branches(each.get("branches", ()))}) for each in stated])
+
+
+def _branches(stated: Iterable[Mapping[str, Any]]) -> tuple[Branch, ...]:
+    return tuple([Branch(**each) for each in stated])
 
 
 EXACT = frozenset({"c45", "kadet"})  # algorithms of `maxent.models` that compare numbers in double precision

@@ -163,6 +163,8 @@ def exponentials(scores: FloatArray, largest: Reduction, summed: Reduction, spre
 # Solves dense positive semidefinite systems: adds a ridge to make them definite.
 
 Solve = Callable[[FloatArray], FloatArray]
+# Unknowns up to which a general solver of NumPy is no slower than a triangular one of SciPy.
+SMALL = 32
 
 
 def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
@@ -170,8 +172,6 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
 
     None where none does.
     """
-    from scipy.linalg import solve_triangular
-
     for ridge in ridges:
         try:
             # NumPy's lets other threads run meanwhile.
@@ -180,6 +180,10 @@ def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
             continue
 
         def solve(r: FloatArray, factor: FloatArray = factor) -> FloatArray:
+            if len(factor) <= SMALL:  # as fast, and small problems need not load SciPy's
+                return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, r)))
+            from scipy.linalg import solve_triangular
+
             half = solve_triangular(factor, r, lower=True, check_finite=False)
             return np.asarray(solve_triangular(factor, half, lower=True, trans="T", check_finite=False))
 

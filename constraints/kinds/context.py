@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
 from maxent.models.errors import Origin
@@ -131,8 +131,7 @@ class Context:
         return size if size is not None else None if self.rounded or (self.suppressed and node.n == 0) else node.n
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
+class Kind(NamedTuple):
     r"""A kind of constraint: one module with its generator, one entry in `maxent.constraints.kinds.registry`.
 
     ``name``: as in reports and in the JSON summary. ``words``: what constraints of the kind say, for a report: a noun,

@@ -17,7 +17,6 @@ import numpy as np
 from scipy import sparse
 
 from maxent.constraints.program.impurity import PHI_OF
-from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges, run_ends
 
 if TYPE_CHECKING:
@@ -85,7 +84,7 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     alone = np.full(len(stacked), -1, np.int64)
     only = ends[:-1][length == 1]
     alone[length == 1] = np.where(coef[only] == 1, klass[only], -1)
-    first = run_ends(np.array([len(matrix) for matrix in matrices], np.int64))
+    first = run_ends(np.fromiter(map(len, matrices), np.int64))
     source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
     entry = ranges(ends[source], ends[source + 1])
     nothing = np.empty(0)
@@ -113,9 +112,8 @@ def phi_sum(measure: str, a: FloatArray, w: FloatArray) -> FloatArray:
     """``sum_x phi(a[..., x], w)``: a has shape (..., n_classes), w the shape of the rest."""
     if PHI_OF[measure] == "gini":  # a square for each class, of which nothing is kept
         return np.asarray(np.einsum("...x,...x->...", a, a) / np.maximum(w, TINY))
-    wide = np.broadcast_to(np.maximum(w, TINY)[..., None], a.shape)
-    value: FloatArray = PHI[PHI_OF[measure]].value(np.maximum(a, TINY), wide).sum(axis=-1)
-    return value
+    a = np.maximum(a, TINY)
+    return np.asarray((a * np.log(a / np.maximum(w, TINY)[..., None])).sum(axis=-1))
 
 
 class LinearRows:
@@ -384,9 +382,10 @@ class Evaluator:
         negative = np.maximum(-masses.min(axis=1), 0.0) / self.program.weight
         return float(max(np.abs(totals / counts - 1.0).max(), negative.max()))
 
-    def max_violation(self, masses: FloatArray) -> float:
-        """The largest violation of any compiled constraint, probability units."""
+    def max_violation(self, masses: FloatArray, missed: FloatArray | None = None) -> float:
+        """The largest violation of any compiled constraint, probability units; ``missed`` those of comparisons."""
         worst = self.qi_violation(masses)
-        for found in (self.linear.violation(masses), self.internal.violation(masses)):
+        missed = self.internal.violation(masses) if missed is None else missed
+        for found in (self.linear.violation(masses), missed):
             worst = max(worst, float(found.max(initial=0.0)))
         return worst

@@ -482,7 +482,7 @@ def shares(
         if program.single:  # the sizes of groups are whole numbers
             for tree, group in zip(groups, of_cell, strict=True):
                 _recognise(exact, value, tree, group[np.argsort(program.cells.owner)], largest, tolerance)
-        found.append(np.where(np.isnan(exact), at_most(value, tolerance), exact))
+        found.append(np.where(np.isnan(exact), np.minimum(value + tolerance, 1.0), exact))  # see `measures.at_most`
     low = np.max([each.all_low for each in groups], axis=0)
     high = np.min([each.all_high for each in groups], axis=0)
     return Shares(found[0], np.maximum(*found), low, high, possible)

@@ -20,7 +20,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.cells import categorical, understood, whole, with_decimal_points
+from maxent.models.tables.cells import categorical, encode_column, understood, whole, with_decimal_points
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import (
     Frame,
@@ -47,7 +47,7 @@ from maxent.models.tables.out_of_core import (
     row_places,
     stored_in,
 )
-from maxent.models.tables.qi_table import declared_values, encode_column
+from maxent.models.tables.qi_table import declared_values
 from maxent.models.tables.table_files import TableFile, open_file
 
 if TYPE_CHECKING:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import isnan
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from maxent.models.arguments import shorten, shorten_list
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
@@ -27,6 +28,9 @@ from maxent.models.reading import (
     told_apart,
 )
 from maxent.models.tables.frame import LISTED, Column, Frame, listed
+
+if TYPE_CHECKING:
+    from maxent.models.release import Attribute
 
 # Values of a column that look alike: refused, noted or read as one, as the reader is asked to.
 
@@ -128,19 +132,21 @@ def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[s
     missing cells have the code -1.
     """
     known = declared or {}
-    columns = {name: _understood(frame, name, reader, frozenset(known.get(name, ()))) for name in frame.columns}
+    columns = {
+        name: _understood(frame, name, rows, reader, frozenset(known.get(name, ())))
+        for name, rows in frame.rows().items()
+    }
     return replace(frame, columns=columns, reader=reader)
 
 
-def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str]) -> Column:
+def _understood(frame: Frame, name: str, rows: IntArray, reader: Reader, declared: frozenset[str]) -> Column:
     column, reading = frame.columns[name], reader.reading
     numeric = None if frame.text else column.numeric
-    rows = frame.rows_with(name)
     blanks = {"": int(rows[-1])}
     if column.values.dtype.kind in "iuf" and not reading.absent_numbers:
         return replace(column, numeric=numeric, blanks=blanks)
     stored = column.texts()
-    texts, lacking = meaning(stored, reading, declared)
+    texts, lacking = reading.meaning(stored, declared)
     for text in sorted(declared.intersection(texts) - {""}):
         number = int(rows[:-1][np.array(texts, object) == text].sum()) if reading.absent(text) else 0
         if number:
@@ -155,15 +161,6 @@ def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str
         values = np.array(texts, dtype=object)
     codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[column.codes]
     return Column(codes, values[~lacking], column.dated, numeric, blanks)
-
-
-def meaning(
-    stored: Sequence[str], reading: Reading, declared: frozenset[str] = frozenset()
-) -> tuple[list[str], BoolArray]:
-    """Return each of the texts of a column as it is read, and whether it stands for a missing value."""
-    form, absent, similar = reading.form, reading.absent, frozenset(map(cleaned, declared))
-    texts = [text if text in declared else form(text) for text in stored]
-    return texts, np.array([absent(text) and cleaned(text) not in similar for text in texts], dtype=bool)
 
 
 def codes_of(domain: Iterable[str]) -> tuple[dict[str, int], int]:
@@ -436,7 +433,7 @@ def _has_decimal_commas(frame: Frame, name: str, reading: Reading, declared: fro
         return True
     if any(NUMBER.fullmatch(with_point) for with_point in with_points(declared) if with_point not in declared):
         return False
-    texts, lacking = meaning(column.texts(), reading, declared)
+    texts, lacking = reading.meaning(column.texts(), declared)
     used = np.bincount(column.codes + 1, minlength=len(texts) + 1)[1:] > 0
     held = [text.strip() for text, keep in zip(texts, used & ~lacking, strict=True) if keep]
     marked = [text for text in held if "," in text]
@@ -545,3 +542,30 @@ def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
         return name if name not in taken else free(PREFIX + name)
 
     return [free(name) for name in ours]
+
+
+def encoded_columns(
+    frame: Frame, attributes: Iterable[Attribute], keep: IntArray | slice, problems: list[Problem]
+) -> list[tuple[IntArray, npt.NDArray[Any]]]:
+    """`encode_column` of those of some attributes that are there."""
+    return [encode_column(frame, each, keep, problems) for each in attributes if each.name in frame.columns]
+
+
+def encode_column(
+    frame: Frame, attribute: Attribute, keep: IntArray | slice, problems: list[Problem]
+) -> tuple[IntArray, npt.NDArray[Any]]:
+    """Return the codes of the kept rows and the levels they index; problems are those of all rows."""
+    if attribute.values is not None:
+        codes = categorical(frame, attribute.name, attribute.values, problems)
+        return codes[keep], np.array(attribute.values, dtype=object)
+    column = frame.columns[attribute.name]
+    numbers = finite(frame, attribute.name, problems, optional=attribute.missing)
+    kept = column.codes[keep]
+    # One more than the values, for the code -1 of missing ones.
+    uses = np.bincount(kept + 1, minlength=len(numbers) + 1) > 0
+    levels = np.unique(numbers[uses[1:] & ~np.isnan(numbers)])
+    absent = len(levels) if attribute.missing else -1  # else it has been reported and must only not fail here
+    if attribute.missing and uses[0]:
+        frame.reader.count_missing(frame.source, attribute.name, missing_rows(frame, attribute.name))
+        levels = np.append(levels, np.nan)
+    return np.append(np.searchsorted(levels, numbers), absent)[kept], levels

@@ -366,10 +366,10 @@ class CsvFile:
 
     @property
     def types(self) -> Mapping[str, pa.DataType]:
-        """The type of every column: text."""
+        """The type of every column: text, each different one once."""
         import pyarrow as pa
 
-        return dict.fromkeys(self.header, pa.string())
+        return dict.fromkeys(self.header, pa.dictionary(pa.int32(), pa.string()))
 
     def batches(self, names: Sequence[str]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that have as many cells as the header: the first column of each name, in this order."""
@@ -394,7 +394,7 @@ class CsvFile:
                     ),
                     convert_options=reader.ConvertOptions(
                         include_columns=parsed,
-                        column_types=dict.fromkeys(parsed, pa.string()),
+                        column_types=dict.fromkeys(parsed, pa.dictionary(pa.int32(), pa.string())),
                         null_values=[],
                         strings_can_be_null=False,
                     ),

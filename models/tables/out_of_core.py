@@ -18,7 +18,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Decimal, Reader, Reading, size_text
-from maxent.models.tables.cells import meaning, numbers, understood, with_decimal_points, with_points
+from maxent.models.tables.cells import numbers, understood, with_decimal_points, with_points
 from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
 from maxent.models.tables.table_files import TableFile, open_file
 
@@ -226,7 +226,7 @@ def people_in(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray
     import pyarrow as pa
 
     column = from_arrow(pa.chunked_array([array]))
-    texts, lacking = meaning(column.texts(), reading)
+    texts, lacking = reading.meaning(column.texts())
     if decimal == "comma":
         texts = with_points(texts)
     found = numbers(Column(column.codes, np.array(texts, dtype=object)), low=0, high=2.0**53, whole=True)

@@ -15,7 +15,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Reader, keep_memory
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.cells import categorical, finite, missing_rows, own_names, value_in_words, whole
+from maxent.models.tables.cells import categorical, encoded_columns, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, listed, missing_columns
 from maxent.models.tables.table_files import large_files, read_frame
@@ -267,7 +267,7 @@ def read_rows(
         declared=declared_values(attributes, release.target),
     )
     keep: IntArray | slice = slice(None) if (counts > 0).all() else np.flatnonzero(counts > 0)
-    encoded = [encode_column(frame, a, keep, problems) for a in attributes if a.name in frame.columns]
+    encoded = encoded_columns(frame, attributes, keep, problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     named = class_names(frame, release.target)
     if target and release.target.name in named.columns:
@@ -349,26 +349,6 @@ def _merged(groups: TableGroups, files: Sequence[FilePath], count: str, problems
             expected = "whole numbers without decimals (where these follow a comma, give csv_decimal='comma')"
             problems.append(Problem("rows", count, expected, "numbers with a comma"))
     return counts
-
-
-def encode_column(
-    frame: Frame, attribute: Attribute, keep: IntArray | slice, problems: list[Problem]
-) -> tuple[IntArray, npt.NDArray[Any]]:
-    """Return the codes of the kept rows and the levels they index; problems are those of all rows."""
-    if attribute.values is not None:
-        codes = categorical(frame, attribute.name, attribute.values, problems)
-        return codes[keep], np.array(attribute.values, dtype=object)
-    column = frame.columns[attribute.name]
-    numbers = finite(frame, attribute.name, problems, optional=attribute.missing)
-    kept = column.codes[keep]
-    # One more than the values, for the code -1 of missing ones.
-    uses = np.bincount(kept + 1, minlength=len(numbers) + 1) > 0
-    levels = np.unique(numbers[uses[1:] & ~np.isnan(numbers)])
-    absent = len(levels) if attribute.missing else -1  # else it has been reported and must only not fail here
-    if attribute.missing and uses[0]:
-        frame.reader.count_missing(frame.source, attribute.name, missing_rows(frame, attribute.name))
-        levels = np.append(levels, np.nan)
-    return np.append(np.searchsorted(levels, numbers), absent)[kept], levels
 
 
 def row_keys(codes: IntArray, sizes: Sequence[int]) -> IntArray:

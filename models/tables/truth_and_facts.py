@@ -15,10 +15,10 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release, Target
-from maxent.models.tables.cells import categorical, finite, whole
+from maxent.models.tables.cells import categorical, encode_column, finite, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import Frame, Source, has_any, listed, missing_columns, other_columns
-from maxent.models.tables.qi_table import QITable, Records, declared_values, encode_column, read_rows, row_keys, sum_by
+from maxent.models.tables.qi_table import QITable, Records, declared_values, read_rows, row_keys, sum_by
 from maxent.models.tables.table_files import read_frame
 
 _ANY = -1

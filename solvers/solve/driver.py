@@ -68,7 +68,7 @@ def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
     return found
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Point:
     """An answer: ``masses``, individuals, of the cells of the program that ``evaluator`` is of.
 
@@ -83,6 +83,11 @@ class Point:
     def program(self) -> Program:
         """The program whose cells these masses are of."""
         return self.evaluator.program
+
+    @cached_property
+    def missed(self) -> FloatArray:
+        """By how much it misses each comparison of splits, shape (n_rows,), impurity units."""
+        return self.evaluator.internal.violation(self.masses)
 
     def of_everybody(self, program: Program) -> IntArray:
         """The row of its own program that each quasi-identifier of the whole one is in."""
@@ -614,8 +619,8 @@ def _solve_lazily(run: _SolveRun, uniform: Point, keep: IntArray, totals: tuple[
     masses, answers = _solve_round(run, uniform, None, keep, active, totals)
     first, bound, rounds = masses, _bound(run, masses, answers), 1
     while run.stopped is None:
-        missed = masses.evaluator.internal.violation(masses.masses) > ACTIVATE * run.options.tolerance
-        new = np.setdiff1d(np.flatnonzero(missed), active)
+        missed = np.flatnonzero(masses.missed > ACTIVATE * run.options.tolerance)
+        new = np.setdiff1d(missed, active)
         if not len(new):
             break
         rounds += 1
@@ -733,10 +738,10 @@ def _outcome(
 ) -> Outcome:
     """The outcome with status and gap; ``bound`` is the bound of the answer without internal constraints."""
     bound = min(bound, _bound(run, point, answers))
-    masses, late = point.masses, lambda: run.options.clock.late() > LAST
+    program, evaluator, late = point.program, point.evaluator, lambda: run.options.clock.late() > LAST
     if run.stopped is not None:
-        masses = nearer(point.program, point.evaluator, masses, run.options.tolerance, late)
-    violation = point.evaluator.max_violation(masses)
+        point = replace(point, masses=nearer(program, evaluator, point.masses, run.options.tolerance, late))
+    masses, violation = point.masses, evaluator.max_violation(point.masses, point.missed)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
     if run.stopped is not None:

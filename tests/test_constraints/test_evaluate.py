@@ -1,7 +1,6 @@
 """Evaluation of every constraint at once agrees with a direct one, constraint by constraint."""
 
 import importlib.resources
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 from scipy.linalg import null_space
 from scipy.optimize import minimize
+from scipy.sparse.csgraph import connected_components
 from scipy.stats import beta, binom
 from support.calls import printed_by
 from support.documents import release_document
@@ -33,7 +33,7 @@ from maxent.constraints.program import impurity
 from maxent.constraints.program import residuals as evaluate
 from maxent.constraints.program.cells import CellSums, build_cells, place_sizes
 from maxent.constraints.program.impurity_numpy import PHI
-from maxent.constraints.program.program import Internal, Linear, Program, components
+from maxent.constraints.program.program import FEW_LINKS, Internal, Linear, Program, components
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.records import assign_rows
 from maxent.disclosure.inference import NO_GROUP, _groups
@@ -176,6 +176,21 @@ def test_the_size_of_a_place_is_known_when_it_holds_all_cells_of_its_people_or_n
             inside = np.bincount(cells.owner[held.at(place)], minlength=len(table))
             complete = ((inside == 0) | (inside == everywhere)).all()
             assert size == table.counts[inside > 0].sum() if complete else np.isnan(size)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_components_are_those_of_scipy_in_the_same_order(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 60))
+    one, other = rng.integers(0, n, (2, int(rng.integers(0, 2 * n))))
+    graph = sparse.csr_matrix((np.ones(len(one)), (one, other)), shape=(n, n))
+    assert components(n, one, other).tolist() == connected_components(graph, directed=False)[1].tolist()
+
+
+@pytest.mark.parametrize("n", [10_000, FEW_LINKS + 2])  # walked here, and by SciPy
+def test_a_long_chain_in_any_order_is_one_component(n: int) -> None:
+    order = np.random.default_rng(0).permutation(n)
+    assert not components(n, order[:-1], order[1:]).any()
 
 
 def test_no_nodes_have_no_components() -> None:
@@ -540,7 +555,7 @@ def test_a_new_kind_is_one_generator_and_one_entry(tmp_path: Path, capsys: pytes
 def test_people_of_whom_a_kind_states_something_are_a_group(
     monkeypatch: pytest.MonkeyPatch, about_classes: bool
 ) -> None:
-    monkeypatch.setitem(registry.KINDS, TOY.name, replace(TOY, about_classes=about_classes))
+    monkeypatch.setitem(registry.KINDS, TOY.name, TOY._replace(about_classes=about_classes))
     table = read_qi(D1 / "qi.csv", release := load_release(D1 / "tree.json"))
     program = compile_program(release, table, knowledge=["internal"])
     [groups] = _groups(program, np.full((len(program.cells), 2), 0.5))

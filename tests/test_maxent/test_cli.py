@@ -332,8 +332,8 @@ def test_the_version(capsys):
         (
             ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
-                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "pandas", "pydantic"),
-                *("sklearn", "matplotlib", "rich"),
+                *("pyomo", "cyipopt", "scipy.optimize", "scipy.special", "scipy.linalg", "pandas", "pyarrow.compute"),
+                *("pydantic", "sklearn", "matplotlib", "rich"),
                 *(
                     "maxent.commands.defend",
                     "maxent.constraints.records",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import islice
 from typing import NamedTuple
@@ -239,8 +239,11 @@ class Tally(NamedTuple):
     n_exact: bool = False
 
 
-def check_statements(problems: list[Problem], place: str, node: Node, publication: Publication) -> None:
-    """Note where the statements about one node contradict each other; not where rounded numbers do."""
+def check_statements(problems: list[Problem], place: str, node: Node, publication: Publication, allowed: float) -> None:
+    """Note where the statements about one node contradict each other; not where rounded numbers do.
+
+    ``allowed`` is by how much its error rate may be off.
+    """
     if publication.rounded is not None or publication.noisy:
         key, fields = ("noise", ("n", *_UNROUNDED)) if publication.noisy else ("rounded", _UNROUNDED)
         for field in fields:
@@ -264,7 +267,7 @@ def check_statements(problems: list[Problem], place: str, node: Node, publicatio
     if node.label is not None and counts is not None and not publication.decided:
         _check_label(problems, place, node.label, counts, publication)
     if node.label is not None and node.error_rate is not None:
-        _check_rate(problems, place, node, publication)
+        _check_rate(problems, place, node, publication, allowed)
     if node.rates is not None:
         _check_class_rates(problems, place, node, node.rates, publication)
 
@@ -298,10 +301,9 @@ def _check_label(
         problems.append(Problem(place, "label", f"a most frequent class of counts ({best}: {most})", found))
 
 
-def _check_rate(problems: list[Problem], place: str, node: Node, publication: Publication) -> None:
+def _check_rate(problems: list[Problem], place: str, node: Node, publication: Publication, allowed: float) -> None:
     """Note an error rate that its label or its counts cannot have, within the rounding of its digits."""
     rate = node.error_rate or 0.0
-    allowed = allowed_off(rate)
     highest = 1.0 if publication.decided else 1 - 1 / len(publication.classes)
     if rate > highest + allowed:
         expected = f"at most {highest:.4g}, since the label is a most frequent of {len(publication.classes)} classes"
@@ -347,9 +349,9 @@ def _rounding(value: float) -> float:
     return 0.5 * 10.0 ** -max(decimals(value), 1)
 
 
-def allowed_off(rate: float) -> float:
-    """By how much an error rate may be off: the rounding of its digits, and a little."""
-    return _rounding(rate) + 1e-9
+def allowed_off(rates: Iterable[float]) -> list[float]:
+    """By how much each of some error rates may be off: the rounding of its digits, and a little."""
+    return [0.5 * 10.0 ** -max(digits, 1) + 1e-9 for digits in map(decimals, rates)]
 
 
 def check_sums(
@@ -688,8 +690,9 @@ def _check_nodes(
     publication: Publication,
 ) -> list[_Root]:
     """Note what is wrong with the nodes of a tree; its root, as `check_roots` has it, none of a tree without nodes."""
-    for node, place in zip(tree.nodes, places, strict=True):
-        check_statements(problems, place, node, publication)
+    off = allowed_off([node.error_rate or 0.0 for node in tree.nodes])
+    for node, place, allowed in zip(tree.nodes, places, off, strict=True):
+        check_statements(problems, place, node, publication, allowed)
     if not tree.nodes:
         return []
     layout = check_structure(problems, tree.nodes, places)

@@ -43,7 +43,6 @@ from maxent.models.release import (
     Attribute,
     AttributeType,
     Boosting,
-    Branch,
     Candidates,
     Content,
     Defense,
@@ -59,6 +58,7 @@ from maxent.models.release import (
     Rounded,
     Target,
     Tree,
+    nodes_of,
 )
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.classes import MOST_CLASSES, joined_name, product_classes
@@ -263,8 +263,8 @@ def foreign_problem(document: object) -> Problem | None:
 # The branches of a node of a decoded `maxent/1` document; problems are noted, not raised.
 
 
-def split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
-    """The attribute and branches of an inner node; "" for an attribute that could not be read."""
+def split(fields: Fields, names: Names) -> tuple[str, list[dict[str, Any]]]:
+    """The attribute of an inner node, "" for one that could not be read, and fields of `Branch` of each branch."""
     title = fields.value("attribute")
     attribute = names.attributes.get(title) if isinstance(title, str) else None
     if attribute is None and (names.all_attributes or not isinstance(title, str)):
@@ -273,7 +273,7 @@ def split(fields: Fields, names: Names) -> tuple[str, tuple[Branch, ...]]:
         _branch(fields.problems, f"{fields.where}, branch {number}", raw, attribute, names.domains)
         for number, raw in enumerate(fields.items("branches", "branches"), 1)
     ]
-    return (attribute.name if attribute else ""), tuple(branches)
+    return (attribute.name if attribute else ""), branches
 
 
 def _branch(
@@ -282,23 +282,24 @@ def _branch(
     raw: object,
     attribute: Attribute | None,
     domains: Mapping[str, tuple[str, frozenset[str]]],
-) -> Branch:
-    """One branch; without a test (no values, no bounds) when the test is wrong or its attribute unknown."""
+) -> dict[str, Any]:
+    """The fields of one branch; no test (values, bounds) when that is wrong or its attribute unknown."""
     fields = fields_of(problems, where, raw, ("in", "le", "gt", "missing", "child"))
     if fields is None:
-        return Branch(None)
+        return {"child": None}
     child = fields.value("child")
     if not (child is None or isinstance(child, str)):
         fields.refuse("child", "the id of a node, or null for a removed leaf")
         child = None
     if attribute is None or (attribute.type == "categorical" and attribute.values is None):
-        return Branch(child)
+        return {"child": child}
     if attribute.type == "categorical":
-        return Branch(child, values=_values(fields, attribute, *domains[attribute.name]))
+        return {"child": child, "values": _values(fields, attribute, *domains[attribute.name])}
     if attribute.type == "numeric":
         le, gt = _bounds(fields, attribute)
-        return Branch(child, le=le, gt=gt, missing=_missing(fields, attribute, le is not None or gt is not None))
-    return Branch(child)
+        missing = _missing(fields, attribute, le is not None or gt is not None)
+        return {"child": child, "le": le, "gt": gt, "missing": missing}
+    return {"child": child}
 
 
 def _values(fields: Fields, attribute: Attribute, called: str, domain: frozenset[str]) -> tuple[str, ...] | None:
@@ -997,15 +998,15 @@ def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) 
     raws = fields.items("nodes", "nodes")
     ids = [item.get("id") if isinstance(item, dict) else None for item in raws]
     places = _places(f"{prefix}node", ids)
-    nodes: list[Node] = []
+    stated: list[dict[str, Any]] = []
     first: dict[str, int] = {}
     for number, (place, raw) in enumerate(zip(places, raws, strict=True), 1):
         node = _node(problems, place, raw, names)
-        nodes.append(node)
-        if node.id and first.setdefault(node.id, number) != number:
-            found = f"{show(node.id)} for nodes number {first[node.id]} and {number}"
+        stated.append(node)
+        if node["id"] and first.setdefault(node["id"], number) != number:
+            found = f"{show(node['id'])} for nodes number {first[node['id']]} and {number}"
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
-    return replace(head, nodes=tuple(nodes)), places
+    return replace(head, nodes=nodes_of(stated)), places
 
 
 def _places(what: str, names: Iterable[object]) -> tuple[str, ...]:
@@ -1059,11 +1060,11 @@ def _named(fields: Fields, key: str, names: Names) -> tuple[str, ...] | None:
     return fields.names(key, "attributes")
 
 
-def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Node:
-    """One node, inner when it has ``attribute`` or ``branches``."""
+def _node(problems: list[Problem], where: str, raw: object, names: Names) -> dict[str, Any]:
+    """The fields of one node, inner when it has ``attribute`` or ``branches``."""
     fields = fields_of(problems, where, raw, _NODE)
     if fields is None:
-        return Node("")
+        return {"id": ""}
     identity = fields.text("id") or ""
     n, distinct = fields.whole("n", 0), fields.whole("distinct", 0)
     counts, noisy = None, None
@@ -1072,22 +1073,33 @@ def _node(problems: list[Problem], where: str, raw: object, names: Names) -> Nod
     elif "counts" in fields.raw:
         counts = _counts(fields, names)
     rates = read_rates(fields, names) if "rates" in fields.raw else None
+    found: dict[str, Any] = {
+        "id": identity,
+        "n": n,
+        "distinct": distinct,
+        "counts": counts,
+        "noisy": noisy,
+        "rates": rates,
+    }
     if "attribute" in fields.raw or "branches" in fields.raw:
         for key in ("label", "error_rate", "value", "hessian", "part_of"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
         attribute, branches = split(fields, names)
-        moments = read_moments(fields)
-        stated = n, counts, rates, distinct, None, None, *moments
-        return Node(identity, attribute, branches, None, None, *stated, noisy=noisy)
+        mean, variance = read_moments(fields)
+        found |= {"attribute": attribute, "branches": branches, "mean": mean, "variance": variance}
+        return found
     rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1) if "error_rate" in fields.raw else None
     if "error_rate" in fields.raw and "label" not in fields.raw:
         fields.refuse("label", "the class that error_rate is about")
-    value = read_value(fields, "value", names) if "value" in fields.raw else None
-    hessian = fields.real("hessian", WEIGHT, lambda total: total >= 0) if "hessian" in fields.raw else None
-    label, moments = _label(fields, names.classes), read_moments(fields)
-    part = fields.text("part_of") if "part_of" in fields.raw else None
-    return Node(identity, None, (), label, rate, n, counts, rates, distinct, value, hessian, *moments, part, noisy)
+    found["error_rate"] = rate
+    found["value"] = read_value(fields, "value", names) if "value" in fields.raw else None
+    if "hessian" in fields.raw:
+        found["hessian"] = fields.real("hessian", WEIGHT, lambda total: total >= 0)
+    found["label"] = _label(fields, names.classes)
+    found["mean"], found["variance"] = read_moments(fields)
+    found["part_of"] = fields.text("part_of") if "part_of" in fields.raw else None
+    return found
 
 
 def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:

@@ -454,7 +454,7 @@ def _sound_distinct(said: Statements, total: IntArray, publication: Publication)
 def _allowed(rates: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
     """By how much each rate may be off."""
     distinct, which = np.unique(rates, return_inverse=True)
-    return np.array([allowed_off(rate) for rate in distinct.tolist()], np.float64)[which]
+    return np.array(allowed_off(distinct.tolist()), np.float64)[which]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
