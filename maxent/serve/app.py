@@ -16,10 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
+from maxent.disclosure.ladder import ADVERSARIES, KEYS
+from maxent.disclosure.limits import ADVERSARY
 from maxent.models.errors import invalid
 from maxent.models.files.output import scratch, write_text
 from maxent.serve.desk import ROLES, Desk, Refused, Sitting, limits_of, prepared
 from maxent.serve.guard import ALONE, FIELD, Guard
+from maxent.serve.work import BESIDE, cut
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -44,6 +47,15 @@ TYPES: Mapping[str, str] = {
 SECONDS, MOST_SECONDS = 120.0, 3600.0
 # Limits that a new form has: nobody's class is certain, nobody is in a group of fewer than ten.
 LIMITS: Mapping[str, float] = {"max_certain": 0, "min_k": 10}
+# Adversaries that limits may name, beside the one with the table.
+RUNGS = tuple(name for name in ADVERSARIES if name != ADVERSARY)
+# What a file beside model and table is.
+BESIDE_WORDS: Mapping[str, str] = {
+    "policy": "A policy (.toml, or ACRO's .yaml)",
+    "population": "A register of everybody who could be in the table",
+    "control": "People who are not in the table, with their classes",
+    "statements": "What is published beside the model (docs/statements.md)",
+}
 # Characters of a text that somebody fills in.
 LONGEST = 2000
 
@@ -109,7 +121,10 @@ class Pages:
         from maxent.policy.policy import presets
 
         chosen = _proposal(review)
-        return self._page(request, "choose", review=review, chosen=chosen, presets=presets(), most=self.desk.most)
+        from maxent.models.formats.registry import reader_names
+
+        shown = {"presets": presets(), "formats": reader_names(), "rungs": RUNGS}
+        return self._page(request, "choose", review=review, chosen=chosen, **shown)
 
     async def state(self, request: Request) -> Response:
         """How far a review is, for the script."""
@@ -139,10 +154,11 @@ class Pages:
         """A new review, with files of the folder where some are named."""
         review = self.desk.new()
         fields = _form(request)
-        chosen = {role: _one(fields, role) for role in ROLES}
+        chosen = {role: _one(fields, role) for role in (*ROLES, *BESIDE)}
         if any(chosen.values()):
             for role, name in chosen.items():
-                self.desk.take(review, role, name)
+                if name or role in ROLES:
+                    self.desk.take(review, role, name)
             self.desk.look(review)
         return self._to(request, review)
 
@@ -173,6 +189,8 @@ class Pages:
             review = self.desk.strip(review)
         elif deed == "advise":
             self.desk.advise(review)
+        elif deed == "best":
+            review = self.desk.best(review)
         elif deed == "decide":
             texts = [_one(fields, name)[:LONGEST] for name in ("decision", "reason", "by", "role")]
             self.desk.decide(review, *texts)
@@ -272,66 +290,89 @@ def _listed(fields: Mapping[str, Sequence[str]], name: str) -> list[str] | None:
 def _proposal(review: Sitting) -> dict[str, Any]:
     """What a form has at first: what was chosen before, else what is proposed."""
     found: dict[str, Any] = {
-        "target": review.looked.get("target", ""),
+        "targets": review.looked.get("targets", []),
         "known": review.looked.get("known", []),
-        "limits": dict(LIMITS),
+        "limits": {} if "policy" in review.files else dict(LIMITS),
+        "rungs": {},
         "preset": "",
+        "with_limits": False,
         "time_limit": SECONDS,
         "purpose": "",
         "no_marginal": False,
         "rows_reason": "",
-        **dict.fromkeys(("sensitive", "classes", "features", "parameters")),
+        **dict.fromkeys(("sensitive", "classes", "features", "parameters", "sample_weight", "published_as", "people")),
     }
     return found | review.choices
 
 
 def _choices(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     """What a form asks for; a field that cannot be is refused with a sentence."""
-    from maxent.policy.policy import presets
-
     names = [column["name"] for column in (review.looked.get("table") or {}).get("columns", [])]
-    target, known = _one(fields, "target"), [name for name in fields.get("known", ()) if name in names]
-    if target not in names:
+    targets = list(fields.get("target", ()))
+    if not targets or any(name not in names for name in targets):
         raise Refused("Expected the secret: a column of the table.")
-    known = [name for name in known if name != target]
+    if len(set(targets)) < len(targets):
+        raise Refused("Expected another column for each output of the model.")
+    weight = _one(fields, "sample_weight") or None
+    if weight is not None and weight not in names:
+        raise Refused("Weights: expected a column of the table.")
+    known = [name for name in fields.get("known", ()) if name in names and name not in (*targets, weight)]
     if not known:
         raise Refused("Expected at least one column that an adversary knows.")
-    preset = _one(fields, "preset")
-    if preset and preset not in presets():
-        raise Refused("Expected a policy of the list.")
-    limits = limits_of(fields)
-    if not preset and not limits:
-        raise Refused("Expected a policy, or at least one limit: without them there is no verdict.")
+    published, people = _one(fields, "published_as") or None, _one(fields, "people").strip() or None
+    if people is not None and not (people.isdecimal() and 0 < int(people) < 2**31):
+        raise Refused(f"People in the table: expected a whole number, found {cut(people, 30)}.")
     try:
         seconds = float(_one(fields, "time_limit") or SECONDS)
     except ValueError:
         seconds = 0.0
     if not 1 <= seconds <= MOST_SECONDS:
         raise Refused(f"Time: expected 1 to {MOST_SECONDS:.0f} seconds.")
-    reason = _one(fields, "rows_reason").strip()[:LONGEST]
-    policy: dict[str, Any] = {"name": "limits of the page"} if not preset else {"extends": preset}
-    if limits:
-        policy["limits"] = limits
-    if reason:
-        policy["adversary"] = {"rows": "unknown", "rows_reason": reason}
     parameters = [line.partition("=") for line in _listed(fields, "parameters") or ()]
     if any(not equals for _, equals, _ in parameters):
         raise Refused("Parameters: expected NAME=VALUE, a line each.")
     return {
-        "target": target,
+        "targets": targets,
         "known": known,
-        "preset": preset,
-        "limits": limits,
-        "policy": policy,
+        **_policy(review, fields),
         "time_limit": seconds,
         "no_marginal": bool(_one(fields, "no_marginal")),
-        "rows_reason": reason,
         "purpose": _one(fields, "purpose").strip()[:LONGEST],
+        "sample_weight": weight,
+        "published_as": published,
+        "people": None if people is None else int(people),
         "classes": _listed(fields, "classes"),
         "features": _listed(fields, "features"),
         "sensitive": _listed(fields, "sensitive"),
         "parameters": {name.strip(): value.strip() for name, _, value in parameters} or None,
     }
+
+
+def _policy(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+    """What a form asks of policy and limits; ``asked`` is what `maxent.serve.work.policy_of` makes a policy of.
+
+    Limits beside a policy count where that is ticked; without one they have to be there.
+    """
+    from maxent.policy.policy import presets
+
+    preset, reason = _one(fields, "preset"), _one(fields, "rows_reason").strip()[:LONGEST]
+    if preset and preset not in presets():
+        raise Refused("Expected a policy of the list.")
+    if preset and "policy" in review.files:
+        raise Refused("Expected the policy that was dropped, or one of the list, found both.")
+    limits = limits_of(fields)
+    rungs = {name: found for name in RUNGS if (found := limits_of(fields, f"{name}-", KEYS))}
+    stated = bool(preset or "policy" in review.files)
+    counting = bool(_one(fields, "with_limits")) or not stated
+    asked: dict[str, Any] = {"extends": preset} if preset else {} if stated else {"name": "limits of the page"}
+    if counting and (limits or rungs):
+        asked["limits"] = {**limits, **rungs}
+    if not stated and "limits" not in asked:
+        raise Refused("Expected a policy, or at least one limit: without them there is no verdict.")
+    if reason:
+        asked["adversary"] = {"rows": "unknown", "rows_reason": reason}
+    found = {"preset": preset, "limits": limits, "rungs": rungs, "rows_reason": reason, "asked": asked}
+    return {**found, "with_limits": bool(_one(fields, "with_limits"))}
 
 
 # --- Templates ---------------------------------------------------------------------------------------------------
@@ -342,7 +383,7 @@ def _environment() -> Environment:
     """Templates that escape everything, and fail for what is missing."""
     from jinja2 import Environment, PackageLoader, StrictUndefined
 
-    from maxent.disclosure.limits import NAMES, STATUS_WORDS, WORDS
+    from maxent.disclosure.limits import NAMES, STATUS_WORDS, WITH, WORDS
 
     found = Environment(
         loader=PackageLoader("maxent.serve", TEMPLATES),
@@ -352,6 +393,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     found.globals |= {"field": FIELD, "limit_names": NAMES, "status_words": STATUS_WORDS, "verdict_words": WORDS}
+    found.globals |= {"rung_words": WITH, "rung_limits": {name: NAMES[name] for name in KEYS}, "beside": BESIDE_WORDS}
     found.filters["capital"] = lambda text: text[:1].upper() + text[1:]
     found.filters["number"] = lambda value: f"{value:,}" if isinstance(value, int) else f"{value:.4g}"
     return found

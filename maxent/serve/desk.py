@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from maxent.models.errors import InvalidInput, invalid
-from maxent.serve.work import ANSWER, PROGRESS, RECORD, cut, disk, in_words, write
+from maxent.serve.work import ADVISED, ANSWER, BESIDE, PROGRESS, RECORD, cut, disk, in_words, write
 
 FORMAT = "maxent-desk/1"
 STATE = "review.json"
@@ -189,8 +189,8 @@ class Desk:
         self._idle(review)
         if review.state == "judged":
             raise Refused("This review is judged: begin a new one.", 409)
-        if role not in ROLES:
-            raise Refused("A file is the model or the table.")
+        if role not in (*ROLES, *BESIDE):
+            raise Refused("A file is the model, the table, or one of those beside them.")
         if stated.isdecimal() and int(stated) > self.most:
             raise Refused(self._too_large(shown), 413)
         name = _own_name(role, shown)
@@ -234,11 +234,7 @@ class Desk:
         name = review.files.get(role, "")
         if name and name != keep:
             review.files.pop(role, None)
-            path = review.folder / name
-            if path.is_dir():
-                shutil.rmtree(path, ignore_errors=True)
-            else:
-                path.unlink(missing_ok=True)
+            _remove(review.folder / name)
 
     def found(self) -> list[str]:
         """Files and folders that somebody put into the folder for reviews: what can be chosen without a script."""
@@ -296,15 +292,17 @@ class Desk:
             raise Refused("These files were not looked at, or are judged already.", 409)
         review.choices = dict(choices)
         asked = {name: value for name, value in choices.items() if name not in ("limits", "preset")}
-        model = review.looked.get("model") or {}
-        asked |= {"attributes": model.get("attributes"), "title": f"{review.names['model']}"}
+        for role, found in review.looked.get("beside", {}).items():
+            if "trouble" in found:
+                raise Refused(f"{review.names[role]} is not read as it is: begin again without it, or with another.")
+        asked |= {"described": review.looked.get("model"), "title": review.names["model"]}
         self._begin(review, "judge", self._request(review, asked), float(choices["time_limit"]) + BEYOND)
 
     def again(self, review: Sitting) -> Sitting:
         """A new review of the same files, with the same choices to be changed."""
         found = self.new()
         try:
-            for role in ROLES:
+            for role in review.files:
                 _copy(review.path(role), found.folder / review.files[role])
         except OSError as error:
             raise Refused(disk(error), 507) from None
@@ -328,12 +326,28 @@ class Desk:
         self._idle(review)
         if review.state != "judged":
             raise Refused("First the model is judged.", 409)
-        asked = {name: review.choices[name] for name in ("target", "known", "time_limit")}
+        asked = {name: review.choices[name] for name in ("targets", "known", "time_limit")}
         asked["limits"] = review.judged.get("limits", {})
         self._begin(review, "advise", self._request(review, asked), float(asked["time_limit"]) + BEYOND)
 
+    def best(self, review: Sitting) -> Sitting:
+        """A new review, of the best release that a search found."""
+        self._idle(review)
+        if ADVISED not in review.advised.get("files", {}):
+            raise Refused("There is no release within the limits to be judged.", 409)
+        found = self.again(review)
+        try:
+            _remove(found.path("model"))
+            _copy(review.folder / ADVISED, found.folder / "model.json")
+        except OSError as error:
+            raise Refused(disk(error), 507) from None
+        found.files["model"], found.names["model"] = "model.json", f"instead of {review.names['model']}"
+        found.removed = []
+        self.look(found)
+        return found
+
     def _request(self, review: Sitting, more: Mapping[str, Any]) -> dict[str, Any]:
-        return {"model": review.files["model"], "table": review.files["table"], **more}
+        return {**review.files, **more}
 
     def _begin(self, review: Sitting, kind: str, request: Mapping[str, Any], limit: float) -> None:
         for name in (ANSWER, PROGRESS):
@@ -445,7 +459,11 @@ class Desk:
         if not reason.strip() or not by.strip():
             raise Refused("A decision has a reason and the name of who decides: fill in both.")
         try:
-            review.decision = decided(review.folder / RECORD, decision, reason.strip(), by.strip(), role.strip())
+            for name in review.judged.get("records", [RECORD]):
+                written = review.folder / name
+                told = _decision_in(written) or decided(written, decision, reason.strip(), by.strip(), role.strip())
+                decision, reason, by, role = (told[key] for key in ("decision", "reason", "decided_by", "role"))
+            review.decision = told
             review.save()
         except OSError as error:
             review.decision = {}
@@ -453,6 +471,12 @@ class Desk:
         except InvalidInput as error:
             review.decision = {}
             raise Refused("; ".join(in_words(error))) from None
+
+
+def _decision_in(record: Path) -> dict[str, str] | None:
+    """The decision that a record has already: of several columns all have the same, also where a disk was full once."""
+    found: dict[str, str] = json.loads(record.read_text(encoding="utf-8"))["decision"]
+    return found if found["decision"] else None
 
 
 WORDS: Mapping[str, str] = {
@@ -495,6 +519,13 @@ def _copy(source: Path, target: Path) -> None:
         shutil.copytree(source, target)
     else:
         shutil.copyfile(source, target)
+
+
+def _remove(path: Path) -> None:
+    if path.is_dir():
+        shutil.rmtree(path, ignore_errors=True)
+    else:
+        path.unlink(missing_ok=True)
 
 
 def _run(folder: Path, job: Job, request: Mapping[str, Any]) -> dict[str, Any]:
@@ -577,6 +608,9 @@ def _reopen(folder: Path, number: str) -> Sitting:
     found = json.loads((folder / STATE).read_text(encoding="utf-8"))
     if found.pop("format") != FORMAT or found["state"] != "judged":
         raise ValueError
+    choices = found["choices"]
+    choices.setdefault("targets", [choices.get("target")])  # as these were called before
+    choices.setdefault("asked", choices.pop("policy", {}))
     review = Sitting(number, folder, **found)
     for name in (*review.files.values(), *review.judged["files"], *review.advised.get("files", ())):
         if not re.fullmatch(r"[a-z0-9][a-z0-9._-]{0,60}", name):
@@ -596,17 +630,20 @@ def prepared(folder: str) -> Path:
     return path
 
 
-def limits_of(fields: Mapping[str, Sequence[str]]) -> dict[str, float]:
-    """Limits that were filled in."""
+def limits_of(fields: Mapping[str, Sequence[str]], before: str = "", among: Sequence[str] = ()) -> dict[str, float]:
+    """Limits that were filled in, in fields whose names begin so."""
     from maxent.disclosure.limits import NAMES, SHARES
 
     found: dict[str, float] = {}
-    for name in NAMES:
-        text = (fields.get(name) or [""])[0].strip().replace(",", ".")
+    for name in among or NAMES:
+        text = (fields.get(f"{before}{name}") or [""])[0].strip().replace(",", ".")
         if text:
+            share = name in SHARES
             try:
-                found[name] = float(text) if name in SHARES else int(text)
+                found[name] = float(text) if share else int(text)
             except ValueError:
-                kind = "a share from 0 to 1" if name in SHARES else "a whole number"
-                raise Refused(f"{NAMES[name]}: expected {kind}, found {cut(text, 30)}.") from None
+                found[name] = -1
+            if not 0 <= found[name] <= (1 if share else 2**53):
+                kind = "a share from 0 to 1" if share else "a whole number"
+                raise Refused(f"{NAMES[name]}: expected {kind}, found {cut(text, 30)}.")
     return found

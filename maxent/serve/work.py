@@ -19,6 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from maxent.disclosure.limits import ADVERSARY
 from maxent.models.errors import InvalidInput, MaxentError, printable
 from maxent.models.packages import absent
 from maxent.results.reliability import unwarned
@@ -34,6 +35,8 @@ ANSWER, PROGRESS = "answer.json", "progress.json"
 # Files that a judgement leaves, by what they are called on the page.
 RELEASE, RECORD, REPORT, SUMMARY = "release.json", "record.json", "report.html", "summary.json"
 DOSSIER, PUBLIC, SACRO = "dossier.html", "dossier-public.html", "sacro.zip"
+# The policy of a page, where it is not one that is shipped, or that was dropped, as it stands.
+POLICY = "limits.toml"
 ADVISED, CANDIDATES, ADVICE = "advised.json", "candidates.csv", "advice.html"
 # Seconds between notes of progress.
 OFTEN = 0.25
@@ -43,6 +46,8 @@ ROWS, CELL, SENTENCE = 10, 60, 2000
 COLUMNS, SHOWN = 500, 12
 # A column with at most so many values may be a class; with more it is a number or a name.
 CLASSES = 30
+# Files that may lie beside model and table.
+BESIDE = ("policy", "population", "control", "statements")
 
 Told = Callable[[str, int, int], None]
 Answer = dict[str, Any]
@@ -139,15 +144,61 @@ def look(request: Mapping[str, Any], told: Told) -> Answer:
     names = [] if table is None else [column["name"] for column in table["columns"]]
     try:
         found = _as_release(request, None if table is None else request["table"], reading)
-        model = _model(found)
+        model = _model(found, _outputs(request["model"]))
     except (MaxentError, ModuleNotFoundError, OSError, MemoryError) as error:
         model_trouble = in_words(error)
         lines = _lines(request["model"])
-    answer: Answer = {"model": model, "table": table}
+    answer: Answer = {"model": model, "table": table, "beside": _beside_them(request, reading)}
     answer |= {"model_trouble": model_trouble, "table_trouble": table_trouble, "lines": lines}
     if table is not None:
         answer |= _proposed(model, table, names)
     return answer
+
+
+def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[str, Answer]:
+    """What the files beside model and table are: ``said``, or ``trouble``, why one is not read."""
+    from maxent.models.formats.registry import open_published
+    from maxent.models.reading import reader_of
+    from maxent.policy.policy import read_policy
+
+    found: dict[str, Answer] = {}
+    for role in BESIDE:
+        path = request.get(role)
+        if path is None:
+            continue
+        try:
+            if role == "policy":
+                confine(path)
+                policy = read_policy(path)
+                found[role] = {"said": f"{policy.name or 'a policy'}, {len(policy.content.get('limits', {}))} limits"}
+            elif role == "statements":
+                open_published(path, reader_of(reading))
+                found[role] = {"said": "statements, which are judged together with the model"}
+            else:
+                table = _described(path, reading)
+                found[role] = {"said": f"{table['rows']:,} rows, {len(table['columns'])} columns"}
+        except (MaxentError, ModuleNotFoundError, OSError, MemoryError) as error:
+            found[role] = {"trouble": in_words(error)}
+    return found
+
+
+def confine(path: str) -> None:
+    """Refuse a policy that names files: what somebody else wrote opens none on this machine."""
+    from maxent.models.errors import invalid
+    from maxent.models.files.input_files import read_input
+    from maxent.models.files.toml import toml_document
+    from maxent.policy.policy import MOST_BYTES, SUFFIXES, presets
+
+    if path.lower().endswith(SUFFIXES):  # flat lines without names of files
+        return
+    content = read_input(path, MOST_BYTES) or b""
+    document = toml_document(content.decode("utf-8-sig", "replace"), path)
+    below, adversary = document.get("extends"), document.get("adversary")
+    if below is not None and below not in presets():
+        raise invalid(path, "file", "extends", f"a policy that is shipped ({', '.join(presets())})", "another file")
+    for key in ("facts", "marginal"):
+        if isinstance(adversary, dict) and isinstance(adversary.get(key), str):
+            raise invalid(path, "[adversary]", key, "no file: a page opens what is dropped, and nothing else", "one")
 
 
 def _reading(request: Mapping[str, Any]) -> Reading | None:
@@ -161,6 +212,8 @@ def _as_release(request: Mapping[str, Any], table: str | None, reading: Reading 
     from maxent.api.convert import converted, wanted_of
 
     said = {name: request.get(name) for name in ("target", "classes", "features", "parameters")}
+    if (many := _outputs(request["model"])) > 1:
+        said["parameters"] = {"output": f"0/{many}", **(said["parameters"] or {})}
     first: InvalidInput | None = None
     for train in dict.fromkeys((table, None)):
         try:
@@ -171,7 +224,17 @@ def _as_release(request: Mapping[str, Any], table: str | None, reading: Reading 
     raise first
 
 
-def _model(found: Converted) -> Answer:
+def _outputs(path: str) -> int:
+    """How many columns a model states each by itself."""
+    from maxent.models.formats.registry import reader_for
+    from maxent.models.formats.skops import READER, outputs_in
+
+    with suppress(MaxentError, OSError, ModuleNotFoundError):
+        return outputs_in(path) if reader_for(path).name == READER.name else 1
+    return 1
+
+
+def _model(found: Converted, outputs: int) -> Answer:
     release = found.release
     summary = found.summary
     states = [name for name, there in found.states.items() if there]
@@ -188,6 +251,8 @@ def _model(found: Converted) -> Answer:
         "attributes": [attribute.name for attribute in release.attributes],
         "private": [attribute.name for attribute in release.attributes if attribute.role == "private"],
         "target": release.target.name,
+        "columns": list(release.target.columns),
+        "outputs": outputs,
         "classes": [cut(name, CELL) for name in release.target.classes],
     }
 
@@ -240,18 +305,21 @@ def _is_number(text: str) -> bool:
 def _proposed(model: Answer | None, table: Answer, names: Sequence[str]) -> Answer:
     """The column that may be the secret, and what an adversary may know: all other columns that the model uses."""
     attributes = [] if model is None else model["attributes"]
-    of_model = None if model is None else model["target"]
-    target = of_model if of_model in names else None
-    if target is None:
-        left = [column for column in table["columns"] if column["name"] not in attributes]
-        few = [column for column in left if 2 <= column["distinct"] <= CLASSES]
-        target = (few or left or table["columns"])[-1]["name"]
+    columns = [] if model is None else model["columns"]
+    targets = [name for name in columns if name in names] if len(columns) > 1 or columns[:1] in names else []
+    left = [column for column in table["columns"] if column["name"] not in attributes]
+    few = [column for column in left if 2 <= column["distinct"] <= CLASSES]
+    if not targets or len(targets) < len(columns):
+        many = 1 if model is None else model["outputs"]
+        found = [column["name"] for column in few or left or table["columns"]]
+        targets = [*[found[0]] * max(many - len(found), 0), *found][-many:]
     private = set() if model is None else set(model["private"])
     used = [name for name in names if name in attributes] or [
         column["name"] for column in table["columns"] if not _names_people(column, table["rows"])
     ]
-    known = [name for name in used if name != target and name not in private]
-    return {"target": target, "known": known, "offered": [name for name in used if name != target] or list(names)}
+    known = [name for name in used if name not in targets and name not in private]
+    offered = [name for name in used if name not in targets] or list(names)
+    return {"targets": targets, "known": known, "offered": offered}
 
 
 def _names_people(column: Answer, rows: int) -> bool:
@@ -274,28 +342,80 @@ def _lines(path: str) -> str:
 
 
 def judge(request: Mapping[str, Any], told: Told) -> Answer:
-    """The verdict on a model, with its files: release, record and report."""
+    """The verdict on a model, with its files: of several columns one of each, and the worst of them."""
+    told("reading the model and the table", 0, 0)
+    model, targets = request["described"] or {}, request["targets"]
+    together = len(model.get("columns", ())) > 1
+    several = len(targets) > 1 and not together
+    policy = policy_of(request)
+    found = []
+    for i, target in enumerate(targets if several else targets[:1]):
+        own: dict[str, Any] = {"target": None if together else target, "policy": policy}
+        if several:
+            own["parameters"] = {**(request["parameters"] or {}), "output": f"{i}/{len(targets)}"}
+            own["time_limit"] = request["time_limit"] / len(targets)
+        found.append(_judged({**request, **own}, told, f"-{i + 1}" if several else "", target if several else ""))
+    if isinstance(policy, str) and policy == POLICY:
+        found[0]["files"][POLICY] = "The limits, as a policy that maxent check takes"
+    if not several:
+        return found[0]
+    from maxent.disclosure.limits import worst
+
+    first = found[0]
+    files = {name: f"{words} ({each['target']})" for each in found for name, words in each["files"].items()}
+    own = {"outputs": found, "status": worst([each["status"] for each in found]), "files": files}
+    own |= {"reliable": all(each["reliable"] for each in found)}
+    own |= {"trouble_with_it": "; ".join(filter(None, (each["trouble_with_it"] for each in found)))}
+    lists = ("unread", "notes", "records")
+    own |= {name: list(dict.fromkeys(each for one in found for each in one[name])) for name in lists}
+    own |= {"draws": next((each["draws"] for each in found if each["draws"]), "")}
+    return {**first, **own}
+
+
+def policy_of(request: Mapping[str, Any]) -> str | None:
+    """The policy of a request: one by its name, the file that was dropped, or what is asked beside them, as a file."""
+    from maxent.policy.checks.page import as_toml
+
+    asked = dict(request["asked"])
+    if request.get("policy") is not None:
+        confine(request["policy"])
+        asked["extends"] = request["policy"]
+    if set(asked) == {"extends"}:
+        return str(asked["extends"])
+    lines = [f"{key} = {as_toml(value)}" for key, value in asked.items() if not isinstance(value, dict)]
+    for table in ("limits", "adversary"):
+        own = asked.get(table, {})
+        lines += [f"\n[{table}]"] * bool(own)
+        lines += [f"{key} = {as_toml(value)}" for key, value in own.items() if not isinstance(value, dict)]
+        for name, inner in own.items():
+            if isinstance(inner, dict):
+                lines += [f"\n[{table}.{name}]", *(f"{key} = {as_toml(value)}" for key, value in inner.items())]
+    Path(POLICY).write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return POLICY
+
+
+def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> Answer:
+    """The verdict about one column, whose files have a mark in their names."""
     from maxent.api.check import check
     from maxent.solvers.control import hearing
 
-    told("reading the model and the table", 0, 0)
     reading = _reading(request)
     said = {name: request.get(name) for name in ("target", "classes", "features", "parameters")}
-    attributes = request.get("attributes")
+    attributes = (request["described"] or {}).get("attributes")
     if attributes is None:
         attributes = [each.name for each in _as_release(request, request["table"], reading).release.attributes]
     known = request["known"]
-    private = [name for name in attributes if name not in known]
-    how = {name: request[name] for name in ("time_limit", "no_marginal", "title", "purpose")}
+    how = {name: request[name] for name in ("time_limit", "no_marginal", "title", "purpose", "sensitive")}
+    how |= {name: request.get(name) for name in ("sample_weight", "published_as", "people", "population", "control")}
     ahead: Callable[[str], None] = lambda text: setattr(told, "ahead", text)  # noqa: E731
+    beside = request.get("statements")
     with hearing(ahead):
         found = check(
-            request["model"],
+            request["model"] if beside is None else [request["model"], beside],
             request["table"],
             request["policy"],
             truth=request["table"],
-            sensitive=request.get("sensitive"),
-            private=private or None,
+            private=[name for name in attributes if name not in known] or None,
             reading=reading,
             progress=told,
             **said,
@@ -303,23 +423,25 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
         )
     told("writing the files", 0, 0)
     review = found.review
-    files = {SUMMARY: "The numbers, for programs"}
-    review.release.save(RELEASE)
-    files[RELEASE] = "The release: what would be published, as maxent reads it"
-    found.record(RECORD)
-    files[RECORD] = "The record, for whoever verifies it"
-    title = request["title"]
+    summary, release, record, report = (_marked(name, mark) for name in (SUMMARY, RELEASE, RECORD, REPORT))
+    files = {summary: "The numbers, for programs"}
+    review.release.save(release)
+    files[release] = "The release: what would be published, as maxent reads it"
+    found.record(record)
+    files[record] = "The record, for whoever verifies it"
+    title = f"{request['title']}: {about}" if about else request["title"]
     if review.solved:
-        review.report(REPORT, title=title, purpose=request["purpose"])
+        review.report(report, title=title, purpose=request["purpose"])
     else:
-        found.report(REPORT)
-    files[REPORT] = "The report, for whoever decides"
+        found.report(report)
+    files[report] = "The report, for whoever decides"
     notes = list(review.noticed.notes)
-    files |= _handed_over(found, title, request["purpose"], notes)
-    summary = found.summary
-    write(Path(SUMMARY), summary)
-    limits = {row.check.key: row.limit for row in found.rows}
+    files |= _handed_over(found, title, request["purpose"], notes, mark)
+    numbers = found.summary
+    write(Path(summary), numbers)
+    limits = {row.check.key: row.limit for row in found.rows if row.adversary == ADVERSARY}
     return {
+        "target": about or request["targets"][0],
         "status": found.status,
         "reliable": found.reliable,
         "trouble_with_it": found.review.trouble,
@@ -329,15 +451,22 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
         "beside": list(_beside(review)),
         "unread": list(review.unread_lines),
         "draws": review.draws.told,
-        "ladder": summary.get("ladder") or review.summary.get("ladder") or [],
+        "ladder": numbers.get("ladder") or review.summary.get("ladder") or [],
         "limits": {key: value for key, value in limits.items() if isinstance(value, (int, float))},
         "people": review.individuals,
         "notes": notes,
         "files": files,
+        "report": report,
+        "records": [record],
     }
 
 
-def _handed_over(found: Checked, title: str, purpose: str, notes: list[str]) -> dict[str, str]:
+def _marked(name: str, mark: str) -> str:
+    stem, _, suffix = name.rpartition(".")
+    return f"{stem}{mark}.{suffix}"
+
+
+def _handed_over(found: Checked, title: str, purpose: str, notes: list[str], mark: str) -> dict[str, str]:
     """Files for others that a verdict can be written as; one that cannot be is left out, and why is noted."""
     files = {}
     if found.review.solved:
@@ -346,14 +475,14 @@ def _handed_over(found: Checked, title: str, purpose: str, notes: list[str]) -> 
             (PUBLIC, "The dossier for everybody: nobody is named", True),
         ):
             try:
-                found.dossier(name, title=title, purpose=purpose, public=public)
-                files[name] = words
+                found.dossier(_marked(name, mark), title=title, purpose=purpose, public=public)
+                files[_marked(name, mark)] = words
             except InvalidInput as error:
                 notes += in_words(error)
     try:
-        found.sacro("sacro")
-        shutil.make_archive("sacro", "zip", "sacro")
-        files[SACRO] = "The folder for SACRO-Viewer and ACRO, as an archive"
+        found.sacro(f"sacro{mark}")
+        shutil.make_archive(f"sacro{mark}", "zip", f"sacro{mark}")
+        files[_marked(SACRO, mark)] = "The folder for SACRO-Viewer and ACRO, as an archive"
     except InvalidInput as error:
         notes += in_words(error)
     return files
@@ -385,7 +514,7 @@ def advise(request: Mapping[str, Any], told: Told) -> Answer:
     limits = {name: value for name, value in request["limits"].items() if name in NAMES}
     found = advised(
         request["table"],
-        target=request["target"],
+        target=request["targets"] if len(request["targets"]) > 1 else request["targets"][0],
         qi=request["known"],
         reading=_reading(request),
         folds=2,

@@ -566,6 +566,15 @@ def _final(model: Any) -> Any:
     return model
 
 
+def outputs_in(path: str | PathLike[str]) -> int:
+    """How many columns the model of a file states each by itself."""
+    archive = Archive(path)
+    try:
+        return n_outputs(Objects(archive).made(archive.schema()))
+    except _WRONG:  # told by `convert`
+        return 1
+
+
 def _about_one(source: str, model: Any, wanted: Wanted) -> Any:
     """A model of several outputs as that of one, which the parameter ``output`` is: 1, or of three 1/3."""
     outputs, asked = n_outputs(model), wanted.parameters.get("output")

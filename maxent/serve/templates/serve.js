@@ -23,7 +23,9 @@
       try {
         const form = "application/x-www-form-urlencoded";
         const files = [...drop.elements.model.files].map((file) => [drop.elements.model.files.length > 1 ? "model-part" : "model", file]);
-        files.push(["table", drop.elements.table.files[0]]);
+        for (const role of ["table", "policy", "population", "control", "statements"]) {
+          for (const file of drop.elements[role].files) files.push([role, file]);
+        }
         for (const [, file] of files) {
           if (!file.size) throw new Error(`${file.name}: expected a file, found nothing in it.`);
           if (file.size > Number(drop.dataset.most)) throw new Error(`${file.name}: expected at most ${Number(drop.dataset.most) / 1e6} MB, found more.`);
