@@ -52,7 +52,7 @@ def photograph(address: str, folder: Path, out: Path) -> None:
         page.wait_for_selector("#table-title", timeout=240_000)
         take(page, out / "serve-2.png", HEIGHT)
         page.click("button:text-is('Judge')")
-        page.wait_for_selector("#running")
+        page.wait_for_selector("#at:not(:text('starting'))")
         take(page, out / "serve-3.png", 400)
         page.wait_for_selector("#verdict-title", timeout=240_000)
         take(page, out / "serve-4.png", HEIGHT)

@@ -326,8 +326,8 @@ class Desk:
         self._idle(review)
         if review.state != "judged":
             raise Refused("First the model is judged.", 409)
-        asked = {name: review.choices[name] for name in ("targets", "known", "time_limit")}
-        asked["limits"] = review.judged.get("limits", {})
+        asked: dict[str, Any] = {name: review.choices[name] for name in ("targets", "known", "time_limit")}
+        asked |= {"limits": review.judged.get("limits", {}), "row": review.judged.get("row", {})}
         self._begin(review, "advise", self._request(review, asked), float(asked["time_limit"]) + BEYOND)
 
     def best(self, review: Sitting) -> Sitting:

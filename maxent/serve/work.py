@@ -311,6 +311,8 @@ def _proposed(model: Answer | None, table: Answer, names: Sequence[str]) -> Answ
     few = [column for column in left if 2 <= column["distinct"] <= CLASSES]
     if not targets or len(targets) < len(columns):
         many = 1 if model is None else model["outputs"]
+        words = [column for column in few if column["kind"] == "words"]  # numbers may be weights
+        few = words if 1 < many <= len(words) else few
         found = [column["name"] for column in few or left or table["columns"]]
         targets = [*[found[0]] * max(many - len(found), 0), *found][-many:]
     private = set() if model is None else set(model["private"])
@@ -355,15 +357,14 @@ def judge(request: Mapping[str, Any], told: Told) -> Answer:
             own["parameters"] = {**(request["parameters"] or {}), "output": f"{i}/{len(targets)}"}
             own["time_limit"] = request["time_limit"] / len(targets)
         found.append(_judged({**request, **own}, told, f"-{i + 1}" if several else "", target if several else ""))
-    if isinstance(policy, str) and policy == POLICY:
-        found[0]["files"][POLICY] = "The limits, as a policy that maxent check takes"
+    more = {POLICY: "The limits, as a policy that maxent check takes"} if policy == POLICY else {}
     if not several:
-        return found[0]
+        return {**found[0], "files": {**found[0]["files"], **more}}
     from maxent.disclosure.limits import worst
 
     first = found[0]
     files = {name: f"{words} ({each['target']})" for each in found for name, words in each["files"].items()}
-    own = {"outputs": found, "status": worst([each["status"] for each in found]), "files": files}
+    own = {"outputs": found, "status": worst([each["status"] for each in found]), "files": {**files, **more}, "row": {}}
     own |= {"reliable": all(each["reliable"] for each in found)}
     own |= {"trouble_with_it": "; ".join(filter(None, (each["trouble_with_it"] for each in found)))}
     lists = ("unread", "notes", "records")
@@ -454,6 +455,7 @@ def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> An
         "ladder": numbers.get("ladder") or review.summary.get("ladder") or [],
         "limits": {key: value for key, value in limits.items() if isinstance(value, (int, float))},
         "people": review.individuals,
+        "row": {name: review.row.get(name) for name in ("leaves", "min_population", "max_posterior", "certain")},
         "notes": notes,
         "files": files,
         "report": report,
@@ -530,9 +532,12 @@ def advise(request: Mapping[str, Any], told: Told) -> Answer:
     files[CANDIDATES] = "All candidates, as a table"
     found.report(ADVICE)
     files[ADVICE] = "The report on them"
+    untested = dict.fromkeys(("accuracy", "cost", "deviation", "behind", "behind_deviation"))
+    judged = {**untested, **request["row"], "candidate": "this model", "outcome": ""}
+    rows = [[*cells_of(judged), "judged above"]] if request["row"] else []
     return {
         "header": header(found),
-        "rows": [[*cells_of(row), cut(row["why"], 200)] for row in found.rows[:SHOWN]],
+        "rows": [*rows, *[[*cells_of(row), cut(row["why"], 200)] for row in found.rows[:SHOWN]]],
         "more": max(len(found.rows) - SHOWN, 0),
         "told": [cut(line, SENTENCE) for line in in_sentences(found)],
         "found": found.best is not None,

@@ -71,11 +71,11 @@ class Visitor:
         own = {"X-Form-Token": self.token, "X-File-Name": quote(name), "Content-Type": "application/octet-stream"}
         return self.page.ask("PUT", path, content, {"Cookie": self.cookie, **own, **headers})
 
-    def begin(self, model, table):
-        """A review of two files, which was looked at; its address."""
+    def begin(self, model, table, **beside):
+        """A review of two files, and of others by their roles, which was looked at; its address."""
         _, headers, _ = self.post("/reviews")
         review = headers["location"]
-        for role, path in (("model", Path(model)), ("table", Path(table))):
+        for role, path in (("model", Path(model)), ("table", Path(table)), *beside.items()):
             status, _, text = self.put(f"{review}/put/{role}", path.read_bytes(), path.name)
             assert status == 200, text
         assert self.post(f"{review}/look")[0] == 303

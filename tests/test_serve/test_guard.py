@@ -5,6 +5,7 @@ import errno
 import json
 import os
 import pickle
+import re
 import resource
 import signal
 import socket
@@ -12,8 +13,12 @@ import stat
 import subprocess
 import sys
 import time
+import tomllib
 
+import pandas as pd
 import pytest
+import skops.io
+from sklearn.tree import DecisionTreeClassifier
 from support.paths import ROOT
 from support.served import FORM, served
 
@@ -449,6 +454,119 @@ def test_a_judged_review_is_opened_again(tmp_path):
         assert headers["content-disposition"].startswith("attachment")
 
 
+KNOWN = [("known", name) for name in ("Education", "Country", "Gender")]
+
+
+def test_a_policy_a_register_and_limits_of_others(tmp_path):
+    kept = tmp_path / "kept"
+    people = pd.read_csv(D1 / "truth.csv")
+    pd.concat([people, people.iloc[:4]]).drop(columns="Salary").to_csv(tmp_path / "register.csv", index=False)
+    people.iloc[[0, 3, 5]].to_csv(tmp_path / "outside.csv", index=False)
+    text = 'name = "Office 7"\n[limits]\nmin_k = 3\nmax_certain = 5\n'
+    (tmp_path / "officer.toml").write_text(text, encoding="utf-8")
+    beside = {
+        "policy": tmp_path / "officer.toml",
+        "population": tmp_path / "register.csv",
+        "control": tmp_path / "outside.csv",
+    }
+    fields = [("target", "Salary"), *KNOWN, ("min_k", "1"), ("predictions-max_certain", "0")]
+    with served(tmp_path, "--folder", str(kept)) as page:
+        visitor = page.visit()
+        review = visitor.begin(*FILES, **beside)
+        text = visitor.get(review)[2]
+        assert "Office 7, 2 limits" in text
+        assert "15 rows, 3 columns" in text
+        assert 'id="preset"' not in text
+        for more, said in (
+            (("preset", "satre"), "found both"),
+            (("people", "many"), "expected a whole number"),
+            (("rows-max_certain", "-1"), "expected a whole number"),
+            (("rows-max_posterior", "2"), "a share from 0 to 1"),
+            (("sample_weight", "nothing"), "a column of the table"),
+        ):
+            status, _, text = visitor.post(f"{review}/judge", [*fields, more])
+            assert status == 400
+            assert said in text
+        assert visitor.post(f"{review}/judge", [*fields, ("people", "11")])[0] == 303  # limits that are not ticked
+        visitor.wait(review)
+        text = visitor.get(review)[2]
+        assert "by Office 7. 11 people" in text
+        assert "at least 3: beyond the limit" in text
+        assert "largest P(member)" in text
+        again = visitor.post(f"{review}/again")[1]["location"]
+        assert visitor.post(f"{again}/judge", [*fields, ("with_limits", "yes")])[0] == 303
+        visitor.wait(again)
+        text = visitor.get(again)[2]
+        assert "2 people" not in text
+        assert "own policy, extends Office 7; 1 limit relaxed: min_k 1 (was 3); 1 limit added: predictions" in text
+        assert "who has the predictions" in text
+        assert tomllib.loads(visitor.get(f"{again}/file/limits.toml?save=1")[2])["limits"]["min_k"] == 1
+    for record in kept.glob("review-*/record.json"):
+        verified = subprocess.run([sys.executable, "-m", "maxent", "verify", record], capture_output=True)
+        assert verified.returncode == 0, verified.stderr
+        inputs = json.loads(record.read_text(encoding="utf-8"))["inputs"]
+        assert {"release", "table", "population", "control", "policy"} <= {each["role"] for each in inputs}
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['extends = "/etc/passwd"', 'extends = "other.toml"', '[adversary]\nfacts = "/etc/passwd"', "[limits", "x = 1"],
+)
+def test_a_policy_opens_no_file(visitor, tmp_path, text):
+    (tmp_path / "policy.toml").write_text(text, encoding="utf-8")
+    review = visitor.begin(*FILES, policy=tmp_path / "policy.toml")
+    page = visitor.get(review)[2]
+    assert "policy.toml is not read as it is" in page
+    assert "root:" not in page
+    assert 'id="target"' not in page
+    status, _, text = visitor.post(f"{review}/judge", [("target", "Salary"), *KNOWN, ("min_k", "2")])
+    assert status == 400
+    assert "policy.toml is not read as it is" in text
+
+
+def test_several_columns_weights_and_another_format(tmp_path):
+    kept = tmp_path / "kept"
+    people = pd.read_csv(D1 / "truth.csv").assign(weight=[1, 2] * 5 + [1])
+    X = pd.get_dummies(people[["Education", "Country"]]).astype(int)
+    pd.concat([X, people[["Salary", "Gender", "weight"]]], axis=1).to_csv(tmp_path / "people.csv", index=False)
+    grown = DecisionTreeClassifier(max_depth=2, random_state=0)
+    skops.io.dump(grown.fit(X, people[["Salary", "Gender"]]), tmp_path / "both.skops")
+    fields = [*(("known", name) for name in X.columns), ("max_certain", "11"), ("min_k", "1")]
+    with served(tmp_path, "--folder", str(kept)) as page:
+        visitor = page.visit()
+        review = visitor.begin(tmp_path / "both.skops", tmp_path / "people.csv")
+        text = visitor.get(review)[2]
+        assert re.findall("<option selected>([^<]*)</option>", text) == ["Salary", "Gender"]
+        assert visitor.post(f"{review}/judge", [("target", "Salary"), ("target", "Salary"), *fields])[0] == 400
+        assert visitor.post(f"{review}/judge", [("target", "Salary"), ("target", "Gender"), *fields])[0] == 303
+        visitor.wait(review)
+        text = visitor.get(review)[2]
+        for name in ("Salary", "Gender"):
+            assert f"Checks of {name}" in text
+        told = {"decision": "rejected", "reason": "who is certain", "by": "Ada"}
+        assert visitor.post(f"{review}/decide", told)[0] == 303
+        skops.io.dump(grown.fit(X, people["Salary"], sample_weight=people["weight"]), tmp_path / "weighed.skops")
+        weighed = visitor.begin(tmp_path / "weighed.skops", tmp_path / "people.csv")
+        own = [("target", "Salary"), ("sample_weight", "weight"), ("published_as", "pmml"), *fields]
+        assert visitor.post(f"{weighed}/judge", own)[0] == 303
+        visitor.wait(weighed)
+        text = visitor.get(weighed)[2]
+        assert "It is published as pmml." in text
+        assert "People weigh as weight says." in text
+    records = sorted(kept.glob("review-*/record*.json"))
+    assert len(records) == 3
+    for path in records:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        options = record["call"]["options"]
+        if path.name == "record.json":
+            assert (options["sample_weight"], options["published_as"]) == ("weight", "pmml")
+        else:
+            assert record["decision"]["decided_by"] == "Ada"
+            assert options["target"] == {"record-1.json": "Salary", "record-2.json": "Gender"}[path.name]
+        verified = subprocess.run([sys.executable, "-m", "maxent", "verify", path], capture_output=True)
+        assert verified.returncode == 0, verified.stderr
+
+
 def test_work_is_cancelled(visitor, page):
     review = visitor.post("/reviews")[1]["location"]
     for role, path in zip(("model", "table"), FILES, strict=True):
@@ -471,8 +589,13 @@ def test_what_would_pass(tmp_path):
         text = visitor.get(review)[2]
         assert "prune-leaf" in text
         assert "best: " in text
+        assert '<th scope="row">this model</th>' in text
         best = json.loads(visitor.get(f"{review}/file/advised.json?save=1")[2])
         assert best["format"] == "maxent/1"
+        other = visitor.post(f"{review}/best")[1]["location"]
+        assert other != review
+        visitor.wait(other)
+        assert "instead of tree.json" in visitor.get(other)[2]
 
 
 def test_tables_of_r_are_one_model(tmp_path):
