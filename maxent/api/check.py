@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -16,8 +16,8 @@ from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
 from maxent.api.review_input import Subject, apart, files_of, with_others
-from maxent.disclosure.ladder import ADVERSARIES, Rung, check_adversary
-from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, UNORDERED, Limits, in_words
+from maxent.disclosure.ladder import ADVERSARIES, about, check_adversary
+from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
@@ -28,10 +28,10 @@ from maxent.models.release import Attribute, Release
 from maxent.policy.checked import Checked
 from maxent.policy.checks.context import Finding, Matter, PolicyCheck
 from maxent.policy.checks.registry import BY_KEY
-from maxent.policy.checks.registry import CHECKS as BY_ID
 from maxent.policy.policy import Policy, presets, read_policy
-from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed
+from maxent.policy.record import AskedRecord, Hashed, RecordRow, hashed, named_rows
 from maxent.results import review as results
+from maxent.results.html_report.view import InputFile, shown
 
 # Options of solving that a record keeps.
 SOLVING = ("backend", "tolerance", "presolve", "starts", "seed", "time_limit", "jobs", "floor")
@@ -91,11 +91,6 @@ def _check_texts(lists: Mapping[str, Any], texts: Mapping[str, Any]) -> None:
     ]
     if problems:
         raise InvalidInput("options", problems)
-
-
-def about(adversary: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits of a call as a policy has them: those on another adversary by its name."""
-    return dict(limits) if adversary == ADVERSARY or not limits else {adversary: dict(limits)}
 
 
 def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
@@ -160,27 +155,19 @@ def check_release(
     how = replace(solving, bounds=policy.proof)
     subject = Subject(name, found, tables).weighed(said.get("sample_weight"), said["truth"], reading)
     review = review_subject(subject, known, how, limits, words, interruptible, progress, named=policy.named)
-    review = replace(review, files=files_of([release, *others]))
+    asked_by = replace(review.asked, inputs=tuple(InputFile(f.role, shown(f.path), f.size, f.sha256) for f in inputs))
+    review = replace(review, files=files_of([release, *others]), asked=asked_by)
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
     matter = Matter(review, policy.roles, int(adversary.get("background", 1)), names)
     rows = tuple(
         RecordRow(each, limit, finding := each.judge(matter, limit), _off(policy, each, finding))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    rows += tuple(row for rung in review.ladder if rung.adversary in policy.named for row in _named_rows(rung, policy))
+    named = policy.named
+    judged = [rung for rung in review.ladder if rung.adversary in named]
+    rows += tuple(row for rung in judged for row in named_rows(rung, named[rung.adversary]))
     asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
-
-
-def _named_rows(rung: Rung, policy: Policy) -> Iterator[RecordRow]:
-    """The checks that name an adversary."""
-    found = {check.limit: check for check in rung.checks}
-    for key, limit in policy.named[rung.adversary].as_dict().items():
-        check = found.get(key)
-        finding = Finding("cannot_tell", None, f"not known, as {rung.why}")
-        if check is not None:
-            finding = Finding(check.status, check.found, in_words(check))
-        yield RecordRow(BY_ID[IDS[key]], limit, finding, adversary=rung.adversary)
 
 
 def _off(policy: Policy, check: PolicyCheck, finding: Finding) -> str:

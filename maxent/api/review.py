@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from functools import partial
 from math import prod
 from os import PathLike
@@ -24,7 +24,7 @@ from maxent.api.proving import Certainty, Drawing, proving_seconds
 from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
-from maxent.disclosure.ladder import check_adversary
+from maxent.disclosure.ladder import about, check_adversary
 from maxent.disclosure.limits import ADVERSARY, Limits, Verdict, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
@@ -38,7 +38,10 @@ from maxent.models.release import Induction, Release, Tree
 from maxent.models.tables.classes import MOST_CLASSES, named_targets, product_target
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.models.trees.places import Places, number_places
+from maxent.policy.policy import read_policy
+from maxent.policy.record import AskedRecord, ReviewCall, hashed
 from maxent.results.audit import Audit
+from maxent.results.html_report.view import InputFile, shown
 from maxent.results.reliability import warn_unreliable
 from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
 from maxent.results.solved import exposed_people
@@ -482,14 +485,61 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     beside = f" and {others} beside it" if others else ""
     words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
-    check_adversary(call.adversary, limits)
+    recording = review_call(call, limits)
     stated = limits_of(limits)
     named_ones: dict[str, Limits] = {} if call.adversary == ADVERSARY else {call.adversary: stated}
     about = Limits() if named_ones else stated
-    asked = Asked(words, told)
+    read = ({"release": "model"}.get(f.role, f.role) for f in recording.inputs)
+    named_files = [InputFile(r, shown(f.path), f.size, f.sha256) for r, f in zip(read, recording.inputs, strict=True)]
+    asked = Asked(words, told, tuple(named_files))
     how = (known, solving, about, asked, call.interruptible, call.progress, early, call.rows, named_ones)
     files = files_of(call.model)
     if len(subjects) == 1:
-        return replace(review_subject(subject, *how), files=files)
+        return replace(review_subject(subject, *how), files=files, recording=recording)
     found = review_several(subjects, *how)
-    return replace(found, reviews={name: replace(each, files=files) for name, each in found.reviews.items()})
+    reviews = {
+        name: replace(each, files=files, recording=recording.of_column(name)) for name, each in found.reviews.items()
+    }
+    return replace(found, reviews=reviews)
+
+
+# Options of a call that a record has no place for: what is read stands in its paths, and what is told changes nothing.
+UNRECORDED = (
+    *("model", "X", "y", "control", "population", "gain", "progress", "early", "interruptible", "reading", "dask"),
+    *("parameters", "sample_weight"),
+)
+
+
+def review_call(call: options.Reviewing, limits: Mapping[str, Any]) -> ReviewCall:
+    """The call of a review, as a record has it, with the hashes of the files that it reads."""
+    check_adversary(call.adversary, limits)
+    limits_of(limits)  # which has the errors
+    main, *beside = apart(call.model)
+    weights = None if isinstance(call.sample_weight, str) else call.sample_weight
+    paths = {
+        **{"release": main, **({"statements": beside} if beside else {}), "table": call.X},
+        **{name: getattr(call, name) for name in ("control", "population", "gain", "y")},
+        "sample_weight": weights,
+    }
+    inputs = [found for role, path in paths.items() for found in hashed(role, path)]
+    inputs += [found for path in beside for found in hashed("statements", path)]
+    given = {
+        each.name: _plain(getattr(call, each.name))
+        for each in fields(call)
+        if each.name not in UNRECORDED and (each.default or getattr(call, each.name) is not False)
+    }
+    given |= {
+        "parameters": None if not call.parameters else {str(k): str(v) for k, v in call.parameters.items()},
+        "sample_weight": call.sample_weight if weights is None else None,
+        "reading": None if call.reading is None else call.reading.stated(),
+    }
+    kept = {name: value for name, value in given.items() if value is not None}
+    stated = about(call.adversary, {name: value for name, value in limits.items() if value is not None})
+    policy = read_policy(None).with_limits(stated)
+    if stated:
+        kept["limits"] = stated
+    return ReviewCall(policy, AskedRecord(paths, kept, command="review"), tuple(inputs))
+
+
+def _plain(value: Any) -> Any:
+    return value if value is None or isinstance(value, (str, bool, int, float)) else list(value)

@@ -1,4 +1,4 @@
-"""A record, verified: its files hashed, and its checks computed, again."""
+"""A record, verified: its files hashed, and its checks, ladder and dossier computed, again."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from math import isclose
 from os import PathLike
 from pathlib import Path
@@ -15,15 +16,18 @@ from typing import TYPE_CHECKING, Any
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
 from maxent.api.estimate import Progress, Solving
-from maxent.disclosure.limits import NO_DRAWS_ID, UNENDED
+from maxent.api.options import Reviewing
+from maxent.api.review import review
+from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNENDED
 from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import as_json_text, read_json_object
 from maxent.models.reading import reading_of
 from maxent.policy.policy import Policy, PolicyFile, presets, read_policy
-from maxent.policy.record import FORMAT, hashed, record_of, relative, schema, shape_problems
+from maxent.policy.record import FORMAT, RecordedReview, ReviewCall, hashed, record_of, relative, schema, shape_problems
 from maxent.policy.verified import FileState, Verified
 from maxent.results import review as results
+from maxent.results.html_report.dossier import FORMAT as DOSSIER
 
 if TYPE_CHECKING:
     from maxent.policy.checked import Checked
@@ -31,14 +35,21 @@ if TYPE_CHECKING:
 # By how much a number that is computed again may differ, of 1 or as a share: more than solvers differ by.
 TOLERANCE = 1e-5
 # Fields whose words are those of a version of maxent.
-SENTENCES = re.compile(r"checks\.\w+\.(title|said)|verdict\.trouble|output\.lost|verdict\.unread|policy\.left_out")
+SENTENCES = re.compile(
+    r"checks\.\w+\.(title|said)|verdict\.(trouble|unread)|output\.lost|policy\.left_out|ladder\.\w+\.(why|assumed)|"
+    r"dossier\.not_tested"
+)
 # Options of a call that are arguments of a check.
 CALL = (
     *("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight"),
     *("published_as", "people"),
 )
 # Parts of a record that say nothing where the computation ended early.
-FOUND = ("checks", "verdict")
+FOUND = ("checks", "verdict", "ladder", "dossier")
+# Parts of a record whose numbers solvers computed.
+FIGURES = ("ladder", "dossier")
+# Keys of a rung that are a matter of time where a proof did not end.
+TIMED = ("certain", "certain_proved", "right_guesses", "worst", "why")
 # A number in a sentence that was rounded.
 NUMBER = r"(\d+\.\d+)"
 
@@ -46,12 +57,12 @@ NUMBER = r"(\d+\.\d+)"
 def verify(
     record: str | PathLike[str], folder: str | PathLike[str] | None = None, *, progress: Progress | None = None
 ) -> Verified:
-    """Verify a record of `check`: whether its files are the same, and what it says of them is still true.
+    """Verify a record of `check` or `review`: whether its files are the same, and what it says of them is still true.
 
     Parameters
     ----------
     record : path
-        A record that ``maxent check --record`` wrote.
+        A record that ``maxent check --record`` or ``maxent review --record`` wrote, or the .json beside a dossier.
     folder : path, optional
         Where the paths of the record begin; by default its own folder.
     progress : callable, optional
@@ -72,6 +83,8 @@ def verify(
             raise invalid("options", ARGUMENT, name, "a path", shorten(value))
     source = os.fspath(record)
     found: dict[str, Any] = read_json_object(source)
+    if found.get("format") == DOSSIER:
+        raise invalid(source, "file", "format", f"{FORMAT!r}, of a record", "a dossier of what was in no files")
     if found.get("format") != FORMAT:  # whatever else it is, nothing more is to be said of it
         of = shorten(found["format"]) if "format" in found else "nothing"
         raise invalid(source, "file", "format", f"{FORMAT!r}, of a record of a check", of)
@@ -81,11 +94,13 @@ def verify(
     if not os.path.isdir(base):
         raise invalid("options", ARGUMENT, "folder", "a folder", shorten(base))
     policy, own, untold = _policy(found, base)
-    checked, trouble = None, ""
+    checked: Checked | RecordedReview | None = None
+    trouble = ""
     missing = {each["role"] for each in found["inputs"] if not os.path.isfile(os.path.join(base, each["path"]))}
     if missing <= {"policy"}:
         try:
-            checked = _again(found, policy, base, own, progress)
+            again = _reviewed_again if found["call"].get("command") == "review" else _again
+            checked = again(found, policy, base, own, progress)
         except InvalidInput as error:
             trouble = f"it cannot be computed again: {error}"
     files = tuple(_states(found, base, source, checked, own))
@@ -128,7 +143,7 @@ def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
         yield from (f"{part}.{name}" for name in record[part])
     yield "criteria.tool.version"
     yield from (
-        f"call.paths.{name}" for name in ("truth", "control", "population")
+        f"call.paths.{name}" for name in ("truth", "control", "population", "gain")
     )  # nothing tells whether a call had others, or none
     options = record["call"]["options"]
     named = isinstance(options.get("policy"), str)  # one that is shipped is compared with what the record says of it
@@ -136,7 +151,7 @@ def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _states(
-    record: Mapping[str, Any], base: str, source: str, checked: Checked | None, own: bool
+    record: Mapping[str, Any], base: str, source: str, checked: Checked | RecordedReview | None, own: bool
 ) -> Iterator[FileState]:
     """The files of a record as they are now, and further ones that are read, but the record itself."""
     named = [(role, path) for role, given in record["call"]["paths"].items() for path in _listed(given)]
@@ -255,11 +270,38 @@ def _again(record: Mapping[str, Any], policy: Policy, base: str, own: bool, prog
     )
 
 
+def _reviewed_again(
+    record: Mapping[str, Any], policy: Policy, base: str, own: bool, progress: Progress | None
+) -> RecordedReview:
+    """The review of a record, computed again."""
+    given = dict(record["call"]["paths"])
+    beside = [os.path.join(base, path) for path in given.pop("statements", ())]
+    paths = {role: os.path.join(base, path) for role, path in given.items()}
+    said = dict(record["call"]["options"])
+    column, limits = said.pop("column", None), said.pop("limits", {})
+    adversary = said.get("adversary", ADVERSARY)
+    said["reading"] = reading_of(said.pop("reading", {}))
+    said |= {name: paths.get(name) for name in ("control", "population", "gain")}
+    unknown = [name for name in said if name not in {each.name for each in fields(Reviewing)}]
+    if unknown:
+        raise invalid("record", "call.options", unknown[0], "an option of a review", shorten(said[unknown[0]]))
+    limits = limits if adversary == ADVERSARY else limits.get(adversary, {})
+    model = [paths["release"], *beside] if beside else paths["release"]
+    found = review(model, paths["table"], progress=progress, **said, **limits)
+    if isinstance(found, results.SeveralReviews):
+        if column not in found.reviews:
+            raise invalid("record", "call.options", "column", f"one of {', '.join(found.reviews)}", shorten(column))
+        found = found.reviews[column]
+    call = found.recording
+    assert isinstance(call, ReviewCall)
+    return call.recorded(found, record["title"], record["purpose"])
+
+
 def _listed(given: str | list[str]) -> list[str]:
     return [given] if isinstance(given, str) else given
 
 
-def _ended_early(checked: Checked) -> bool:
+def _ended_early(checked: Checked | RecordedReview) -> bool:
     """Whether an answer lacks time, on a slower machine perhaps, so that its findings say nothing of a record."""
     estimate = checked.review.estimate
     return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")
@@ -274,8 +316,13 @@ def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool)
             continue
         if part == "checks":
             found |= dict(_findings(record[part], now[part], exact))
+        elif part == "ladder":
+            found |= dict(_rungs(record[part], now[part], exact))
         else:
             found |= dict(_unlike(part, record[part], now[part], exact))
+    for part in ("ladder", "dossier"):  # which records of earlier versions have not
+        if part not in record and record["versions"]["maxent"] == now["versions"]["maxent"]:
+            found[part] = f"{part}: not in the record"
     for place in ("criteria.tool.version", *(place for place in found if place.startswith("output.files"))):
         found.pop(place, None)  # compared elsewhere
     if "verdict.status" in found or "verdict.exit" in found:
@@ -316,6 +363,21 @@ def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]
         yield "checks", "the checks of the record stand in another order"
 
 
+def _rungs(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]:
+    """Adversaries of the ladder of whom other things are inferred now."""
+    was, now = ({rung["adversary"]: rung for rung in rungs} for rungs in (before, after))
+    for name in dict.fromkeys([*was, *now]):
+        old, new = was.get(name), now.get(name)
+        if old and new and any(UNENDED in rung["why"] for rung in (old, new)):
+            old = {**old, **{key: new[key] for key in TIMED}}
+        if old is None or new is None:
+            yield f"ladder.{name}", f"the adversary {name} is not in the record"
+        else:
+            yield from _unlike(f"ladder.{name}", old, new, exact)
+    if (list(was) != list(now) and set(was) == set(now)) or len(was) < len(before):
+        yield "ladder", "the adversaries of the record stand in another order"
+
+
 def _unlike(place: str, old: Any, new: Any, exact: bool) -> Iterator[tuple[str, str]]:
     """The leaves of two documents that are not the same."""
     if isinstance(old, dict) and isinstance(new, dict):
@@ -324,7 +386,9 @@ def _unlike(place: str, old: Any, new: Any, exact: bool) -> Iterator[tuple[str, 
     elif isinstance(old, list) and isinstance(new, list) and len(old) == len(new):
         for i, (one, other) in enumerate(zip(old, new, strict=True), 1):
             yield from _unlike(f"{place}.{i}", one, other, exact)
-    elif not _same(old, new) and not (SENTENCES.match(place) and _reads_alike(old, new, exact)):
+    elif not (_alike if place.startswith(("ladder", "dossier")) else _same)(old, new) and not (
+        SENTENCES.match(place) and _reads_alike(old, new, exact)
+    ):
         yield place, f"{place}: {json.dumps(old)} in the record, now {json.dumps(new)}"
 
 

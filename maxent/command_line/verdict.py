@@ -81,6 +81,20 @@ def asked(
     return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
 
 
+def named_files(files: Mapping[str, str | None], columns: int) -> dict[str, str | None]:
+    """Files by their options, those of several columns as ``--report (1)`` and so on."""
+    from maxent.results.exchange import report_names
+
+    if columns == 1:
+        return dict(files)
+    return {
+        f"{option} ({i})": name
+        for option, path in files.items()
+        if path is not None
+        for i, name in enumerate(report_names(path, columns), 1)
+    }
+
+
 @dataclass(frozen=True, slots=True)
 class AskedDossier:
     """The dossiers that are asked for: whole, and without people."""
@@ -90,22 +104,24 @@ class AskedDossier:
     author: str | None
     organisation: str | None
 
-    def files(self) -> dict[str, str | None]:
-        """Where they go, by their options; refused where their numbers cannot stand beside them."""
-        if self.whole is not None:
-            from maxent.results.html_report.dossier import numbers_beside
+    def files(self, columns: int = 1, *, numbers: bool = True) -> dict[str, str | None]:
+        """Where they go, by their options, a file for each column; refused where ``numbers`` cannot stand beside."""
+        from maxent.results.html_report.dossier import numbers_beside
 
-            numbers_beside(self.whole)
-        return {"--dossier": self.whole, "--dossier-public": self.public}
+        own = named_files({"--dossier": self.whole, "--dossier-public": self.public}, columns)
+        for option, path in own.items():
+            if numbers and path is not None and "public" not in option:
+                numbers_beside(path)
+        return own
 
     @property
     def asked(self) -> bool:
         """Whether there is any."""
         return self.whole is not None or self.public is not None
 
-    def write(self, found: Any, texts: Mapping[str, str]) -> None:
-        """Write them of a result."""
-        more = {"author": self.author or "", "organisation": self.organisation or ""}
+    def write(self, found: Any, texts: Mapping[str, str], *, numbers: bool = True) -> None:
+        """Write them of a result; ``numbers``: whether their numbers stand beside them, as there is no record."""
+        more = {"author": self.author or "", "organisation": self.organisation or "", "numbers": numbers}
         for path, public in ((self.whole, False), (self.public, True)):
             if path is not None:
                 found.dossier(path, public=public, **texts, **more)

@@ -120,7 +120,8 @@ def _run(
     if written["record"] is not None and any(path is not None and is_standard_input(path) for _, path in named):
         expected = "files alone, as it has their hashes"
         raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
-    from maxent.api.check import about, check, read_by, recorded_options
+    from maxent.api.check import check, read_by, recorded_options
+    from maxent.disclosure.ladder import about
     from maxent.disclosure.limits import WORDS, Limits
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR, REPORT
@@ -137,7 +138,6 @@ def _run(
     from maxent.commands.convert import read_parameters
     from maxent.policy.record import stands
     from maxent.results import review as results
-    from maxent.results.html_report.view import InputFile
     from maxent.results.text.terminal import print_json, print_lines
 
     said["parameters"] = read_parameters(said["parameters"] or []) or None
@@ -150,7 +150,7 @@ def _run(
         record = None
     files = {"-o": (written["output"], POSTERIOR), "--record": (record, (".json",)), "--report": (asked.report, REPORT)}
     asked_dossiers: AskedDossier = written["dossiers"]
-    files |= {option: (path, REPORT) for option, path in asked_dossiers.files().items()}
+    files |= {name: (each, REPORT) for name, each in asked_dossiers.files(numbers=written["record"] is None).items()}
     check_outputs(files, read)
     handing = written["handed"]
     handing.check({name: path for name, (path, _) in files.items()}, read)
@@ -158,8 +158,7 @@ def _run(
         tell(chosen.never_passes)
     with progress() as told:
         found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
-    named_files = tuple(InputFile(each.role, each.path, each.size, each.sha256) for each in inputs)
-    asked_by = results.Asked(["check", *releases, qi], {"policy": policy}, named_files)
+    asked_by = results.Asked(["check", *releases, qi], {"policy": policy}, found.review.asked.inputs)
     found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:
@@ -169,7 +168,7 @@ def _run(
     if asked.report is not None:
         found.report(asked.report, **asked.texts)
     if found.review.solved:
-        asked_dossiers.write(found, asked.texts)
+        asked_dossiers.write(found, asked.texts, numbers=written["record"] is None)
     handing.write(found)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)

@@ -14,8 +14,8 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, asked, dossiers, handed
-from maxent.models.files.output import REVIEW
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, asked, dossiers, handed, named_files
+from maxent.models.files.output import RECORD, REVIEW
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
@@ -44,6 +44,10 @@ def command(
     ],
     options: Any = None,
     reading: Any = None,
+    record: Annotated[
+        str | None,
+        panels.written(RECORD, help="Write a record that others can verify: one .json file (docs/policies.md)."),
+    ] = None,
     as_json: opt.Json = False,
     output: Annotated[str | None, opt.result(REVIEW)] = None,
     csv_literal: opt.CsvLiteral = False,
@@ -62,7 +66,7 @@ def command(
     if is_target(files[-1]):  # the table lies in it
         files = [*files, table_in(files[-1])]
     models, data = split_last(files, "MODEL... DATA")
-    return partial(_run, models, data, options, as_json, output, asked, csv_literal, (handing, dossiers))
+    return partial(_run, models, data, options, as_json, output, asked, csv_literal, (handing, dossiers, record))
 
 
 def _run(
@@ -73,25 +77,22 @@ def _run(
     output: str | None,
     asked: AskedVerdict,
     csv_literal: bool,
-    writing: tuple[Handed, AskedDossier],
+    writing: tuple[Handed, AskedDossier, str | None],
 ) -> int:
-    handing, dossiers = writing
+    handing, dossiers, record = writing
+    from maxent.models.errors import ARGUMENT, InvalidInput, Problem
+    from maxent.models.files.input_files import is_standard_input
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
     from maxent.models.files.result_files import REPORT as REPORTS
-    from maxent.results.review import report_names
 
-    several = isinstance(options["target"], list)
-    reports = {"--report": asked.report}
-    if several and asked.report is not None:
-        names = report_names(asked.report, len(options["target"]))
-        reports = {f"--report ({i})": name for i, name in enumerate(names, 1)}
-    if several and dossiers.asked:
-        from maxent.models.errors import ARGUMENT, invalid
-
-        raise invalid("options", ARGUMENT, "dossier", "one sensitive column", f"{len(options['target'])}")
-    reports |= dossiers.files()
+    columns = len(options["target"]) if isinstance(options["target"], list) else 1
+    if record is not None and any(map(is_standard_input, [*models, data])):
+        expected = "files alone, as it has their hashes"
+        raise InvalidInput("options", [Problem(ARGUMENT, "record", expected, "standard input")])
+    reports = named_files({"--report": asked.report}, columns) | dossiers.files(columns, numbers=record is None)
     outputs = {"-o": (output, POSTERIOR), **{option: (path, REPORTS) for option, path in reports.items()}}
+    outputs |= {option: (path, (".json",)) for option, path in named_files({"--record": record}, columns).items()}
     check_outputs(outputs, [*models, data, *opt.inputs(options)])
     handing.check({name: path for name, (path, _) in outputs.items()}, [*models, data, *opt.inputs(options)])
     limits = asked.limits()
@@ -100,17 +101,11 @@ def _run(
     from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
     from maxent.results import review as results
-    from maxent.results.html_report.provenance import read_inputs
     from maxent.results.review import SeveralReviews
     from maxent.results.text.review import print_review, print_several
     from maxent.results.text.terminal import print_json
     from maxent.solvers.control import hearing
 
-    inputs = (
-        read_inputs([*(("model", each) for each in models), ("table", data), *opt.named_inputs(options)])
-        if asked.report is not None or dossiers.asked
-        else ()
-    )
     shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
     shown |= as_options(options["reading"])
     shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
@@ -128,7 +123,8 @@ def _run(
         )
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
     shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
-    call = results.Asked(["review", *models, data], shown, inputs)
+    read = next(iter(reviews.values())).asked.inputs
+    call = results.Asked(["review", *models, data], shown, read)
     reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
     found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
     with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):
@@ -138,8 +134,10 @@ def _run(
             found.report(asked.report, **asked.texts)
         if output is not None:
             found.save(output, csv_literal=csv_literal)
+        if record is not None:
+            found.record(record, **asked.texts)
         if found.solved:
-            dossiers.write(found, asked.texts)
+            dossiers.write(found, asked.texts, numbers=record is None)
         handing.write(found)
         if as_json:  # after all files: where one cannot be written, the object on standard output says that
             print_json(found.summary)

@@ -1,4 +1,4 @@
-"""``maxent verify``: whether a record of a check is still true."""
+"""``maxent verify``: whether a record of a check or a review is still true."""
 
 from __future__ import annotations
 
@@ -16,14 +16,16 @@ EXAMPLES = ("maxent verify record.json", "maxent verify record.json --folder . -
 
 
 def command(
-    record: Annotated[str, typer.Argument(metavar="RECORD", help="The record that maxent check wrote, a .json file.")],
+    record: Annotated[
+        str, typer.Argument(metavar="RECORD", help="The record that maxent check or review wrote, a .json file.")
+    ],
     folder: Annotated[
         str | None,
         panels.read(metavar="FOLDER", help="Folder where the paths of the record begin; default: its own."),
     ] = None,
     as_json: opt.Json = False,
 ) -> Job:
-    """Verify a record: hash its files, compute its checks again, and say whether it is still true.
+    """Verify a record: hash its files, compute checks, ladder and dossier again, and say whether it is still true.
 
     Exit status: 0 still true, 3 no longer, 4 where that cannot be told, as files are missing.
     """

@@ -213,6 +213,11 @@ def named_limits(stated: Mapping[str, Any]) -> dict[str, Limits]:
     return found
 
 
+def about(adversary: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of a call as a policy has them: those on another adversary by its name."""
+    return dict(limits) if adversary == ADVERSARY or not limits else {adversary: dict(limits)}
+
+
 def check_adversary(value: object, limits: Mapping[str, Any]) -> None:
     """Refuse what is no adversary, and limits that name none, with an InvalidInput."""
     if not isinstance(value, str) or value not in ADVERSARIES:

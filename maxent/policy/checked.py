@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -22,21 +22,18 @@ from maxent.disclosure.limits import (
 )
 from maxent.models.arguments import shorten_list
 from maxent.models.display import Display, Summarised
-from maxent.models.errors import ARGUMENT, invalid
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
 from maxent.policy.policy import ALWAYS
+from maxent.policy.record import EXIT, UNRELIABLE, save_record
 from maxent.results.exchange import Exchanged, Handover, handed_over
+from maxent.results.html_report.dossier import Account
 
 if TYPE_CHECKING:
     from maxent.policy.policy import Policy
     from maxent.policy.record import AskedRecord, Hashed, RecordRow
     from maxent.results.review import Review
 
-# Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1.
-EXIT: Mapping[str, int] = {"pass": 0, "fail": 3, "cannot_tell": 4}
-
-UNRELIABLE = 1
 # Beginnings of ids of checks that are about the people of a release.
 PEOPLE = ("MX1", "MX2", "MX3")
 # One among them that is about settings of the training alone.
@@ -185,23 +182,11 @@ class Checked(Exchanged, Summarised):
 
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 
-    def dossier(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        purpose: str = "",
-        author: str = "",
-        organisation: str = "",
-        public: bool = False,
-    ) -> None:
-        """Write the dossier, by all checks of the policy; parameters are those of `maxent.results.review.Review`."""
-        from maxent.results.html_report.dossier import Texts, save_dossier
-
-        texts = Texts(title or self.asked.title, author, organisation, purpose or self.asked.purpose)
-        checks = [row.as_dict() for row in self.rows]
-        said = announced(self.status, self.adversaries)
-        save_dossier(self.review, path, texts, said, self.status, checks, self.ladder, public=public)
+    def _accounts(self) -> Sequence[Account]:
+        checks, said = [row.as_dict() for row in self.rows], announced(self.status, self.adversaries)
+        record = self.record if self.of_files else None
+        texts = self.asked.title, self.asked.purpose
+        return [Account(self.review, said, self.status, checks, self.ladder, texts, record)]
 
     @property
     def title(self) -> str:
@@ -211,16 +196,7 @@ class Checked(Exchanged, Summarised):
     @property
     def of_files(self) -> bool:
         """Whether all that was checked is in files, so that there can be a record."""
-        return not self._unhashed
-
-    @property
-    def _unhashed(self) -> list[str]:
-        """Roles of what was given, but not as a file."""
-        given = [hashed.role for hashed in self.inputs]
-        least = {role: len(value) if isinstance(value, list) else 1 for role, value in self.asked.paths.items()}
-        return [
-            role for role, value in self.asked.paths.items() if value is not None and given.count(role) < least[role]
-        ]
+        return not self.asked.unhashed(self.inputs)
 
     def record(self, path: str | PathLike[str] | None = None) -> dict[str, Any]:
         """The record of the check, as ``maxent check --record`` writes it.
@@ -231,11 +207,6 @@ class Checked(Exchanged, Summarised):
             Where to write it: a .json file. Paths in it are from its folder. A file that says the same already,
             but for its date and the decision, is left as it is, and returned.
         """
-        from maxent.policy.record import save_record
-
-        if missing := self._unhashed:
-            expected = "files: a record has their hashes"
-            raise invalid("record", ARGUMENT, missing[0], expected, "something that is no file")
         return save_record(self, path)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:

@@ -1,4 +1,4 @@
-"""Records of checks: the content, the JSON schema, and the hashes of the files that were read; SATRE 2, 3.3.09."""
+"""Records of checks and reviews: content, JSON schema, and hashes of the files that were read; SATRE 2, 3.3.09."""
 
 from __future__ import annotations
 
@@ -7,26 +7,35 @@ import json
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from glob import glob
 from importlib.resources import files
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
-from maxent.disclosure.limits import ADVERSARY, STATUS_WORDS, WITH, Status
+from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, STATUS_WORDS, UNORDERED, WITH, Status, in_words
 from maxent.models.arguments import shorten
-from maxent.models.errors import Problem, invalid
+from maxent.models.errors import ARGUMENT, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
 from maxent.models.hints import close_to
+from maxent.policy.checks.context import Finding
+from maxent.policy.checks.registry import CHECKS
 from maxent.policy.policy import Policy, presets
+from maxent.results.html_report.dossier import dossier_numbers
 from maxent.results.html_report.provenance import versions
 
 if TYPE_CHECKING:
-    from maxent.policy.checks.context import Finding, PolicyCheck
+    from maxent.disclosure.ladder import Rung
+    from maxent.disclosure.limits import Limits
+    from maxent.policy.checks.context import PolicyCheck
     from maxent.results.review import Review
+
+# Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1.
+EXIT: Mapping[str, int] = {"pass": 0, "not stated": 0, "fail": 3, "cannot_tell": 4}
+UNRELIABLE = 1
 
 # Documents against a JSON schema: the part of draft 2020-12 that the schema of records uses.
 
@@ -154,14 +163,32 @@ class RecordRow:
         return f"{self.check.title} ({self.check.id}){whom} {told}: {said}"
 
 
+def named_rows(rung: Rung, limits: Limits) -> Iterator[RecordRow]:
+    """The checks that name an adversary of the ladder."""
+    found = {check.limit: check for check in rung.checks}
+    for key, limit in limits.as_dict().items():
+        check = found.get(key)
+        finding = Finding("cannot_tell", None, f"not known, as {rung.why}")
+        if check is not None:
+            finding = Finding(check.status, check.found, in_words(check))
+        yield RecordRow(CHECKS[IDS[key]], limit, finding, adversary=rung.adversary)
+
+
 @dataclass(frozen=True, slots=True)
 class AskedRecord:
-    """What was asked of a check: paths by their role, options that change numbers, a title and a purpose."""
+    """What was asked of a check or of a review: paths by their role, options that change numbers, title and purpose."""
 
     paths: Mapping[str, Any]
     options: Mapping[str, Any]
     title: str = ""
     purpose: str = ""
+    command: str = "check"
+
+    def unhashed(self, inputs: Sequence[Hashed]) -> list[str]:
+        """Roles of what was given, but not as a file."""
+        given = [hashed.role for hashed in inputs]
+        least = {role: len(value) if isinstance(value, list) else 1 for role, value in self.paths.items()}
+        return [role for role, value in self.paths.items() if value is not None and given.count(role) < least[role]]
 
 
 # Files that a check read, with their hashes: whole folders and patterns, file by file.
@@ -223,7 +250,7 @@ UNDECIDED: Mapping[str, str] = {"decided_by": "", "role": "", "decision": "", "r
 
 
 class RecordChecked(Protocol):
-    """The recorded parts of `maxent.Checked`."""
+    """The recorded parts of `maxent.Checked`, and of a review."""
 
     @property
     def policy(self) -> Policy: ...
@@ -241,6 +268,77 @@ class RecordChecked(Protocol):
     def exit_status(self) -> int: ...
     @property
     def reliable(self) -> bool: ...
+    @property
+    def ladder(self) -> tuple[Rung, ...]: ...
+
+
+@dataclass(frozen=True, eq=False)
+class RecordedReview:
+    """A review as a record has it: its limits are a policy, and the checks of its verdict rows of that."""
+
+    policy: Policy
+    rows: tuple[RecordRow, ...]
+    review: Review
+    asked: AskedRecord
+    inputs: tuple[Hashed, ...]
+    status: str
+
+    @property
+    def reliable(self) -> bool:
+        """Whether the result can be relied on."""
+        return self.review.reliable
+
+    @property
+    def exit_status(self) -> int:
+        """The exit status where limits are enforced, as `maxent.Checked` has it."""
+        return EXIT[self.status] if self.reliable else UNRELIABLE
+
+    @property
+    def ladder(self) -> tuple[Rung, ...]:
+        """What five adversaries infer."""
+        return self.review.ladder
+
+
+@dataclass(frozen=True, eq=False)
+class ReviewCall:
+    """The call of a review, and the files that it read, so that there can be a record of it."""
+
+    policy: Policy
+    asked: AskedRecord
+    inputs: tuple[Hashed, ...]
+
+    @property
+    def of_files(self) -> bool:
+        """Whether all that was reviewed is in files."""
+        return not self.asked.unhashed(self.inputs)
+
+    def of_column(self, name: str) -> ReviewCall:
+        """The same of one of several sensitive columns."""
+        return replace(self, asked=replace(self.asked, options={**self.asked.options, "column": name}))
+
+    def recorded(self, review: Review, title: str = "", purpose: str = "") -> RecordedReview:
+        """A review of this call as a record has it."""
+        verdict = review.verdict()
+        rows = [
+            RecordRow(CHECKS[IDS[each.limit]], each.stated, Finding(each.status, each.found, in_words(each)))
+            for judged in verdict.releases
+            for each in judged.checks
+        ]
+        if rows:
+            draws = review.draws
+            off = "" if draws.counts else f"{UNORDERED}: {draws.unknown}"
+            found = Finding(draws.status, draws.rows.proved, draws.said)
+            rows.append(RecordRow(CHECKS[NO_DRAWS_ID], True, found, off))
+        for name, limits in review.named.items():
+            rows += named_rows(review.rung(name, limits), limits)
+        asked = replace(self.asked, title=title, purpose=purpose)
+        return RecordedReview(self.policy, tuple(rows), review, asked, self.inputs, verdict.status)
+
+    def __call__(
+        self, review: Review, path: str | PathLike[str] | None, title: str = "", purpose: str = ""
+    ) -> dict[str, Any]:
+        """The record of a review, written to a file unless ``path`` is None."""
+        return save_record(self.recorded(review, title, purpose), path)
 
 
 def schema() -> dict[str, Any]:
@@ -251,7 +349,10 @@ def schema() -> dict[str, Any]:
 
 
 def save_record(checked: RecordChecked, path: str | PathLike[str] | None) -> dict[str, Any]:
-    """The record of a check, written to a file unless ``path`` is None; see `Checked.record`."""
+    """The record of a check or a review, written to a file unless ``path`` is None; see `Checked.record`."""
+    if missing := checked.asked.unhashed(checked.inputs):
+        expected = "files: a record has their hashes"
+        raise invalid("record", ARGUMENT, missing[0], expected, "something that is no file")
     if path is not None:
         check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
     folder = "" if path is None else os.path.dirname(os.path.abspath(path))
@@ -343,7 +444,7 @@ def recorded_versions(review: Review) -> dict[str, str]:
 
 
 def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
-    """The record of a check, whose paths are from a folder."""
+    """The record of a check or a review, whose paths are from a folder."""
     review, policy, asked = checked.review, checked.policy, checked.asked
     release = review.release
     inputs = [hashed.as_dict(folder) for hashed in checked.inputs]
@@ -393,6 +494,7 @@ def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
             "content": dict(policy.content),
         },
         "call": {
+            **({} if asked.command == "check" else {"command": asked.command}),
             "paths": {
                 role: [relative(os.fspath(each), folder) for each in path]
                 if isinstance(path, list)
@@ -412,6 +514,8 @@ def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
             **({"marginal": False} if review.row.get("no_marginal") else {}),
             **({"unread": unread} if (unread := list(review.unread_lines)) else {}),
         },
+        "ladder": [rung.as_dict() for rung in checked.ladder],
+        "dossier": dossier_numbers(review, checked.ladder),
         "decision": dict(UNDECIDED),
     }
 

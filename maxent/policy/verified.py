@@ -8,7 +8,8 @@ from typing import Any
 
 from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.display import Display, Shown, counted
-from maxent.policy.checked import EXIT, UNRELIABLE, Checked
+from maxent.policy.checked import Checked
+from maxent.policy.record import EXIT, UNRELIABLE, RecordedReview
 
 # Status -> what it says of a record.
 WORDS: Mapping[str, str] = {
@@ -56,8 +57,8 @@ class Verified(Shown):
         What is different now, in sentences: findings, and what the record says of itself.
     notes : tuple of str
         What is told, and decides nothing: other versions.
-    checked : Checked or None
-        The same check, computed again; None where files are missing, or it could not be.
+    checked : Checked, RecordedReview or None
+        The same check, or review, computed again; None where files are missing, or it could not be.
     trouble : str
         Why it could not be computed again, or not to the end; empty where it was.
     first : str
@@ -71,7 +72,7 @@ class Verified(Shown):
     files: tuple[FileState, ...]
     differences: tuple[str, ...]
     notes: tuple[str, ...]
-    checked: Checked | None
+    checked: Checked | RecordedReview | None
     trouble: str = ""
     first: str = ""
     unverified: tuple[str, ...] = ()
@@ -119,7 +120,8 @@ class Verified(Shown):
     @property
     def title(self) -> str:
         """Whether it is still true, and what it says."""
-        said = STATUS_WORDS[self.record["verdict"]["status"]]
+        status = self.record["verdict"]["status"]
+        said = STATUS_WORDS.get(status, status)
         return f"{WORDS[self.status]}: {self.source}, whose verdict is {said}"
 
     @property

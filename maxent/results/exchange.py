@@ -1,4 +1,4 @@
-"""Verdicts in the formats of output checkers: the folder that ACRO and SACRO-Viewer open, and RO-Crates.
+"""Verdicts for output checkers and authorities: the folder of ACRO and SACRO-Viewer, RO-Crates, and dossiers.
 
 Whoever approves such a folder releases it, so that it lists what is to be published and nothing else: no value, class
 or quasi-identifier of a person is in it. Sources: ACRO 1.0.2 (``results.json`` and its loader), SACRO-Viewer (which
@@ -20,13 +20,16 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from mimetypes import guess_type
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.output import write_folder
 from maxent.models.formats.sacro_ml import is_target, model_in
+
+if TYPE_CHECKING:
+    from maxent.results.html_report.dossier import Account
 
 ACRO = "1.0.2"  # the version whose loader reads the folder: it reads no other
 HOME = "https://pypi.org/project/maxent/"
@@ -70,11 +73,54 @@ class Handover:
 
 
 class Exchanged:
-    """The methods of a result that can be handed to output checkers."""
+    """The methods of a result that can be handed to output checkers and authorities."""
 
     def _handover(self) -> Handover:
         """What is handed over."""
         raise NotImplementedError
+
+    def _accounts(self) -> Sequence[Account]:
+        """What dossiers give account of, one of each sensitive column."""
+        raise NotImplementedError
+
+    def dossier(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        title: str = "",
+        purpose: str = "",
+        author: str = "",
+        organisation: str = "",
+        public: bool = False,
+        numbers: bool = True,
+    ) -> tuple[str, ...]:
+        """Write the dossier, in the order in which authorities ask: one .html file for each sensitive column.
+
+        Parameters
+        ----------
+        path : path
+            Of several columns ``dossier.html`` becomes ``dossier-1.html``, ``dossier-2.html`` and so on.
+        title, purpose, author, organisation : str
+            Texts of the first page.
+        public : bool
+            Whether people are left out, and no numbers written beside it.
+        numbers : bool
+            Whether the record, which has its numbers, is written beside it, as .json; with a record of its own it need
+            not be.
+
+        Returns
+        -------
+        tuple of str
+            The names of the files.
+        """
+        from maxent.results.html_report.dossier import Texts, save_dossier
+
+        accounts = self._accounts()
+        names = report_names(path, len(accounts)) if len(accounts) > 1 else (os.fspath(path),)
+        for name, each in zip(names, accounts, strict=True):
+            texts = Texts(title or each.texts[0], author, organisation, purpose or each.texts[1])
+            save_dossier(each, name, texts, public=public, numbers=numbers and not public)
+        return names
 
     def sacro(self, path: str | os.PathLike[str]) -> None:
         """Write the folder that ACRO loads and SACRO-Viewer opens: the model and the verdict, and nobody's data.
@@ -111,6 +157,12 @@ class Exchanged:
             save_crate(path, self._handover(), *named)
         else:
             add_to_crate(source, path, self._handover(), *named)
+
+
+def report_names(path: str | os.PathLike[str], number: int) -> tuple[str, ...]:
+    """The names of the files on some columns."""
+    given = Path(os.fspath(path))
+    return tuple(str(given.with_name(f"{given.stem}-{i}{given.suffix}")) for i in range(1, number + 1))
 
 
 def handed_over(found: Any, verdict: Mapping[str, Any], reviews: Sequence[Any], command: str) -> Handover:

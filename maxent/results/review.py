@@ -6,9 +6,8 @@ import os
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, partial
 from os import PathLike
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.constraints.program.program import Unread
@@ -30,7 +29,7 @@ from maxent.models.display import Display, Summarised
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.estimate import Estimate, inferred_numbers
-from maxent.results.exchange import Exchanged, Handover, handed_over
+from maxent.results.exchange import Exchanged, Handover, handed_over, report_names
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 from maxent.results.solved import (
     Drawing,
@@ -50,6 +49,7 @@ if TYPE_CHECKING:
     from maxent.models.reading import Noticed
     from maxent.models.release import Release
     from maxent.results.audit import Audit
+    from maxent.results.html_report.dossier import Account
     from maxent.results.html_report.view import InputFile
 
 # What is said of a review whose estimate knows less than the release.
@@ -102,6 +102,21 @@ class Registered(Protocol):
         ...
 
 
+class Recording(Protocol):
+    """What makes the record of a review."""
+
+    @property
+    def of_files(self) -> bool:
+        """Whether all that was reviewed is in files."""
+        ...
+
+    def __call__(
+        self, review: Any, path: str | PathLike[str] | None, title: str = "", purpose: str = ""
+    ) -> dict[str, Any]:
+        """The record of a review, written to a file unless ``path`` is None."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Review(Exchanged, Summarised):
     """A model that was reviewed before its publication.
@@ -142,6 +157,8 @@ class Review(Exchanged, Summarised):
         The files or folders of what is published, the model first; none where any of it is no file.
     register : Registered, optional
         What an adversary with a register infers, where there is one.
+    recording : callable, optional
+        What makes its record; None where nothing can.
     """
 
     converted: Converted
@@ -162,6 +179,7 @@ class Review(Exchanged, Summarised):
     climb: Climbing | None = None
     files: tuple[str, ...] = ()
     register: Registered | None = None
+    recording: Recording | None = None
 
     def _handover(self) -> Handover:
         return handed_over(self, self.verdict().as_dict(), [self], "review")
@@ -403,31 +421,29 @@ class Review(Exchanged, Summarised):
         check_outputs({"report": (os.fspath(path), REPORT)})
         write_text(path, self._html(title, purpose))
 
-    def dossier(
-        self,
-        path: str | PathLike[str],
-        *,
-        title: str = "",
-        purpose: str = "",
-        author: str = "",
-        organisation: str = "",
-        public: bool = False,
-    ) -> None:
-        """Write the dossier, in the order in which authorities ask: one .html file, and its numbers as .json beside it.
+    def record(self, path: str | PathLike[str] | None = None, *, title: str = "", purpose: str = "") -> dict[str, Any]:
+        """The record of the review, as ``maxent review --record`` writes it, which `maxent.verify` computes again.
 
         Parameters
         ----------
-        path : path
-        title, purpose, author, organisation : str
-            Texts of the first page.
-        public : bool
-            Whether people are left out, and no numbers written beside it.
+        path : path, optional
+            Where to write it: a .json file. Paths in it are from its folder. A file that says the same already,
+            but for its date and the decision, is left as it is, and returned.
+        title, purpose : str
+            The title, and what the model is for.
         """
-        from maxent.results.html_report.dossier import Texts, save_dossier
+        if self.recording is None:
+            raise invalid("record", ARGUMENT, "model", "a review of files: a record has their hashes", "another one")
+        return self.recording(self, path, title, purpose)
 
-        verdict, texts = self.verdict(), Texts(title, author, organisation, purpose)
+    def _accounts(self) -> Sequence[Account]:
+        from maxent.results.html_report.dossier import Account
+
+        verdict = self.verdict()
+        recording = self.recording if self.recording is not None and self.recording.of_files else None
+        record = None if recording is None else partial(recording, self)
         checks = verdict.as_dict()["checks"]
-        save_dossier(self, path, texts, verdict.announced, verdict.status, checks, self.ladder, public=public)
+        return [Account(self, verdict.announced, verdict.status, checks, self.ladder, record=record)]
 
     def _html(self, title: str, purpose: str) -> str:
         from maxent.results.html_report.build import Gatherer
@@ -500,6 +516,27 @@ class SeveralReviews(Exchanged, Summarised):
 
     def _handover(self) -> Handover:
         return handed_over(self, self.verdict().as_dict(), list(self.reviews.values()), "review")
+
+    def _accounts(self) -> Sequence[Account]:
+        found = [account for review in self.reviews.values() for account in review._accounts()]
+        told = []
+        for name, account in zip(self.reviews, found, strict=True):
+            others = " and ".join(other for other in self.reviews if other != name)
+            together = account.review.beside or f"what is inferred of all columns together, as {self.left_out}"
+            told.append(replace(account, beside=f"of {others} there is a dossier by itself; {together}"))
+        return told
+
+    def record(
+        self, path: str | PathLike[str] | None = None, *, title: str = "", purpose: str = ""
+    ) -> dict[str, dict[str, Any]]:
+        """The record of each column, by its name: ``record.json`` becomes ``record-1.json`` and so on.
+
+        Parameters are those of `Review.record`.
+        """
+        count = len(self.reviews)
+        files: Sequence[str | None] = [None] * count if path is None else report_names(path, count)
+        both = zip(files, self.reviews.items(), strict=True)
+        return {name: review.record(file, title=title, purpose=purpose) for file, (name, review) in both}
 
     @property
     def reliable(self) -> bool:
@@ -577,9 +614,3 @@ class SeveralReviews(Exchanged, Summarised):
         from maxent.results.text.review import several_display
 
         return several_display(self)
-
-
-def report_names(path: str | PathLike[str], number: int) -> tuple[str, ...]:
-    """The names of the reports on some columns."""
-    given = Path(os.fspath(path))
-    return tuple(str(given.with_name(f"{given.stem}-{i}{given.suffix}")) for i in range(1, number + 1))

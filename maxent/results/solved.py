@@ -244,10 +244,14 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
     }
 
 
+# Decimals of probabilities beyond which people are taken to be as sure as each other: what solvers differ by.
+ALIKE = 6
+
+
 def surest_person(result: Solved) -> dict[str, Any]:
     """The quasi-identifier about whom the estimate is surest, the first of several: an entry ``worst`` of a ladder."""
     program = result.program
-    surest = result.probabilities.max(axis=1)
+    surest = np.round(result.probabilities.max(axis=1), ALIKE)
     q = int(np.lexsort((program.table.lines, -surest))[0])
     p, names = result.probabilities[q], [attribute.name for attribute in program.table.attributes]
     return {

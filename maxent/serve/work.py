@@ -477,8 +477,9 @@ def _handed_over(found: Checked, title: str, purpose: str, notes: list[str], mar
             (PUBLIC, "The dossier for everybody: nobody is named", True),
         ):
             try:
-                found.dossier(_marked(name, mark), title=title, purpose=purpose, public=public)
-                files[_marked(name, mark)] = words
+                own = _marked(name, mark)  # the record has its numbers
+                found.dossier(own, title=title, purpose=purpose, public=public, numbers=False)
+                files[own] = words
             except InvalidInput as error:
                 notes += in_words(error)
     try:

@@ -299,7 +299,7 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert "cut the tree back to node" in page
     told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
     assert told["ladder"] == found["ladder"]
-    assert {each["role"] for each in told["inputs"]} == {"model", "table"}
+    assert {each["role"] for each in told["inputs"]} == {"release", "table"}
     text = public.read_text(encoding="utf-8")
     assert "Confidential" not in text.partition("</style>")[2]
     assert not any(value in text for value in ("Masters", "Canada", "Doctorate", "Female"))

@@ -25,6 +25,7 @@ CALLS = {
     "audit tree.json": {"-o": ("csv",)},
     f"review tree.json truth.csv {COLUMNS}": {
         "-o": ("csv", "json"),
+        "--record": ("json",),
         "--report": ("html",),
         "--dossier": ("html",),
         "--dossier-public": ("html",),

@@ -16,6 +16,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api import verify as verifying
 from maxent.api.check import check_release
+from maxent.disclosure.ladder import ADVERSARIES
 from maxent.policy.checks.registry import CHECKS
 from maxent.policy.record import KEYWORDS, schema, shape_problems
 
@@ -66,7 +67,7 @@ def test_a_record_is_what_its_schema_says(record: Any) -> None:
     jsonschema = pytest.importorskip("jsonschema")
     jsonschema.Draft202012Validator.check_schema(schema())
     jsonschema.validate(record, schema(), cls=jsonschema.Draft202012Validator)
-    for key in record:
+    for key in set(record) - {"ladder", "dossier"}:  # which records of earlier versions have not
         broken = {name: value for name, value in record.items() if name != key}
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(broken, schema(), cls=jsonschema.Draft202012Validator)
@@ -223,7 +224,15 @@ STATED = (
     *("output.individuals", "output.trees", "criteria.suppression.policy", "criteria.perturbation.policy"),
     *("criteria.suppression.counts_suppressed_below", "criteria.suppression.leaves_removed", "criteria.risk_appetite"),
     *("criteria.perturbation.sampling_rate", "criteria.model_requirements", "criteria.tool.version"),
-    *("criteria.tool.configuration_sha256", "verdict.reliable", "checks.0.key", "checks.0.title", "checks.0.said"),
+    *("ladder.0.certain", "ladder.2.worst.class", "ladder.2.why", "dossier.worst.0.class", "dossier.worst.1.class"),
+    *(
+        "dossier.published.leaves",
+        "criteria.tool.configuration_sha256",
+        "verdict.reliable",
+        "checks.0.key",
+        "checks.0.title",
+        "checks.0.said",
+    ),
 )
 
 
@@ -244,6 +253,8 @@ def test_nothing_that_a_record_states_can_be_changed(copied: Path, record: Any) 
     assert found.exit_status == 3
     for place in STATED:
         key = f"MX101: {place.split('.')[-1]}" if place.startswith("checks") else place.removesuffix(".0")
+        key = key.replace("ladder.0", "ladder.predictions").replace("ladder.2", "ladder.table")
+        key = key.replace("worst.0", "worst.1") if "dossier.worst.0" in place else key.replace("worst.1", "worst.2")
         assert sum(text.startswith(key) for text in found.differences) == 1, (place, found.differences)
 
 
@@ -389,3 +400,78 @@ def test_our_reading_of_the_schema_is_that_of_jsonschema(record: Any) -> None:
     assert len(cases) > 500
     for case in cases[::17]:
         assert validator.is_valid(case) == (not list(shape_problems(case, schema())))
+
+
+REVIEW = ("--target", "Salary", "--qi", "Education,Country,Gender", "--max-certain", "7")
+
+
+@pytest.fixture(scope="module")
+def reviewed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a record of a review by its command, and a dossier whose numbers stand beside it."""
+    folder = tmp_path_factory.mktemp("reviewed")
+    copy_d1(folder)
+    asked = ["review", str(folder / "tree.json"), str(folder / "truth.csv"), *REVIEW]
+    written = {"record": "record.json", "dossier": "with.html"}
+    assert main([*asked, *(word for k, v in written.items() for word in (f"--{k}", str(folder / v)))]) == 0
+    assert not (folder / "with.json").exists()
+    found = maxent.review(
+        str(folder / "tree.json"),
+        str(folder / "truth.csv"),
+        target="Salary",
+        qi=["Education", "Country", "Gender"],
+        adversary="all_but_one",
+        max_certain=0,
+    )
+    assert found.dossier(folder / "dossier.html") == (str(folder / "dossier.html"),)
+    return folder
+
+
+def test_a_review_has_a_record_that_is_verified(reviewed: Path, capsys: Any) -> None:
+    told = json.loads((reviewed / "record.json").read_text(encoding="utf-8"))
+    assert list(shape_problems(told, schema())) == []
+    assert told["call"]["command"] == "review"
+    assert [(row["id"], row["status"]) for row in told["checks"]] == [("MX202", "pass"), ("MX406", "pass")]
+    assert [rung["adversary"] for rung in told["ladder"]] == list(ADVERSARIES)
+    assert told["dossier"]["published"]["leaves"] == 5
+    assert told["dossier"]["worst"][0] == told["ladder"][2]["worst"]
+    assert main(["verify", str(reviewed / "record.json"), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["differences"] == []
+
+
+def test_what_differs_in_a_record_of_a_review_is_named(reviewed: Path, tmp_path: Path) -> None:
+    shutil.copytree(reviewed, tmp_path / "copy")
+    path = tmp_path / "copy" / "record.json"
+    told = json.loads(path.read_text(encoding="utf-8"))
+    told["checks"][0] |= {"found": 4}
+    told["verdict"] |= {"status": "not stated"}
+    told["ladder"][4]["certain_proved"] = 0
+    told["dossier"]["worst"][0]["qi"]["Gender"] = "other"
+    told["dossier"]["worst"][1]["probability"] -= 1e-9
+    path.write_text(json.dumps(told), encoding="utf-8")
+    found = maxent.verify(path)
+    assert (found.exit_status, len(found.differences)) == (3, 4)
+    for place in ("MX202: 4 in", "verdict is not stated", "ladder.all_but_one.certain_proved: 0", "dossier.worst.1.qi"):
+        assert sum(place in each for each in found.differences) == 1, (place, found.differences)
+    del told["ladder"], told["dossier"]
+    path.write_text(json.dumps(told), encoding="utf-8")
+    assert {"ladder: not in the record", "dossier: not in the record"} <= set(maxent.verify(path).differences)
+
+
+def test_the_numbers_beside_a_dossier_are_its_record(reviewed: Path) -> None:
+    told = json.loads((reviewed / "dossier.json").read_text(encoding="utf-8"))
+    assert [(row["id"], row["adversary"], row["status"]) for row in told["checks"]] == [
+        ("MX202", "all_but_one", "fail")
+    ]
+    assert maxent.verify(reviewed / "dossier.json").exit_status == 0
+
+
+def test_a_review_of_no_files_has_a_dossier_and_no_record(tmp_path: Path) -> None:
+    people = pd.read_csv(D1 / "truth.csv")
+    found = maxent.review(str(D1 / "tree.json"), people, target="Salary", qi=["Education", "Country", "Gender"])
+    with pytest.raises(maxent.InvalidInput, match="a record has their hashes"):
+        found.record(tmp_path / "record.json")
+    found.dossier(tmp_path / "dossier.html")
+    told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
+    assert (told["format"], told["dossier"]["published"]["people"]) == ("maxent-dossier/1", 11)
+    with pytest.raises(maxent.InvalidInput, match="a dossier of what was in no files"):
+        maxent.verify(tmp_path / "dossier.json")

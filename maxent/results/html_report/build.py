@@ -44,6 +44,7 @@ from maxent.results.html_report.view import (
     number,
     shown,
 )
+from maxent.results.solved import ALIKE
 from maxent.results.text.estimate import target_line
 
 if TYPE_CHECKING:
@@ -115,6 +116,7 @@ def exposure(result: Solved) -> IntArray:
     table, individual = result.program.table, result.disclosure.individual
     surest = result.probabilities.max(axis=1)
     misled = np.zeros(len(table), bool) if individual is None else individual >= MISLED
+    surest = np.round(surest, ALIKE)
     return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
@@ -17,7 +17,6 @@ from maxent.results.html_report.build import Gatherer, rendered
 from maxent.results.html_report.provenance import provenance
 from maxent.results.html_report.summaries import way
 from maxent.results.html_report.view import (
-    InputFile,
     Person,
     Provenance,
     ReleaseView,
@@ -75,6 +74,24 @@ class Texts:
 
 
 @dataclass(frozen=True, slots=True)
+class Account:
+    """What a dossier gives account of: a review, and the verdict on it.
+
+    ``announced`` is the verdict in words. ``texts``: title and purpose, where none are given. ``record`` makes the
+    record, where there can be one; None where something is no file. ``beside`` is what it says of other columns.
+    """
+
+    review: Any
+    announced: str
+    status: str
+    checks: Sequence[Mapping[str, Any]]
+    ladder: Sequence[Rung]
+    texts: tuple[str, str] = ("", "")
+    record: Callable[[str], Mapping[str, Any]] | None = None
+    beside: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Worst:
     """A person worst off: what is inferred, from which leaves, and what would take that away."""
 
@@ -102,39 +119,31 @@ class DossierView:
     public: bool
 
 
-def dossier_of(
-    review: DossierReview,
-    texts: Texts,
-    announced: str,
-    status: str,
-    checks: Sequence[Mapping[str, Any]],
-    ladder: Sequence[Rung],
-    inputs: Sequence[InputFile],
-    *,
-    public: bool = False,
-) -> DossierView:
+def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> DossierView:
     """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
+    review: DossierReview = given.review
+    status, ladder = given.status, given.ladder
     estimate = review.estimate
     assert estimate is not None
     gatherer = Gatherer(WORST)
     gatherer(estimate, review.row)
     [release] = gatherer.releases
-    call = review.asked.call
-    source = provenance([] if isinstance(call, str) else call, review.asked.options, inputs, gatherer.backends)
+    call, asked = review.asked.call, review.asked
+    source = provenance([] if isinstance(call, str) else call, asked.options, asked.inputs, gatherer.backends)
     source = replace(source, command=call) if isinstance(call, str) else source
     target = shown(review.release.target.name)
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
-        announced=announced,
+        announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
-        checks=tuple((str(c["id"]), str(c["key"]), _told(c)) for c in checks),
+        checks=tuple((str(c["id"]), str(c["key"]), _told(c)) for c in given.checks),
         within=within_words(review.row, status, review.limits.max_posterior),
         ladder=tuple(ladder),
         worst=() if public else tuple(_worst(review, release)),
         control=tuple(_control(review.row)),
-        untested=tuple(_untested(review, ladder)),
+        untested=tuple(_untested(review, ladder, given.beside)),
         provenance=source,
         public=public,
     )
@@ -206,8 +215,8 @@ def _control(row: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _untested(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[str]:
-    """What was not tested, and why, a sentence each."""
+def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -> Iterator[str]:
+    """What was not tested, and why, a sentence each; ``beside``: what is said of other columns."""
     for rung in ladder:
         name = rung.adversary.replace("_", " ")
         if rung.figures.missing:
@@ -218,10 +227,34 @@ def _untested(review: DossierReview, ladder: Sequence[Rung]) -> Iterator[str]:
     yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
     if review.row.get("control") is None:
         yield "Whether guesses are better than about people who were not in the data: no control people were given."
-    yield from (f"{line[:1].upper()}{line[1:]}." for line in NOT_COVERED)
+    yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
 
 
-FORMAT = "maxent-dossier/1"
+def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, Any]:
+    """The numbers of a dossier, as a record has them; without an estimate nobody is worst off."""
+    release, estimate = review.release, review.estimate
+    published = {
+        "trees": len(release.trees),
+        "leaves": sum(len(tree.leaves) for tree in release.trees),
+        "states": [name for name, there in review.converted.states.items() if there],
+    }
+    control = review.row.get("control")
+    own = {"published": published, "control": None if control is None else dict(control)}
+    worst = []
+    if estimate is not None:
+        table, classes = estimate.program.table, release.target.classes
+        published |= {"people": table.individuals, "told_apart": len(table)}
+        names = [attribute.name for attribute in table.attributes]
+        for q in _order(review):
+            best, surest = int(estimate.probabilities[q].argmax()), min(float(estimate.probabilities[q].max()), 1.0)
+            one = {"qi": dict(zip(names, estimate.values(q), strict=True)), "people": int(table.counts[q])}
+            worst.append(
+                {**one, "class": classes[best], "probability": min(float(estimate.probabilities[q, best]), 1.0)}
+            )
+    return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
+
+
+FORMAT, RECORD_FORMAT = "maxent-dossier/1", "maxent-record/1"
 
 
 def numbers_beside(path: str | PathLike[str]) -> str:
@@ -233,7 +266,7 @@ def numbers_beside(path: str | PathLike[str]) -> str:
                 found = json.load(file)
         except (OSError, ValueError, RecursionError):
             found = None
-        if not isinstance(found, dict) or found.get("format") != FORMAT:
+        if not isinstance(found, dict) or found.get("format") not in (FORMAT, RECORD_FORMAT):
             expected = f"another name for the dossier, as its numbers go to {beside}"
             raise invalid("options", ARGUMENT, "dossier", expected, "a file there that is no dossier")
     return beside
@@ -245,38 +278,32 @@ def dossier_html(view: DossierView) -> str:
 
 
 def save_dossier(
-    review: DossierReview,
-    path: str | PathLike[str],
-    texts: Texts,
-    announced: str,
-    status: str,
-    checks: Sequence[Mapping[str, Any]],
-    ladder: Sequence[Rung],
-    *,
-    public: bool = False,
+    given: Account, path: str | PathLike[str], texts: Texts, *, public: bool = False, numbers: bool = True
 ) -> None:
-    """Write a dossier, and, where people are in it, its numbers beside it."""
+    """Write a dossier, and with ``numbers`` the record beside it, or its numbers alone where something is no file."""
     from maxent.models.files.json_files import as_json_text
     from maxent.models.files.output import check_outputs, write_text
     from maxent.models.files.result_files import REPORT
 
     check_outputs({"dossier": (os.fspath(path), REPORT)})
+    review: DossierReview = given.review
     if review.estimate is None:
         expected = "a review with an estimate: give it more time (time_limit=), or review fewer trees"
         raise invalid("dossier", "review", "estimate", expected, review.unsolved)
-    beside = None if public else numbers_beside(path)
-    view = dossier_of(review, texts, announced, status, checks, ladder, review.asked.inputs, public=public)
+    beside = numbers_beside(path) if numbers else None
+    view = dossier_of(given, texts, public=public)
     write_text(path, dossier_html(view))
-    if beside is not None:
+    if beside is not None and given.record is not None:
+        given.record(beside)
+    elif beside is not None:
         document = {
             "format": FORMAT,
             "title": view.title,
             "created": view.provenance.created,
-            "verdict": {"status": status, "checks": [dict(each) for each in checks]},
-            "ladder": [rung.as_dict() for rung in ladder],
+            "verdict": {"status": given.status},
+            "checks": [dict(each) for each in given.checks],
+            "ladder": [rung.as_dict() for rung in given.ladder],
+            "dossier": dossier_numbers(review, given.ladder),
             "versions": dict(view.provenance.versions),
-            "inputs": [
-                {"role": f.role, "path": f.name, "bytes": f.size, "sha256": f.sha256} for f in review.asked.inputs
-            ],
         }
         write_text(beside, as_json_text(document) + "\n")
