@@ -510,7 +510,7 @@ UNRECORDED = (
 )
 
 
-def review_call(call: options.Reviewing, limits: Mapping[str, Any]) -> ReviewCall:
+def review_call(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> ReviewCall:
     """The call of a review, as a record has it, with the hashes of the files that it reads."""
     check_adversary(call.adversary, limits)
     limits_of(limits)  # which has the errors

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.api.case import taken
 from maxent.api.check import check_release, checked_limits
+from maxent.api.decision_options import Reviewing
 from maxent.api.estimate import Progress, Solving
-from maxent.api.options import Reviewing
 from maxent.api.review import review
 from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNENDED
 from maxent.models.arguments import is_path, shorten

@@ -248,9 +248,7 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
         for q in _order(review):
             best, surest = int(estimate.probabilities[q].argmax()), min(float(estimate.probabilities[q].max()), 1.0)
             one = {"qi": dict(zip(names, estimate.values(q), strict=True)), "people": int(table.counts[q])}
-            worst.append(
-                {**one, "class": classes[best], "probability": min(float(estimate.probabilities[q, best]), 1.0)}
-            )
+            worst.append({**one, "class": classes[best], "probability": surest})
     return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
 
 
