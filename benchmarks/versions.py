@@ -298,7 +298,8 @@ def main() -> int:
         table += lines
     if not call.print:
         about = f"{os.cpu_count()} cores, {call.runs} runs of each in alternation, {speed / 1e9:.1f} GB/s"
-        PAGE.write_text(page(about, "\n".join(table), git("rev-parse", "--short", "HEAD").strip()))
+        below = PAGE.read_text().partition("\n## ")
+        PAGE.write_text(page(about, "\n".join(table), git("rev-parse", "--short", "HEAD").strip()) + "".join(below[1:]))
     return 0
 
 
