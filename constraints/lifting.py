@@ -326,7 +326,7 @@ class Aggregates:
     def _define(self, wanted: list[WantedSums]) -> list[LiftedBlock]:
         """New blocks: per class a constant, a variable that exists already, or a new sum."""
         parts = self._parts(wanted)
-        sizes = [self._view.size(want.groups) for want in wanted]
+        sizes = [self._size(want.groups) for want in wanted]
         unsized = np.array([size is None for size in sizes])
         const, unknown = self._constants(wanted, parts, unsized)
         same = unknown & (parts.n_terms == 1) & (parts.base == 0.0)  # a variable by another name
@@ -338,6 +338,11 @@ class Aggregates:
         const[new] = 0.0
         size_var = self._sizes(var, const, unsized)
         return [LiftedBlock(*block) for block in zip(var, const, sizes, size_var.tolist(), strict=True)]
+
+    def _size(self, groups: IntArray) -> float | None:
+        """The individuals in some groups, by the table or by class totals that statements fix; None where unknown."""
+        size, totals = self._view.size(groups), self._totals.get(groups.tobytes())
+        return float(totals.sum()) if size is None and totals is not None and not np.isnan(totals).any() else size
 
     def _parts(self, wanted: list[WantedSums]) -> _Parts:
         """The groups and pieces that new blocks are made of."""

@@ -480,7 +480,7 @@ class Verdict(Shown):
         """The verdict with how far adversaries come who compute draws: ``by`` has a call for every release."""
         both = zip(self.releases, by, strict=True)
         found = tuple(
-            judged.reaching(*call()) if call and judged.checks and judged.draws.told else judged
+            judged.reaching(*call()) if call and (judged.checks or self.rungs) and judged.draws.told else judged
             for judged, call in both
         )
         return replace(self, releases=found)

@@ -242,7 +242,7 @@ class Review(Exchanged, Summarised):
             stated = self.limits
         table = Limits() if named and (adversary or limits) else stated
         rungs = tuple(self.rung(name, its) for name, its in named.items())
-        return replace(self.judged(table, mend=not rungs), rungs=rungs)
+        return replace(self.judged(table, mend=not rungs), rungs=rungs).reached([self.drawing])
 
     def judged(self, stated: Limits, *, mend: bool = True) -> Verdict:
         """The verdict on the first adversary."""
@@ -283,8 +283,10 @@ class Review(Exchanged, Summarised):
     def _own_rung(self) -> Rung:
         """The adversary of the estimate: what it infers, and the verdict."""
         row, estimate = self.row, self.estimate
-        if self.limits.stated and estimate is not None and not self.weaker:
-            row = estimate.proved(row, self.limits)
+        above = [limits for name, limits in self.named.items() if self._first in CONTAINS[name]]
+        proving = next((limits for limits in (self.limits, *above) if limits.stated), None)
+        if proving is not None and estimate is not None and not self.weaker:
+            row = estimate.proved(row, proving)
         names = ("exposed", "proved_least", "certain_proved")
         proved = [number for name in names if (number := row.get(name)) is not None]
         if estimate is not None and estimate.program.row_equations:
