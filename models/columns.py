@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, repeat
 
@@ -136,6 +136,29 @@ class Statements:
     def owner(self) -> IntArray:
         """The node of each count above 0, shape (n_counts,)."""
         return np.repeat(np.arange(len(self)), np.diff(self.count_ends))
+
+    def known(self, kinds: Container[str], *, exact: bool = True) -> Statements:
+        """What somebody knows of these who has some kinds of knowledge: ``label``, ``rate`` and ``counts``.
+
+        ``exact``: whether counts are what they say, so that they imply a label, and that a node is pure.
+        """
+        label, rate, n, shares = self.label, self.rate, self.n, self.shares
+        nobody = np.empty(0, np.int64)
+        told = (self.counted, self.count_ends, self.count_class, self.count)
+        if "counts" not in kinds:
+            total, owner, most = self.total, self.owner, np.zeros(len(self), np.int64)
+            np.maximum.at(most, owner, self.count)
+            first, at = np.full(len(self), NOTHING), np.flatnonzero(self.count == most[owner])[::-1]
+            first[owner[at]] = self.count_class[at]  # of several, the first
+            label = np.where((label == NOTHING) & exact, first, label)
+            pure = np.isnan(rate) & (total > 0) & (most == total) & exact
+            rate, n = np.where(pure, 0.0, rate), np.where((n == NOTHING) & self.counted, total, n)
+            told = (np.zeros(len(self), bool), np.zeros(len(self) + 1, np.int64), nobody, nobody)
+        if "rate" not in kinds:
+            rate, shares = np.full(len(self), np.nan), ()
+        if "label" not in kinds and "rate" not in kinds:
+            label = np.full(len(self), NOTHING)
+        return Statements(label, rate, n, self.distinct, *told, shares)
 
     def take(self, rows: IntArray) -> Statements:
         """The statements of some of the nodes."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -130,13 +130,22 @@ def audit_covering(case: Case, min_size: int, background: int) -> RecordsAudit:
 
 
 def audit_case(
-    case: Case, *, min_size: int = 1, background: int = 1, rounding: Rounding = "auto", risk: bool = False
+    case: Case,
+    *,
+    min_size: int = 1,
+    background: int = 1,
+    rounding: Rounding = "auto",
+    risk: bool = False,
+    knowledge: Collection[str] | None = None,
 ) -> Audit | RecordsAudit:
-    """The structural attacks on a case; the parameters, and a warning, are those of `audit`."""
+    """The structural attacks on a case; parameters and a warning are those of `audit`.
+
+    ``knowledge``: kinds of statements that are known, as of `maxent.estimate`; None: all.
+    """
     check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
         return audit_covering(case, min_size, background)
-    options = {"min_size": min_size, "background": background}
+    options: dict[str, Any] = {"min_size": min_size, "background": background, "knowledge": knowledge}
     found = _audit_trees(case, rounding=rounding, risk=risk, **options)
     parts = [case_of(case, i) for i in range(len(case.release.target.of))]
     alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
@@ -145,7 +154,7 @@ def audit_case(
         from maxent.api.compile import Knowledge, compile_case
         from maxent.solvers.certainty.stated import cells_summary
 
-        program = compile_case(case, Knowledge(rounding=rounding))
+        program = compile_case(case, Knowledge(rounding=rounding, knowledge=knowledge))
         found = replace(
             found,
             beside={"statements": cells_summary(program)},
@@ -156,7 +165,9 @@ def audit_case(
     return found
 
 
-def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) -> Audit:
+def _audit_trees(
+    case: Case, *, rounding: Rounding, risk: bool, knowledge: Collection[str] | None, **options: int
+) -> Audit:
     """The attacks on all trees of a release."""
     release, people = case.release, case.table
     links, sizes = None, None
@@ -167,9 +178,11 @@ def _audit_trees(case: Case, *, rounding: Rounding, risk: bool, **options: int) 
     risks = audit_risk(release, people) if risk else None
     places = [number_places(tree) for tree in release.trees]
     said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
+    if knowledge is not None:
+        said = [each.known(knowledge, exact=not release.blurred) for each in said]
     rates = rates_of(case, sizes, rounding)
     differences = difference(release, places, said, rates, sizes)
-    scored = _scored(case)
+    scored = _scored(case) if knowledge is None or "counts" in knowledge else none()
     trees = tuple(
         _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
         for number, (p, n, s, r, d) in enumerate(

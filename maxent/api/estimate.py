@@ -20,7 +20,7 @@ from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.measures import TOLERANCE, channel_of, leakage, min_capacity
 from maxent.models.arguments import check_flags
 from maxent.models.errors import InvalidInput, check_unused
-from maxent.models.parameters import Rounding, out_of_range
+from maxent.models.parameters import out_of_range
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.solved import Once
@@ -282,7 +282,7 @@ def estimate_case(
                 optima=1 if mean is None else mean.optima,
                 targets=targets,
                 proof=proof,
-                attacks=partial(_attacks, case, known.rounding),
+                attacks=partial(_attacks, case, known),
                 certainty=Certainty(_without_draws(program), case.truth, case.sensitive, seconds),
                 mended=mending(judged, known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
@@ -381,12 +381,12 @@ def _judged(case: Case, known: Knowledge, how: Solving, release: Release, limits
     return _unwarned(replace(case, release=release), known, how).judged(limits)
 
 
-def _attacks(case: Case, rounding: Rounding) -> Mapping[str, Any]:
+def _attacks(case: Case, known: Knowledge) -> Mapping[str, Any]:
     """The summary of the attacks on a case, for the verdict on its estimate."""
     from maxent.api.attack import audit_case
 
     with unwarned():
-        return audit_case(case, rounding=rounding).summary
+        return audit_case(case, rounding=known.rounding, knowledge=known.kinds).summary
 
 
 def used_backend(outcome: Outcome) -> str:

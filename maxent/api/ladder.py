@@ -21,7 +21,7 @@ from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
-from maxent.models.trees.predict import answers_at
+from maxent.models.trees.predict import answers_at, predicts_numbers
 from maxent.results.reliability import unwarned
 from maxent.results.solved import assessed_numbers, surest_person
 
@@ -73,8 +73,16 @@ class Climb:
         key = (adversary, named and adversary == "rows")
         if key not in self._found:
             with unwarned():
-                self._found[key] = self._figures(*key)
+                found = self._figures(*key)
+            known = found.right_guesses is not None and self.base_rate is not None
+            self._found[key] = replace(found, base_rate=self.base_rate) if known else found
         return self._found[key]
+
+    @property
+    def base_rate(self) -> float | None:
+        """The share of the most frequent class in truth, beside which all rungs stand; None without the truth."""
+        truth = self.case.truth
+        return None if truth is None else float(truth.sum(axis=0).max() / truth.sum())
 
     def _figures(self, adversary: str, named: bool) -> Figures:
         if adversary == "population":
@@ -137,14 +145,17 @@ class Climb:
             sure = told is not None and all(node.counts is not None for node in told)
             return self._believed(answers, codes, sure=sure)
         answer, table = grouped(case, told)
-        estimate = self._estimate(table, replace(self.known, knowledge=None, impurity=None, noise=None))
+        estimate = self._estimate(table, replace(self.known, impurity=None, noise=None))
         surest = int(np.lexsort((case.people.lines, -estimate.probabilities.max(axis=1)[answer]))[0])
         worst = _person(case, surest, estimate.probabilities[answer[surest]])
         note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
         return replace(_of_estimate(estimate), worst=worst, note=note)
 
     def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
-        """Answers taken for probabilities: their mean over all inputs that somebody may have."""
+        """Answers taken for probabilities: their mean over all inputs that somebody may have.
+
+        An answer without probabilities, a number or a class, is a guess: it makes nobody certain.
+        """
         from maxent.disclosure.baseline import baseline_of
         from maxent.disclosure.inference import measure
 
@@ -162,6 +173,7 @@ class Climb:
             right = right if right.sum() >= by_shares.sum() else by_shares
         base = baseline_of(n_classes, int(counts.sum()), marginal=case.of_each_class, truth=case.truth)
         found = measure(posterior, counts, case.truth, right=right, baseline=base)
+        guessed = not gives_probabilities(case.release)
         proved = np.zeros(len(counts), bool)
         if sure:  # every input that somebody may have gets one and the same certain answer
             least = np.ones((len(counts), n_classes))
@@ -174,6 +186,11 @@ class Climb:
             **{"proved_least": int(counts[proved].sum()), "exposed": int(counts[proved].sum()), "surest": None},
         }
         many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
+        if guessed:  # how probable a guess is nobody says
+            row |= {"max_posterior": base.base_rate or 1.0 / n_classes, "certain": row["exposed"]}
+            note = f"answers of {many} are guesses without probabilities: nobody is certain by them"
+            right_guesses = row.get("right_guesses")
+            return Figures(row["certain"], row["exposed"], right_guesses, row["base_rate"], note=note, row=row)
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
         q = int(np.argmax(posterior.max(axis=1)))
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
@@ -258,6 +275,16 @@ def answers_of(release: Release) -> list[Node] | None:
         return None
     stated = all(leaf.error_rate is not None for leaf in leaves)
     return [Node("", label=leaf.label, error_rate=leaf.error_rate if stated else None) for leaf in leaves]
+
+
+def gives_probabilities(release: Release) -> bool:
+    """Whether answers of a model have probabilities of classes: not those that are numbers, or classes alone."""
+    if predicts_numbers(release):
+        return False
+    if release.predicts == "score":
+        return True
+    leaves = (leaf for tree in release.trees for leaf in tree.leaves)
+    return any(leaf.counts is not None or leaf.rates is not None or leaf.error_rate is not None for leaf in leaves)
 
 
 def _key(told: Node, classes: Sequence[str]) -> object:
@@ -426,8 +453,11 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     }
     if program.unread:
         row["unread"] = [each.as_dict("not") for each in program.unread]
-    told = ["exact counts: with everybody else's class one class is left of each"] * (certain == people)
-    told += ["more is stated than was evaluated: other classes may be ruled out, too"] * (
-        not full or bool(program.unread)
-    )
+    told = []
+    if certain == people:
+        counted = all(c.kind == "counts" for c in program.linear if c.kind not in ("label", "marginal", "n"))
+        why = "exact counts: " * (counted and bool(program.linear))
+        told = [f"{why}with everybody else's class one class is left of each"]
+    elif not full or program.unread:
+        told = ["more is stated than was evaluated: other classes may be ruled out, too"]
     return Figures(certain, certain, right, row["base_rate"], worst, note="; ".join(told), row=row)

@@ -204,7 +204,9 @@ def review_subject(
     placed = _placed(case, None if limit is None else limit * (PLACING if private else 1 - LEAST))
     weaker = private and not placed
     # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
-    audit = audit_case(case if placed else replace(case, table=None, truth=None), rounding=known.rounding)
+    audit = audit_case(
+        case if placed else replace(case, table=None, truth=None), rounding=known.rounding, knowledge=known.kinds
+    )
     assert isinstance(audit, Audit)  # of trees
     found = Review(
         subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed

@@ -293,7 +293,9 @@ class Reached:
 
 # Why no more is known of one who was not tried to the end.
 UNENDED = "not ended in the time that there was"
-NO_PROGRAMS = "without linear programs, by which `maxent bounds --rows` may prove more"
+NO_PROGRAMS = (
+    "without linear programs, by which `maxent bounds --rows` with the class totals (--marginal) may prove more"
+)
 # An adversary who has not been tried, as no table in training order is known.
 UNTRIED = Reached(why="not tried")
 

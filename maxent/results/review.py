@@ -82,6 +82,11 @@ class Climbing(Protocol):
         """Those of one; ``named``: whether a limit names it."""
         ...
 
+    @property
+    def base_rate(self) -> float | None:
+        """The share of the most frequent class in truth, beside which all rungs stand; None without the truth."""
+        ...
+
 
 class Registered(Protocol):
     """What an adversary with a register infers."""
@@ -293,7 +298,9 @@ class Review(Exchanged, Summarised):
             proved.append(estimate.program.row_equations["proved"] or 0)
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
         worst = None if estimate is None else surest_person(estimate)
-        figures = Figures(row.get("certain"), max(proved, default=None), right, row.get("base_rate"), worst, row=row)
+        base = None if self.climb is None else self.climb.base_rate
+        base = row.get("base_rate") if base is None else base
+        figures = Figures(row.get("certain"), max(proved, default=None), right, base, worst, row=row)
         if not self.limits.stated:
             return Rung(self._first, figures, "not_assessed", UNNAMED)
         verdict = self.judged(self.limits)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,8 +10,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.ensemble import RandomForestClassifier
-from sklearn.tree import DecisionTreeClassifier
+from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from support.brute_force import dense
 from support.search import cases
 from support.small import release_and_people
@@ -275,6 +276,74 @@ def test_an_answer_for_every_input_that_somebody_may_have_is_a_proof(seed: int) 
     best = model.predict(asked)
     sure = {a for a in range(3) if answers[asked["A"] == a].all() and len(set(best[asked["A"] == a])) == 1}
     assert found.certain_proved == int(X["A"].isin(sure).sum())
+
+
+def test_what_is_proved_of_the_table_stays_where_a_limit_names_who_knows_more() -> None:
+    dice = np.random.default_rng(0)
+    X = pd.DataFrame({name: dice.integers(0, 4, 40) for name in "AB"})
+    y = pd.Series(np.where(dice.random(40) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(4, max_depth=3, random_state=0).fit(X, y)
+    of_table, of_rows = (
+        maxent.review(model, X, y, qi=["A", "B"], max_certain=0, adversary=name) for name in ("table", "rows")
+    )
+    proved = [rung(found, "table").figures.certain_proved for found in (of_table, of_rows)]
+    assert proved[0] == proved[1] > 0
+    draws = [found.verdict().releases[0].draws.as_dict() for found in (of_table, of_rows)]
+    assert draws[0] == draws[1]
+    assert draws[1]["rows"]["proved"] is not None
+
+
+def labelled(min_size: int = 3) -> tuple[Any, pd.DataFrame, pd.Series]:
+    dice = np.random.default_rng(1)
+    X = pd.DataFrame({"A": dice.integers(0, 9, 60), "B": dice.integers(0, 4, 60)})
+    y = pd.Series(np.where(dice.random(60) < 0.2 + 0.4 * (X["A"] > 4), "yes", "no"), name="y")
+    return DecisionTreeClassifier(min_samples_leaf=min_size, random_state=0).fit(X, y), X, y
+
+
+def test_every_rung_obeys_what_the_adversary_is_said_to_know() -> None:
+    model, X, y = labelled()
+    given: dict[str, Any] = {"qi": ["A", "B"], "max_certain": 0}
+    whole, less = (maxent.review(model, X, y, **given, knowledge=k) for k in (None, "label"))
+    [tree] = whole.release.trees
+    total: Any = {n.id: n.counts for n in tree.leaves}
+    bare = [
+        replace(n, counts=None, n=sum(total[n.id].values()), label=max(total[n.id], key=total[n.id].__getitem__))
+        if n.id in total
+        else n
+        for n in tree.nodes
+    ]
+    alone = replace(whole.release, trees=(replace(tree, nodes=tuple(bare)),))
+    of_labels = maxent.review(alone, X.assign(y=y), qi=["A", "B"], target="y", max_certain=0, knowledge="label")
+    assert rung(whole, "predictions").figures.certain_proved > 0
+    for name in ("predictions", "table", "all_but_one"):
+        ours, theirs = (rung(found, name).figures for found in (less, of_labels))
+        assert (ours.certain, ours.certain_proved) == (theirs.certain, theirs.certain_proved), name
+    assert less.audit.summary["exposed"] == of_labels.audit.summary["exposed"]
+
+
+def test_guesses_without_probabilities_make_nobody_certain_and_stand_beside_one_base_rate() -> None:
+    _, X, _ = labelled()
+    y = pd.Series(X["A"] + np.random.default_rng(2).normal(0, 3, len(X)).round(1), name="y")
+    for model in (DecisionTreeRegressor(min_samples_leaf=5, random_state=0), RandomForestRegressor(3, random_state=0)):
+        found = maxent.review(model.fit(X, y), X, y, qi=["A", "B"], bins=[-40, 3, 6, 80])
+        figures = rung(found, "predictions").figures
+        cut = np.digitize(y, [3, 6])
+        right = (np.digitize(model.predict(X), [3, 6]) == cut).mean()
+        assert (figures.certain, figures.certain_proved, figures.worst) == (0, 0, None)
+        assert figures.right_guesses == pytest.approx(right, abs=0.05)
+        told = {each.figures.base_rate for each in found.ladder if each.figures.right_guesses is not None}
+        assert len(told) == 1
+        assert told.pop() == pytest.approx(np.bincount(cut).max() / len(y))
+
+
+def test_only_counts_are_called_exact_counts() -> None:
+    model, X, y = labelled()
+    of_counts = rung(maxent.review(model, X, y, qi=["A", "B"]), "all_but_one")
+    assert "exact counts: with everybody else's class one class is left of each" in of_counts.why
+    boosted = GradientBoostingClassifier(n_estimators=3, random_state=0).fit(X, y)
+    of_scores = rung(maxent.review(boosted, X, y, qi=["A", "B"]), "all_but_one")
+    assert of_scores.figures.certain_proved == len(X)
+    assert "exact counts" not in of_scores.why
 
 
 def dossier_words(tmp_path: Path, name: str = "dossier.html") -> list[str]:
