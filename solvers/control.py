@@ -24,7 +24,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar, copy_context
 from dataclasses import dataclass
 from types import FrameType
-from typing import TYPE_CHECKING, NoReturn, TypeVar
+from typing import TYPE_CHECKING, ClassVar, NoReturn, TypeVar
 
 from maxent.models.files.output import scratch
 from maxent.solvers.solution import Stop
@@ -64,8 +64,11 @@ class Clock:
     """Tells a solver that is running whether it has to stop, with the best point so far.
 
     ``limit`` is in seconds from now on, None for no limit. A copy in another process has the same deadline (the
-    monotonic clock is the machine's), and hears of an interruption while the original is `shared`.
+    monotonic clock is the machine's), and hears of an interruption while the original is `shared`. So does one that is
+    made while another is `listening`.
     """
+
+    _LISTENING: ClassVar[list[Clock]] = []
 
     def __init__(self, limit: float | None = None) -> None:
         self.limit = limit
@@ -74,11 +77,14 @@ class Clock:
         self._interrupted: float | None = None
         self._flag: str | None = None
         self._heard = False
+        self._outer = self._LISTENING[-1] if self._LISTENING else None
 
     def stop(self) -> Stop | None:
         """The reason to stop now, None to go on; cheap enough to be asked in every iteration."""
         if self._interrupted is None and self._flag is not None and os.path.exists(self._flag):
             self._interrupted = time.monotonic()
+        if self._interrupted is None and self._outer is not None:
+            self._interrupted = self._outer._interrupted
         if self._interrupted is not None:
             return Stop.INTERRUPTED
         if self._deadline is not None and time.monotonic() >= self._deadline - self._reserved:
@@ -114,7 +120,7 @@ class Clock:
     @property
     def runs(self) -> bool:
         """Whether anything can make it say to stop: a limit, or somebody who is listening."""
-        heard = self._heard or self._interrupted is not None
+        heard = self._heard or self._interrupted is not None or self._outer is not None
         return heard or self._flag is not None or self._deadline is not None
 
     def interrupt(self) -> None:
@@ -155,10 +161,12 @@ class Clock:
 
         before = {number: signal.signal(number, on_signal) for number in ASKED_TO_END}
         self._heard = True
+        self._LISTENING.append(self)
         try:
             yield
         finally:
             self._heard = False
+            self._LISTENING.remove(self)
             for number, handler in before.items():
                 signal.signal(number, handler)
 

@@ -87,7 +87,7 @@ def _taking(
     def spread(*args: Any, **kwargs: Any) -> R:
         limits = {name: kwargs.pop(name) for name in [*kwargs] if name not in of}
         given = call(*args, **kwargs)
-        check_functions(**{name: getattr(given, name) for name in ("progress", "each", "early") if name in of})
+        check_functions(**{name: getattr(given, name) for name in ("progress", "each", "early", "first") if name in of})
         check_flags(**{name: getattr(given, name) for name, each in of.items() if each.type == "bool"})
         with watched(given) as given:
             return work(given, limits)

@@ -53,6 +53,7 @@ if TYPE_CHECKING:
     from maxent.models.tables.frame import Source
     from maxent.models.tables.training import Missing
     from maxent.results.estimate import Estimate
+    from maxent.results.review import Review
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
@@ -299,6 +300,9 @@ class Reviewing(
     )
     early: Callable[[Verdict], object] | None = option(
         None, "Told a verdict that no estimate changes, before there is one.", group="call"
+    )
+    first: Callable[[Review], object] | None = option(
+        None, "Given the review as it first is: with an estimate, before more is tried and proved.", group="call"
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import fields, replace
 from functools import partial
 from math import prod
@@ -42,7 +42,7 @@ from maxent.policy.policy import read_policy
 from maxent.policy.record import AskedRecord, ReviewCall, hashed
 from maxent.results.audit import Audit
 from maxent.results.html_report.view import InputFile, shown
-from maxent.results.reliability import warn_unreliable
+from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.review import INTERRUPTED, NOT_ENDED, WITHOUT_PRIVATE, Asked, Review, SeveralReviews
 from maxent.results.solved import exposed_people
 from maxent.results.text.estimate import target_line
@@ -188,11 +188,14 @@ def review_subject(
     ahead: Callable[[Verdict], object] = lambda verdict: None,
     rows: bool = False,
     named: Mapping[str, Limits] | None = None,
+    first: Callable[[Review], object] = lambda found: None,
 ) -> Review:
     """The review of what was read; parameters, result and warnings are those of `maxent.review`.
 
     What settles a verdict without an estimate comes first; ``ahead`` is told of a limit that is broken, where there are
-    so many cells that solving takes a while. ``named``: limits on other adversaries, by their names.
+    so many cells that solving takes a while. ``named``: limits on other adversaries, by their names. ``first`` is given
+    the review with its first answer, before it is refined: where private splits let people be in many leaves, that
+    leaves these splits out.
     """
     base = _case_of(subject)
     case = known.of_verdict(base)
@@ -202,7 +205,6 @@ def review_subject(
     if limit is not None and private and progress is not None:
         progress("placing people in leaves", 0, 1)
     placed = _placed(case, None if limit is None else limit * (PLACING if private else 1 - LEAST))
-    weaker = private and not placed
     # Attacks link people to leaves, which takes as long as placing them: where there was no time, leaves are looked at.
     audit = audit_case(
         case if placed else replace(case, table=None, truth=None), rounding=known.rounding, knowledge=known.kinds
@@ -217,7 +219,8 @@ def review_subject(
         exposed = exposed_people(audit.summary.get("exposed_classes"), names)
         found = replace(found, early={"sensitive": {"exposed": exposed}})
     failed = _breaks_limits(found)
-    told = ahead if placed and len(case.cells()) >= MANY else lambda verdict: None
+    many = placed and len(case.cells()) >= MANY
+    told = ahead if many else lambda verdict: None
     if failed:
         told(found.judged(found.limits, mend=False))
 
@@ -227,28 +230,41 @@ def review_subject(
         if not failed and _breaks_limits(found):
             told(found.judged(found.limits, mend=False))
 
-    judged, left = in_order, solving
-    if weaker:
-        judged = replace(judged, release=without_private_splits(case.release))
-    if limit is not None:
-        left = replace(solving, time_limit=max(limit - (time.monotonic() - begin), limit * LEAST))
-    estimate, why = None, ""
-    try:
-        how: Any = {"interruptible": interruptible, "progress": progress, "before": before}
-        estimate = estimate_case(judged, known, left, **how)
-    except NoAnswerInTime as error:
-        why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
-        warn_unreliable(why)
-    except KeyboardInterrupt:
-        if not interruptible:
-            raise
-        why = INTERRUPTED
-        warn_unreliable(why)
-    if weaker and estimate is not None:
-        warn_unreliable(WITHOUT_PRIVATE)
+    how: Any = {"interruptible": interruptible, "progress": progress, "before": before}
+    weak = private and (not placed or len(case.cells()) >= SLOW)
+    steps = [*([replace(in_order, release=without_private_splits(case.release))] if weak else ()), *[in_order] * placed]
+    estimate, weaker, why = None, False, ""
+    for number, judged in enumerate(steps):
+        left, last = solving, number + 1 == len(steps)
+        if limit is not None:
+            seconds = max(limit - (time.monotonic() - begin), limit * LEAST)
+            left = replace(solving, time_limit=seconds if last else min(seconds, limit * PLACING))
+        try:
+            with nullcontext() if last and estimate is None else unwarned():
+                answer = estimate_case(judged, known, left, **how)
+        except NoAnswerInTime as error:
+            why = f"{error}: fewer trees, or fewer attributes that are no quasi-identifiers, take less"
+            continue
+        except KeyboardInterrupt:
+            if not interruptible:
+                raise
+            why = INTERRUPTED
+            break
+        if estimate is None or answer.reliable or answer.outcome.duality_gap < np.inf:
+            estimate, weaker, why = answer, judged is not in_order, ""
+        found = replace(found, estimate=estimate, unsolved="", weaker=weaker)
+        if (many or weak) and not found.first:
+            found = found.so_far()
+            first(found)
+        if answer.outcome.status == "interrupted":
+            break
+    if estimate is None or weaker:
+        warn_unreliable(why or WITHOUT_PRIVATE)
+    elif len(steps) > 1 and not estimate.reliable:
+        warn_unreliable(f"{not_reliable(estimate.outcome.status)}; see notes and contradictions of the result")
     ended = None if limit is None else max(limit - (time.monotonic() - begin), limit * LEAST)
     drawing = None if estimate is None or weaker or rows else estimate.drawing
-    found = replace(found, estimate=estimate, unsolved=why, weaker=weaker and estimate is not None)
+    found = replace(found, estimate=estimate, unsolved=why, weaker=weaker)
     own = drawing or Drawing(case, proving_seconds(ended), None, bool(known.rows_unknown))
     found = replace(found, drawing=own)
     register: PopulationFigures | str = NO_REGISTER
@@ -312,6 +328,8 @@ def _case_of(subject: Subject, *, rows: bool = False) -> Case:
 
 # Cells of people from which on an estimate takes seconds.
 MANY = 100_000
+# The same where people are in many leaves, from which on it may take minutes.
+SLOW = 1_000_000
 # The share of the time that an estimate has in any case.
 LEAST = 0.1
 # The share of the time in which people have to be placed in leaves for the estimate to know of private splits.
@@ -351,15 +369,14 @@ def review_several(
     ahead: Callable[[Verdict], object] = lambda verdict: None,
     rows: bool = False,
     named: Mapping[str, Limits] | None = None,
+    first: Callable[[Review], object] = lambda found: None,
 ) -> SeveralReviews:
     """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
     each = solving
     if solving.time_limit is not None:
         each = replace(solving, time_limit=solving.time_limit / len(subjects))
-    found = {
-        subject.target: review_subject(subject, known, each, limits, asked, interruptible, progress, ahead, rows, named)
-        for subject in subjects
-    }
+    how = (known, each, limits, asked, interruptible, progress, ahead, rows, named, first)
+    found = {subject.target: review_subject(subject, *how) for subject in subjects}
     estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}
     size = prod(len(review.release.target.classes) for review in found.values())
     joint, left_out = None, ""
@@ -494,7 +511,8 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     read = ({"release": "model"}.get(f.role, f.role) for f in recording.inputs)
     named_files = [InputFile(r, shown(f.path), f.size, f.sha256) for r, f in zip(read, recording.inputs, strict=True)]
     asked = Asked(words, told, tuple(named_files))
-    how = (known, solving, about, asked, call.interruptible, call.progress, early, call.rows, named_ones)
+    first = call.first or (lambda found: None)
+    how = (known, solving, about, asked, call.interruptible, call.progress, early, call.rows, named_ones, first)
     files = files_of(call.model)
     if len(subjects) == 1:
         return replace(review_subject(subject, *how), files=files, recording=recording)
@@ -507,7 +525,20 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
 
 # Options of a call that a record has no place for: what is read stands in its paths, and what is told changes nothing.
 UNRECORDED = (
-    *("model", "X", "y", "control", "population", "gain", "progress", "early", "interruptible", "reading", "dask"),
+    *(
+        "model",
+        "X",
+        "y",
+        "control",
+        "population",
+        "gain",
+        "progress",
+        "early",
+        "first",
+        "interruptible",
+        "reading",
+        "dask",
+    ),
     *("parameters", "sample_weight"),
 )
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
@@ -19,6 +21,7 @@ from maxent.models.files.output import RECORD, REVIEW
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict
+    from maxent.results.review import Review
 
 # Calls that its help ends with.
 EXAMPLES = (
@@ -120,6 +123,7 @@ def _run(
             interruptible=True,
             progress=told,
             early=_tell_early,
+            first=partial(_tell_first, time.monotonic()),
         )
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
     shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
@@ -139,6 +143,7 @@ def _run(
         if found.solved:
             dossiers.write(found, asked.texts, numbers=record is None)
         handing.write(found)
+        _tell_refined(reviews.values())
         if as_json:  # after all files: where one cannot be written, the object on standard output says that
             print_json(found.summary)
         elif isinstance(found, SeveralReviews):
@@ -163,6 +168,26 @@ def _tell_early(verdict: Verdict) -> None:
 
     broken = [check for judged in verdict.releases for check in judged.checks if check.status == "fail"]
     tell(f"verdict: {STATUS_WORDS['fail']}, whatever the estimate adds: {'; '.join(map(in_words, broken))}")
+
+
+def _tell_first(begin: float, found: Review) -> None:
+    """Say the first answer, before it is refined."""
+    from maxent.disclosure.limits import STATUS_WORDS
+
+    shown = found.first
+    told = [f"verdict {STATUS_WORDS[shown['verdict']]}"] if found.limits.stated else []
+    told.append(f"{shown['certain']:,} people certain by the estimate")
+    told.append("private splits left out" if shown["weaker"] else f"status {shown['status']}")
+    seconds = time.monotonic() - begin
+    tell(f"first answer after {seconds:.1f} s: {'; '.join(told)}; Ctrl-C ends what may still be proved of it")
+
+
+def _tell_refined(reviews: Iterable[Review]) -> None:
+    """Say what came out otherwise than in the first answer."""
+    for found in reviews:
+        changes = [f"{each['what']} {each['first']} -> {each['now']}" for each in found.refined]
+        if changes:
+            tell(f"refined: {'; '.join(changes)}")
 
 
 def _tell_ahead(text: str) -> None:

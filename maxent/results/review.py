@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from math import inf
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ from maxent.disclosure.limits import (
     Verdict,
     draws_of,
     judge_informed,
+    judge_rows,
     limits_of,
 )
 from maxent.disclosure.measures import audited
@@ -62,6 +64,8 @@ WITHOUT_ORDER = "proofs without the order of rows take them in, and no other lim
 NOT_ENDED = "the estimate has not ended yet"
 # Why there is no estimate.
 INTERRUPTED = "interrupted before there was any estimate"
+# Keys of a row that more time may change, beside the verdict and the gap.
+REFINED = ("status", "certificate", "certain", "proved_least", "proved_most")
 # Statuses of an estimate that did not end in its time.
 LATE = ("time_limit", "interrupted")
 
@@ -139,7 +143,7 @@ class Review(Exchanged, Summarised):
     estimate : Estimate or None
         What an adversary infers of each person; None where there was no time for any answer.
     unsolved : str
-        Why there is no estimate; empty where there is one.
+        Why there is no estimate, or none but the first; empty where nothing was left undone.
     limits : Limits
         Those of the call.
     asked : Asked
@@ -158,6 +162,8 @@ class Review(Exchanged, Summarised):
         Limits on other adversaries than the first, by their names.
     climb : callable or None
         The figures of these adversaries.
+    first : mapping
+        Numbers of the first answer, before it was refined; empty before there is one.
     files : tuple of str
         The files or folders of what is published, the model first; none where any of it is no file.
     register : Registered, optional
@@ -185,6 +191,7 @@ class Review(Exchanged, Summarised):
     files: tuple[str, ...] = ()
     register: Registered | None = None
     recording: Recording | None = None
+    first: Mapping[str, Any] = field(default_factory=dict)
 
     def _handover(self) -> Handover:
         return handed_over(self, self.verdict().as_dict(), [self], "review")
@@ -213,7 +220,8 @@ class Review(Exchanged, Summarised):
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the estimate."""
-        return self.unsolved == INTERRUPTED if self.estimate is None else self.estimate.outcome.status == "interrupted"
+        ended = self.estimate is not None and self.estimate.outcome.status == "interrupted"
+        return ended or self.unsolved == INTERRUPTED
 
     @property
     def unfinished(self) -> bool:
@@ -255,6 +263,32 @@ class Review(Exchanged, Summarised):
         mended = self.estimate.mended if searched and self.estimate is not None else None
         known = None if self.estimate is None or self.weaker else self.estimate.proved
         return judge_informed(stated, [self.row], [known]).reached([self.drawing]).mended([mended])
+
+    def _figures(self, verdict: str, row: Mapping[str, Any]) -> dict[str, Any]:
+        """What may be refined: the verdict, numbers of the estimate, and whether it leaves something out.
+
+        ``gap`` is the most entropy that the estimate can lack, nats per individual; None where that is not known.
+        """
+        gap = inf if self.estimate is None else self.estimate.outcome.duality_gap
+        numbers = {key: row.get(key) for key in REFINED}
+        return {"verdict": verdict, "weaker": self.weaker, "gap": gap if gap < inf else None, **numbers}
+
+    def so_far(self) -> Review:
+        """The same with its numbers as the first answer.
+
+        Without proofs nothing is known to pass: a limit that is not broken cannot be told of.
+        """
+        so_far = judge_rows(self.limits, [{**self.row, "status": "time_limit"}])
+        return replace(self, first=self._figures(so_far.status, self.row))
+
+    @property
+    def refined(self) -> list[dict[str, Any]]:
+        """What came out otherwise than in the first answer: ``what``, ``first`` and ``now`` of each number."""
+        if not self.first:
+            return []
+        now = self._figures(self.verdict().status, self._own_rung.figures.row or self.row)
+        changed = [key for key, old in self.first.items() if old is not None and now[key] != old]
+        return [{"what": key, "first": self.first[key], "now": now[key]} for key in changed]
 
     def rung(self, adversary: str, limits: Limits | None = None) -> Rung:
         """An adversary of the ladder, judged by limits that name it."""
@@ -392,7 +426,8 @@ class Review(Exchanged, Summarised):
 
         ``model`` is that of ``maxent convert``, ``audit`` that of `maxent.audit`, ``estimate`` that of
         `maxent.estimate`, None without one; ``verdict``; ``unread``, and its ``worst_case``; ``row_equations`` of rows
-        in training order; ``unsolved`` without an estimate, ``weaker`` where it leaves out private splits.
+        in training order; ``unsolved`` without an estimate, ``weaker`` where it leaves out private splits;
+        ``refined`` what came out otherwise than in the first answer.
         """
         own: dict[str, Any] = {
             "model": {"name": self.name, **self.converted.summary},
@@ -411,6 +446,8 @@ class Review(Exchanged, Summarised):
             own["unsolved"] = self.unsolved
         if self.weaker:
             own["weaker"] = WITHOUT_PRIVATE
+        if refined := self.refined:
+            own["refined"] = refined
         return own
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:

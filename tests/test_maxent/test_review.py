@@ -1,6 +1,7 @@
 """Reviews: a model, its table and quasi-identifiers -> attacks, estimate, verdict and report in one call."""
 
 import json
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -463,6 +464,64 @@ def test_a_verdict_that_needs_no_estimate_comes_first_and_stands(
         assert ("the verdict stands without the estimate" in printed.err) == (status == "fail")
         assert f"{STATUS_WORDS[status]}" in printed.out
         assert words in printed.out
+
+
+@pytest.mark.parametrize("ended", [None, NoAnswerInTime(1.0, "nothing was solved yet"), KeyboardInterrupt()])
+def test_a_first_answer_without_private_splits_is_refined_or_stands(
+    ended: BaseException | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = proved_alone()
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    plain = maxent.review(model, X, y, qi=["age"], max_certain=3)
+    assert not plain.first
+    assert not plain.refined
+    shown: list[Any] = []
+
+    def solved(case: Any, known: Any, how: Any, **more: Any) -> Any:
+        if shown and ended is not None:  # what is to refine it does not end
+            raise ended
+        return estimate_case(case, known, how, **more)
+
+    monkeypatch.setattr("maxent.api.review.SLOW", 0)
+    monkeypatch.setattr("maxent.api.review.estimate_case", solved)
+    with nullcontext() if ended is None else pytest.warns(UnreliableResult):
+        found = maxent.review(
+            model, X, y, qi=["age"], max_certain=3, first=shown.append, interruptible=True, time_limit=None
+        )
+    assert len(shown) == 1
+    assert shown[0].weaker
+    assert shown[0].first["verdict"] == "cannot_tell"
+    assert shown[0].estimate.summary["entropy"] >= plain.estimate.summary["entropy"] - 1e-9
+    if ended is None:
+        assert not found.weaker
+        assert found.verdict().status == plain.verdict().status == "fail"
+        refined = {each["what"]: (each["first"], each["now"]) for each in found.summary["refined"]}
+        assert refined["verdict"] == ("cannot_tell", "fail")
+        assert refined["weaker"] == (True, False)
+    else:
+        assert found.weaker
+        assert found.estimate is shown[0].estimate
+        assert not found.reliable
+        assert found.verdict().status == "cannot_tell"
+        assert found.unsolved
+        assert found.interrupted == isinstance(ended, KeyboardInterrupt)
+
+
+def test_the_command_says_the_first_answer_and_what_was_refined(
+    tmp_path: Path, capsys: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    X, y = proved_alone()
+    model = DecisionTreeClassifier(random_state=0).fit(X, y)
+    maxent.convert(model, target="state", train=X, qi=["age"]).save(tmp_path / "tree.json")
+    X.assign(state=y).to_csv(tmp_path / "data.csv", index=False)
+    monkeypatch.setattr("maxent.api.review.SLOW", 0)
+    call = ["review", str(tmp_path / "tree.json"), str(tmp_path / "data.csv"), "--target", "state", "--qi", "age"]
+    assert main([*call, "--max-certain", "3", "--json"]) == 0
+    printed = capsys.readouterr()
+    assert "first answer after" in printed.err
+    assert "verdict CANNOT TELL" in printed.err
+    assert "refined: verdict cannot_tell -> fail" in printed.err
+    assert json.loads(printed.out)["refined"][0] == {"what": "verdict", "first": "cannot_tell", "now": "fail"}
 
 
 def test_an_estimate_that_did_not_end_leaves_the_proof_in_its_place(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -351,3 +351,16 @@ def test_where_ipopt_gives_up_at_the_optimum_that_is_proved(publish):
     assert own.objective(exact) == pytest.approx(own.objective(found.point), abs=1e-6)
     nowhere = np.clip(found.point + 1.0, program.lower, program.upper)
     assert _polished(own, nowhere, found.multipliers, options) is None
+
+
+def test_a_clock_that_is_made_while_another_listens_hears_what_that_hears() -> None:
+    before = Clock(60)
+    outer = Clock()
+    with outer.listening():
+        inner = Clock(60)
+        assert inner.runs
+        assert inner.stop() is None
+        outer.interrupt()
+        assert inner.stop() is Stop.INTERRUPTED
+        assert before.stop() is None
+    assert Clock(60).stop() is None
