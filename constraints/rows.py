@@ -78,6 +78,19 @@ class RowSums:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WeighedRows:
+    """``low <= sum_i weights[i, class of rows[i]] <= high``, but for rounding ``off``; weights are any numbers."""
+
+    rows: IntArray
+    weights: FloatArray
+    low: float
+    high: float
+    off: float
+    origin: Origin
+    says: str
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class RowSystem:
     """``low[r, c] <= sum_i matrix[r, i] [row i has class c] <= high[r, c]``, whole numbers, for every r and class c.
 
@@ -85,7 +98,8 @@ class RowSystem:
     n_classes). ``table``: the rows, each one person. ``place``, shape (n_equations, 3): Release, tree and place of each
     equation of draws; these are the first statements, and exact. ``origins``: where the other statements are from.
     ``contradictions``: leaves whose records or draws are not those of the rows that reach them. ``sums``: of the
-    numbers of a numeric target; as statements they come after all others.
+    numbers of a numeric target; as statements they come after all others. ``weighed``: what releases without draws
+    state of rows and classes that weigh any numbers, such as means and scores.
     """
 
     matrix: sparse.csr_matrix
@@ -97,6 +111,7 @@ class RowSystem:
     origins: tuple[Origin, ...] = ()
     contradictions: tuple[Contradiction, ...] = ()
     sums: RowSums | None = None
+    weighed: tuple[WeighedRows, ...] = ()
 
     @property
     def equations(self) -> int:
@@ -163,7 +178,11 @@ def row_system(
             misfits += wrong
     place = np.concatenate([np.empty((0, 3), np.int64), *(block.place for block in blocks)])
     origins: list[Origin] = []
+    weighed: list[WeighedRows] = []
     for block in _of_others(releases, table, known, marginal, facts, n_classes, check):
+        if isinstance(block, WeighedRows):
+            weighed.append(block)
+            continue
         blocks.append(block)
         origins += block.origins
     nothing = sparse.csr_matrix((0, len(table)), dtype=np.int64)
@@ -181,6 +200,7 @@ def row_system(
         tuple(origins),
         tuple(misfits[:NAMED]),
         _joined(sums, scale) if scale is not None and sums else None,
+        tuple(weighed),
     )
 
 
@@ -573,7 +593,7 @@ def _of_others(
     facts: tuple[Fact, ...],
     n_classes: int,
     check: Check,
-) -> Iterator[_Block]:
+) -> Iterator[_Block | WeighedRows]:
     """Statements of releases without draws, numbers of each class in all rows, and facts."""
     everybody, most = sparse.csr_matrix(np.ones((1, len(table)), np.int64)), len(table)
     nowhere = np.empty((0, 3), np.int64)
@@ -602,7 +622,9 @@ def _of_others(
             noise="likelihood" if drawn else "intervals",
             check=check,
         )
-        yield from filter(None, (_stated(program, said, n_classes) for said in program.linear))
+        for said in program.linear:
+            yield from filter(None, (_stated(program, said, n_classes),))
+            yield from _weighed(program, said)
 
 
 def _same(one: IntArray, other: IntArray) -> bool:
@@ -641,6 +663,24 @@ def _stated(program: Program, said: Linear, n_classes: int) -> _Block | None:
         (np.ones(people, np.int64), (np.zeros(people, np.int64), rows)), shape=(1, len(program.table))
     )
     return _Block(matrix, least[None, :], most[None, :], np.empty((0, 3), np.int64), (said.origin,))
+
+
+def _weighed(program: Program, said: Linear) -> Iterator[WeighedRows]:
+    """A statement in which rows weigh any numbers; none where these are not rows, or classes weigh 0 or 1."""
+    cells = program.regions[said.region]
+    rows = program.cells.owner[cells]
+    if not program.single or len(np.unique(rows)) < len(rows):
+        return
+    for coef, low, high in zip(said.coef, said.lower, said.upper, strict=True):
+        weights = np.broadcast_to(coef if said.weights is None else coef * said.weights, (len(rows), len(coef)))
+        if said.weights is None and np.count_nonzero(coef) == 1:
+            continue  # a number of people of a class
+        off = ROUNDED * float(np.abs(weights).max(axis=1).sum())
+        yield WeighedRows(rows, weights, float(low), float(high), off, said.origin, said.says)
+
+
+# Share of its size by which a weighed sum may miss a side and still reach it: it was computed.
+ROUNDED = 1e-9
 
 
 # Programs of rows: the same statements for everything that works on programs.

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.context import Context, Kind
-from maxent.constraints.program.program import Contradiction, Internal, Linear
+from maxent.constraints.kinds.context import Context, Kind, RegionBook
+from maxent.constraints.program.program import Contradiction, Internal, Linear, Regions
 from maxent.models.errors import Origin
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.cells import Cells
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import FloatArray
     from maxent.models.statements.statement import LinearStatement
+    from maxent.models.tables.qi_table import QITable
 
 # Share of its size by which a sum may miss a side and still reach it: the sum was computed.
 REACHED = 1e-9
@@ -51,7 +55,33 @@ def statement_rows(context: Context) -> Iterator[Linear]:
             yield from _compiled(context, row)
 
 
-def _compiled(context: Context, row: LinearStatement) -> Iterator[Linear]:
+@dataclass(frozen=True, slots=True, eq=False)
+class Added:
+    """What rows are compiled with beside a program: its people and cells, and new regions."""
+
+    n_classes: int
+    cells: Cells
+    table: QITable
+    regions: RegionBook = field(default_factory=RegionBook)
+
+
+def with_rows(program: Program, rows: Iterable[LinearStatement]) -> Program:
+    """A program with more rows."""
+    added = Added(program.n_classes, program.cells, program.table)
+    said = [found for row in rows for found in _compiled(added, row)]
+    before, held = len(program.regions), program.regions
+    lengths = [len(each) for each in added.regions.cells]
+    regions = Regions(
+        np.concatenate([held.indptr, held.indptr[-1] + np.cumsum(lengths, dtype=np.int64)]),
+        np.concatenate([held.indices, *added.regions.cells]),
+        (*held.places, *added.regions.places),
+    )
+    linear = (*program.linear, *(replace(found, region=found.region + before) for found in said))
+    wrong = (*program.contradictions, *contradictions(added, said))
+    return replace(program, regions=regions, linear=linear, contradictions=wrong)
+
+
+def _compiled(context: Context | Added, row: LinearStatement) -> Iterator[Linear]:
     """A row over cells; none where it holds whoever has which class, unless it is the number of people of one.
 
     What such a number is can follow from other rows, and is asked for: `maxent.solvers.certainty.stated`.
@@ -93,7 +123,7 @@ def _reach(counts: FloatArray, weights: FloatArray, n_classes: int) -> tuple[flo
     return float(counts @ least), float(counts @ most), float(counts @ np.maximum(np.abs(least), np.abs(most)))
 
 
-def contradictions(context: Context, said: Iterable[Linear | Internal]) -> Iterator[Contradiction]:
+def contradictions(context: Context | Added, said: Iterable[Linear | Internal]) -> Iterator[Contradiction]:
     """Rows that no classes of the people of the table can satisfy."""
     counts = context.table.counts.astype(np.float64)
     for row in said:

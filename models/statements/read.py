@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -23,9 +23,12 @@ from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.statements.registry import KINDS
 from maxent.models.statements.scores import RankSum
 from maxent.models.statements.statement import (
+    Box,
     ColumnUse,
     Keys,
     LinearStatement,
+    Measure,
+    Measured,
     Paired,
     StatementKeys,
     StatementPeople,
@@ -34,7 +37,7 @@ from maxent.models.statements.statement import (
 )
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.reading import Reader
     from maxent.models.tables.qi_table import QITable
 
@@ -54,15 +57,59 @@ class Statement:
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """Its linear rows over a table."""
+        among = self.among(people)
+        yield from self._about(among, self.content.rows(among))
+
+    def among(self, people: StatementPeople) -> StatementPeople:
+        """Those of the people that it is about: nobody else counts."""
         inside = self.where.mask(people)
-        if not inside.all():
-            table = replace(people.table, counts=np.where(inside, people.table.counts, 0))
-            people = replace(people, table=table, total=np.empty((0, 2)))
+        if inside.all():
+            return people
+        table = replace(people.table, counts=np.where(inside, people.table.counts, 0))
+        return replace(people, table=table, total=np.empty((0, 2)))
+
+    def _about(self, people: StatementPeople, rows: Iterable[LinearStatement]) -> Iterator[LinearStatement]:
+        """Rows with its source, about the people who count."""
+        inside = people.table.counts > 0
         among = f" among {self.where}" if self.where.tests else ""
-        for row in self.content.rows(people):
+        for row in rows:
             weights = row.weights * (inside if row.weights.ndim == 1 else inside[:, None])
             source = f"{self.source}, {row.source}" if row.source else self.source
             yield replace(row, weights=weights, says=f"{row.says}{among}", source=source)
+
+    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+        """The sums that it is linear for, see `Measured`; none where it is linear."""
+        return self.content.measures(self.among(people)) if isinstance(self.content, Measured) else ()
+
+    def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
+        """The rows that hold where each of these lies between two ends."""
+        assert isinstance(self.content, Measured)
+        among = self.among(people)
+        yield from self._about(among, self.content.given(among, box))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MeasuredStatement:
+    """A statement over the people of a table that is linear for each value of its ``sums``."""
+
+    statement: Statement
+    sums: tuple[Measure, ...]
+    people: StatementPeople
+    order: IntArray
+
+    def given(self, box: Box) -> Iterator[LinearStatement]:
+        """Its rows where each sum lies between two ends, in the order of the classes that were asked for."""
+        for row in self.statement.given(self.people, box):
+            yield _reordered(replace(row, source=f"{self.people.source}, {row.source}"), self.order)
+
+
+def _reordered(row: LinearStatement, order: IntArray) -> LinearStatement:
+    """A row with its classes in another order."""
+    weights = row.weights
+    if weights.ndim == 2:
+        weights = np.empty_like(weights)
+        weights[:, order] = row.weights
+    return replace(row, weights=weights, klass=None if row.klass is None else int(order[row.klass]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -95,17 +142,21 @@ class StatementDocument:
         statements that depend on these, without it those of all others. ``of_members``: only rows that hold of some
         people of the table, whoever they are (`OF_MEMBERS`).
         """
-        order = (
-            np.array([classes.index(c) for c in self.target.classes])
-            if classes
-            else np.arange(len(self.target.classes))
-        )
+        order = self._order(classes)
         for row in self._own_rows(table, None if total is None else total[order], of_members):
-            weights = row.weights
-            if weights.ndim == 2:
-                weights = np.empty_like(weights)
-                weights[:, order] = row.weights
-            yield replace(row, weights=weights, klass=None if row.klass is None else int(order[row.klass]))
+            yield _reordered(row, order)
+
+    def _order(self, classes: Sequence[str]) -> IntArray:
+        """The number that each class of the document has among others."""
+        return np.array([classes.index(c) for c in self.target.classes] if classes else range(len(self.target.classes)))
+
+    def measured(self, table: QITable, classes: Sequence[str]) -> Iterator[MeasuredStatement]:
+        """The statements that are linear for each value of some sums, with these."""
+        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        for statement in self.statements:
+            if found := statement.measures(people):
+                sums = tuple(replace(each, klass=int(order[each.klass])) for each in found)
+                yield MeasuredStatement(statement, sums, people, order)
 
     def _own_rows(self, table: QITable, total: FloatArray | None, of_members: bool) -> Iterator[LinearStatement]:
         """The rows, whose classes are in the order of the document."""

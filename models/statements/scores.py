@@ -15,8 +15,17 @@ import numpy as np
 
 from maxent.models.arguments import show
 from maxent.models.release import Release
-from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, PrintedNumber, StatementPeople, between
-from maxent.models.statements.sums import some, whole_between
+from maxent.models.statements.statement import (
+    COMPUTED,
+    Box,
+    Keys,
+    LinearStatement,
+    Measure,
+    PrintedNumber,
+    StatementPeople,
+    between,
+)
+from maxent.models.statements.sums import count_row, some, whole_between
 
 if TYPE_CHECKING:
     from typing import Self
@@ -169,7 +178,7 @@ class RankSum:
     people of the class and R the sum of their ranks (Mann & Whitney 1947). So R lies between
     ``f(n) = a n (N - n) + n (n + 1)/2`` for the two ends a of what was printed: linear where n is known. Where n is
     known to lie within limits only, a chord of f is used on the side where f is bent the right way, tangents on the
-    other.
+    other; bounds take one number after the other.
     """
 
     model: Answers
@@ -186,16 +195,25 @@ class RankSum:
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row where the number of people of the class is known, else a few."""
         everybody = float(people.counts.sum())
-        rank = _ranks(self.model.score(people, self.klass), people.counts)
+        yield count_row(people, self.klass, 1.0, everybody - 1, "people of both classes")
         least, most = people.class_total(self.klass)
-        least, most = max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1)
+        yield from self.given(people, [(max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1))])
+
+    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+        """The number of people of the class."""
+        inside = (people.counts > 0).astype(np.float64)
+        return (Measure(inside, self.klass, 1.0, float(people.counts.sum()) - 1, 1.0),)
+
+    def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
+        """Rows for numbers of people of the class between two ends."""
+        [(least, most)], everybody = box, float(people.counts.sum())
+        if least > most:
+            return
+        rank = _ranks(self.model.score(people, self.klass), people.counts)
         low, high = between(max(self.value.low, Fraction(0)), min(self.value.high, Fraction(1)))
         says = f"AUC {self.value} of {self.model} for {people.classes[self.klass]}"
         off = COMPUTED * everybody**2
         inside = (people.counts > 0).astype(np.float64)
-        yield LinearStatement(inside, 1.0, everybody - 1, "people of both classes", self.klass)
-        if least > most:
-            return
         for end, above in ((low, True), (high, False)):
             for slope, constant in _lines(end, everybody, least, most, above):
                 sides = (constant - off, np.inf) if above else (-np.inf, constant + off)

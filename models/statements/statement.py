@@ -62,6 +62,36 @@ class Paired(StatementKeys, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Measure:
+    """A sum over people of a class, ``low <= weights @ m[:, klass] <= high``, a multiple of ``grain`` if that is known.
+
+    Of a statement that is not linear: it is where its measures are known. ``weights`` has shape (n_qi,).
+    """
+
+    weights: FloatArray
+    klass: int
+    low: float
+    high: float
+    grain: float | None
+
+
+Box = Sequence[tuple[float, float]]
+
+
+@runtime_checkable
+class Measured(StatementKeys, Protocol):
+    """Content that is linear for each value of some sums."""
+
+    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+        """The sums that it is linear for; none where it is linear."""
+        ...
+
+    def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
+        """Linear rows that hold where each measure lies between two ends: exact where these are equal."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class StatementPeople:
     """The people of a table, by quasi-identifier: ``counts`` (n_qi,) of each, and numbers and values of their columns.
 

@@ -9,7 +9,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.models.statements.statement import COMPUTED, Keys, LinearStatement, PrintedNumber, StatementPeople, between
+from maxent.models.statements.statement import (
+    COMPUTED,
+    Box,
+    Keys,
+    LinearStatement,
+    Measure,
+    PrintedNumber,
+    StatementPeople,
+    between,
+)
 
 if TYPE_CHECKING:
     from typing import Self
@@ -206,6 +215,9 @@ class ClassDeviation:
     to ``(n - ddof) s_low^2`` at least and ``(n - ddof) s_high^2 + n h^2`` at most. The number of people n is itself a
     sum over them, so that both are linear in who has the class. The mean is ``mean`` (``mean_digits``), or that of a
     statement ``mean`` about the same people; without one only the lower side holds, about the middle of the values.
+
+    With the sum D of distances from c, ``n (mean - c)^2`` is ``D^2 / n``: where n and D are known both sides are exact.
+    Between ends of them it is at most the chord of ``D^2`` over the least n, and at least ``2 r D - r^2 n`` for any r.
     """
 
     of: str
@@ -233,26 +245,89 @@ class ClassDeviation:
         return replace(self, mean=means[0].value, n=means[0].n if self.n is None else self.n)
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
-        """One or two rows, and the number of people."""
+        """One or two rows, those of the printed mean, and the number of people."""
+        v, centre, half = self._centred(people)
+        low, high = self._ends
+        about = "all" if self.klass is None else people.classes[self.klass]
+        says = f"standard deviation of {self.of} of {about} {self.value}"
+        squares, off = v**2, self._off(people, v, centre)
+        yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, says, self.klass)
+        if self.mean is not None:
+            wide = high**2 + half**2
+            yield _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass)
+            near = f"mean {self.of} of {about} {self.mean}"
+            yield _weighed(people, v + half, -off, np.inf, near, self.klass)
+            yield _weighed(people, v - half, -np.inf, off, near, self.klass)
+        everybody = (people.counts > 0).astype(np.float64)
+        least, most = (1.0 + self.ddof, np.inf) if self.n is None else (float(self.n), float(self.n))
+        number = f"at least {1 + self.ddof} {about}" if self.n is None else f"{self.n:,} {about}"
+        yield _weighed(people, everybody, least, most, number, self.klass)
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        return between(max(self.value.low, Fraction(0)), self.value.high)
+
+    def _centred(self, people: StatementPeople) -> tuple[FloatArray, float, float]:
+        """Distances of the values from a centre, the centre, and how far the mean can be from it."""
         v = people.numbers(self.of)
         here = v[people.counts > 0]
         middle = (here.min() + here.max()) / 2 if len(here) else 0.0
         centre = middle if self.mean is None else float(self.mean.value)
         half = np.inf if self.mean is None else float(self.mean.half) + COMPUTED * abs(centre)
-        low, high = between(max(self.value.low, Fraction(0)), self.value.high)
-        about = "all" if self.klass is None else people.classes[self.klass]
-        says = f"standard deviation of {self.of} of {about} {self.value}"
-        squares = (v - centre) ** 2
-        off = COMPUTED * float((squares + high**2 + centre**2 + 1.0) @ people.counts) * 10
-        yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, says, self.klass)
+        return v - centre, centre, half
+
+    def _off(self, people: StatementPeople, v: FloatArray, centre: float) -> float:
+        return COMPUTED * float((v**2 + self._ends[1] ** 2 + centre**2 + 1.0) @ people.counts) * 10
+
+    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+        """The number of people of the class, and the sum of the distances of their values from a value of the grain."""
+        if self.klass is None or not (people.counts > 0).any():
+            return ()
+        away, centre, grain = self._on_grain(people)
+        everybody = float(people.counts.sum())
+        least, most = (1.0 + self.ddof, everybody) if self.n is None else (float(self.n), float(self.n))
+        inside = (people.counts > 0).astype(np.float64)
+        below, above = float(np.minimum(away, 0) @ people.counts), float(np.maximum(away, 0) @ people.counts)
         if self.mean is not None:
-            wide = high**2 + half**2
-            yield _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass)
-        everybody = (people.counts > 0).astype(np.float64)
-        if self.n is None:
-            yield _weighed(people, everybody, 1.0 + self.ddof, np.inf, f"at least {1 + self.ddof} {about}", self.klass)
-        else:
-            yield _weighed(people, everybody, float(self.n), float(self.n), f"{self.n:,} {about}", self.klass)
+            middle, half = float(self.mean.value) - centre, self._centred(people)[2]
+            below = max(below, min(least * (middle - half), most * (middle - half)))
+            above = min(above, max(least * (middle + half), most * (middle + half)))
+        size = 1e-9 * (1 + abs(below) + abs(above))
+        number = Measure(inside, self.klass, least, most, 1.0)
+        return number, Measure(away * inside, self.klass, below - size, above + size, grain)
+
+    def _on_grain(self, people: StatementPeople) -> tuple[FloatArray, float, float | None]:
+        """Distances from a multiple of the grain of the values, that number, and the grain, if it is known."""
+        v, centre, _ = self._centred(people)
+        grain = grain_of((v + centre)[people.counts > 0])
+        if grain is None:
+            return v, centre, None
+        at = float(round(Fraction(centre) / grain) * grain)
+        scaled = np.rint((people.numbers(self.of) - at) / float(grain))
+        return np.asarray(scaled * float(grain)), at, float(grain)
+
+    def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
+        """Both sides for numbers of people, and sums of distances, between two ends each."""
+        assert self.klass is not None
+        away, centre, _ = self._on_grain(people)
+        (fewest, most), (below, above) = box
+        low, high = self._ends
+        off = self._off(people, away, centre)
+        says = f"standard deviation of {self.of} of {people.classes[self.klass]} {self.value}"
+        inside = (people.counts > 0).astype(np.float64)
+        squares, known = away**2, fewest == most and below == above
+        if known:
+            mean = below**2 / fewest
+            sides = (fewest - self.ddof) * low**2 + mean - off, (fewest - self.ddof) * high**2 + mean + off
+            yield LinearStatement(squares * inside, *sides, says, self.klass)
+            return
+        chord = (squares - high**2 - (below + above) * away / fewest) * inside
+        gross = abs(below * above) + (abs(below) + abs(above)) * float(np.abs(away) @ people.counts)
+        side = -self.ddof * high**2 - below * above / fewest + off + COMPUTED * gross / fewest
+        yield LinearStatement(chord, -np.inf, side, says, self.klass)
+        for r in np.unique([below / fewest, below / most, above / fewest, above / most, (below + above) / 2 / fewest]):
+            tangent = (squares - low**2 - 2 * r * away + r**2) * inside
+            yield LinearStatement(tangent, -self.ddof * low**2 - off * (1 + r**2), np.inf, says, self.klass)
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,8 +98,22 @@ def prove(
     """Bounds by all levels up to ``last``, each asked about what is open after those before it.
 
     ``asked`` of shape (n_quasi_identifiers,) are those that all levels but the first are asked about, by default all.
-    ``start`` are bounds that hold already.
+    ``start`` are bounds that hold already. Statements that are linear for each value of some sums are taken by cases.
     """
+    found = _prove(program, last, clock, asked, start)
+    if last == LEVELS[0].name or found.status != "proved" or not program.release.statements:
+        return found
+    from maxent.solvers.certainty.cases import by_cases
+
+    everybody = np.ones(len(program.table), bool) if asked is None else asked
+
+    def of_case(piece: Program, level: str, who: BoolArray, at: Bounds) -> Proved:
+        return _prove(piece, level, clock, who & everybody, at)
+
+    return by_cases(program, last, found, of_case, clock)
+
+
+def _prove(program: Program, last: str, clock: Clock, asked: BoolArray | None, start: Bounds | None) -> Proved:
     bounds = unbounded(program) if start is None else replace(start, unasked=np.zeros(start.low.shape, bool))
     if program.contradictions:
         return Proved(bounds, "inconsistent")

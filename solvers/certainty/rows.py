@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from scipy import sparse
 
+from maxent.constraints.program.program import Contradiction
 from maxent.constraints.rows import numbers_of, row_program
 from maxent.solvers.certainty.bounds import Bounds
 from maxent.solvers.certainty.levels import Status
@@ -29,8 +30,8 @@ from maxent.solvers.solution import Stop
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from maxent.constraints.program.program import Contradiction, Program
-    from maxent.constraints.rows import RowSums, RowSystem
+    from maxent.constraints.program.program import Program
+    from maxent.constraints.rows import RowSums, RowSystem, WeighedRows
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
     Rounding = Callable[[FloatArray], FloatArray]
@@ -132,12 +133,14 @@ class _Limited(Clock):
 class _Misfit(Exception):
     """No classes of the rows satisfy everything; with the number of a statement, if one shows it."""
 
-    def __init__(self, statement: int | None = None) -> None:
+    def __init__(self, statement: int | None = None, weighed: Contradiction | None = None) -> None:
         super().__init__("no classes of the rows satisfy everything")
-        self.statement = statement
+        self.statement, self.weighed = statement, weighed
 
     def of(self, system: RowSystem) -> tuple[Contradiction, ...]:
         """What is wrong with the system, as far as one statement shows it."""
+        if self.weighed is not None:
+            return (self.weighed,)
         return () if self.statement is None else (system.misfit(self.statement),)
 
 
@@ -257,6 +260,20 @@ class _State:
                 self._propagate_classes()
             if self.system.sums is not None:
                 self._propagate_numbers(self.system.sums)
+            for said in self.system.weighed:
+                self._propagate_weighed(said)
+
+    def _propagate_weighed(self, said: WeighedRows) -> None:
+        """Leave to rows the classes that a weighed sum leaves to them, given what the others can add at most."""
+        allowed = self.allowed[said.rows]
+        least = np.where(allowed, said.weights, np.inf).min(axis=1)
+        most = np.where(allowed, said.weights, -np.inf).max(axis=1)
+        low, high = said.low - said.off, said.high + said.off
+        if least.sum() > high or most.sum() < low:
+            raise _Misfit(weighed=Contradiction(said.origin, said.says, 1.0))
+        over = said.weights + (least.sum() - least)[:, None] > high
+        under = said.weights + (most.sum() - most)[:, None] < low
+        self.allowed[said.rows] = allowed & ~over & ~under
 
     def _propagate_classes(self) -> None:
         matrix = self.system.matrix

@@ -70,21 +70,36 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
 
 def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
     """The least and the largest number of people of a class in some regions, rounded to whole people."""
+    aims = np.zeros((len(asked), len(program.cells), program.n_classes))
+    for aim, (region, klass) in zip(aims, asked, strict=True):
+        aim[program.regions[region], klass] = 1.0
+    people = int(program.individuals)
+    for low, high in sum_ends(program, aims):
+        yield (
+            0 if not np.isfinite(low) else int(np.ceil(low - WHOLE)),
+            people if not np.isfinite(high) else int(np.floor(high + WHOLE)),
+        )
+
+
+def sum_ends(program: Program, aims: FloatArray) -> Iterator[tuple[float, float]]:
+    """The least and the largest of sums over masses by linear programs; infinite where these end without an answer.
+
+    ``aims``, shape (n_sums, n_cells, n_classes): the weights of each sum.
+    """
     from scipy.optimize import linprog
 
     found, lower, upper, _ = _sparse_rows(program)
-    matrix, n_classes, n = found.toarray(), program.n_classes, len(program.cells)
+    n_classes, n = program.n_classes, len(program.cells)
     # People with all their cells and classes alike in every row are one: masses add up.
-    owner = program.cells.owner
-    columns = matrix.reshape(len(lower), n, n_classes)
-    kinds, kind = np.unique(columns.transpose(1, 0, 2).reshape(n, -1), axis=0, return_inverse=True)
-    kind = kind.ravel()
-    if not program.single:
-        kind, kinds = np.arange(n), columns.transpose(1, 0, 2).reshape(n, -1)
-    size = np.bincount(kind, program.weight, len(kinds)) if program.single else program.weight
-    of = np.arange(len(kinds)) if program.single else owner
-    totals = size if program.single else program.table.counts.astype(np.float64)
-    rows = kinds.reshape(len(kinds), len(lower), n_classes).transpose(1, 0, 2).reshape(len(lower), -1)
+    columns = np.concatenate([found.toarray().reshape(-1, n, n_classes), aims]).transpose(1, 0, 2).reshape(n, -1)
+    if program.single:
+        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
+        size = np.bincount(kind.ravel(), program.weight, len(kinds))
+        of, totals = np.arange(len(kinds)), size
+    else:
+        kinds, of, totals = columns, program.cells.owner, program.table.counts.astype(np.float64)
+    rows = kinds.reshape(len(kinds), -1, n_classes).transpose(1, 0, 2).reshape(-1, len(kinds) * n_classes)
+    rows, wanted = rows[: len(lower)], rows[len(lower) :]
     each = sparse.csr_matrix(
         (np.ones(len(kinds) * n_classes), (np.repeat(of, n_classes), np.arange(len(kinds) * n_classes))),
         shape=(len(totals), len(kinds) * n_classes),
@@ -92,18 +107,12 @@ def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int,
     bounded = np.isfinite(upper), np.isfinite(lower)
     a_ub = np.concatenate([rows[bounded[0]], -rows[bounded[1]]])
     b_ub = np.concatenate([upper[bounded[0]], -lower[bounded[1]]])
-    for region, klass in asked:
-        aim = np.zeros((len(kinds), n_classes))
-        aim[np.unique(kind[program.regions[region]]), klass] = 1.0
+    for aim in wanted:
         ends = []
         for sign in (1.0, -1.0):
-            found = linprog(sign * aim.ravel(), a_ub, b_ub, each, totals, method="highs")
-            ends.append(sign * found.fun if found.status == 0 else -sign * np.inf)
-        low, high = ends
-        yield (
-            0 if not np.isfinite(low) else int(np.ceil(low - WHOLE)),
-            int(totals.sum()) if not np.isfinite(high) else int(np.floor(high + WHOLE)),
-        )
+            answer = linprog(sign * aim, a_ub, b_ub, each, totals, method="highs")
+            ends.append(sign * answer.fun if answer.status == 0 else -sign * np.inf)
+        yield ends[0], ends[1]
 
 
 def cells_summary(program: Program) -> dict[str, Any]:

@@ -26,6 +26,8 @@ from maxent.solvers.worlds.part import TIED, BranchTotals, SplitComparison, Whol
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
+# What processes are kept for that have loaded OR-Tools.
+CP_SAT = "cp-sat"
 # OR-Tools comes with a HiGHS of its own, under the name of that of highspy: whichever is loaded first serves both, and
 # the other one cannot be imported. So CP-SAT runs in a process of its own.
 
@@ -573,6 +575,16 @@ def elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> Non
 def two_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
     """`two_here`, in another process; errors are those of `elsewhere`."""
     apart(_there, (two_here, tasks, patience.question, patience.end), patience.clock, tell)
+
+
+def kept_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
+    """`elsewhere`, in a process that is kept for the next call."""
+    apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell, keep=CP_SAT)
+
+
+def two_kept_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
+    """`two_elsewhere`, in a process that is kept for the next call."""
+    apart(_there, (two_here, tasks, patience.question, patience.end), patience.clock, tell, keep=CP_SAT)
 
 
 def _there(run: Run, tasks: Sequence[WorldTask], question: float, end: float, clock: Clock, tell: Tell) -> None:

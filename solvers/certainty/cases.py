@@ -1,0 +1,228 @@
+"""Bounds by cases: over all values of the sums that a statement is linear for, such as the people of a class of an AUC.
+
+A box has two ends for each sum. The rows that hold in it are joined to the program, and bounds of all boxes together
+hold: the union. Boxes are halved, and those that nobody can be in are left out, until each is a point, or tells nothing
+that points do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxent.constraints.kinds.statements import with_rows
+from maxent.models.statements.statement import LinearStatement
+from maxent.solvers.certainty.bounds import WHOLE, Bounds, whole_numbers
+from maxent.solvers.certainty.stated import SIZE, sum_ends
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.statements.read import MeasuredStatement
+    from maxent.models.statements.statement import Box, Measure
+    from maxent.solvers.certainty.levels import Proved
+    from maxent.solvers.control import Clock
+
+# Boxes that are looked at, and seconds for them where the call states no limit.
+BOXES, SECONDS = 4_000, 60.0
+# The level that boxes are asked with which are no points.
+BETWEEN = "linear"
+WHOLE_PEOPLE, INTEGER = "integer", 3
+NOTE = "statements that are not linear (auc, sd) were taken by cases, and time or number of cases ended: bounds hold"
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """Statements of a program that are linear for each value of some sums, and these sums, each once."""
+
+    program: Program
+    statements: tuple[MeasuredStatement, ...]
+
+    @cached_property
+    def sums(self) -> dict[bytes, Measure]:
+        """The sums, by what they weigh; ends are those that all statements leave."""
+        found: dict[bytes, Measure] = {}
+        for each in self.statements:
+            for one in each.sums:
+                known = found.setdefault(_key(one), one)
+                ends = max(known.low, one.low), min(known.high, one.high)
+                found[_key(one)] = replace(known, low=ends[0], high=ends[1])
+        return found
+
+    @property
+    def first(self) -> Box | None:
+        """The box that the other statements leave; None where they leave none."""
+        program, sums = self.program, list(self.sums.values())
+        box = [(each.low, each.high) for each in sums]
+        if sum(said.rows for said in program.linear) * len(program.cells) <= SIZE:
+            aims = np.zeros((len(sums), len(program.cells), program.n_classes))
+            for aim, one in zip(aims, sums, strict=True):
+                aim[:, one.klass] = one.weights[program.cells.owner]
+            sizes = [1 + float(np.abs(one.weights) @ program.table.counts) for one in sums]
+            found = zip(box, sum_ends(program, aims), sizes, strict=True)
+            box = [(max(low, a - WHOLE * size), min(high, b + WHOLE * size)) for (low, high), (a, b), size in found]
+        return self.rounded(box)
+
+    def rounded(self, box: Box) -> Box | None:
+        """A box from multiple to multiple of the grains; None where there are none."""
+        found = []
+        for (low, high), one in zip(box, self.sums.values(), strict=True):
+            if one.grain is not None:
+                low, high = np.ceil(low / one.grain - WHOLE) * one.grain, np.floor(high / one.grain + WHOLE) * one.grain
+            if low > high:
+                return None
+            found.append((float(low) + 0.0, float(high) + 0.0))
+        return found
+
+    def halves(self, box: Box) -> tuple[Box, Box] | None:
+        """Two boxes, by the sum with most values left; None of a point, or of a side that is not worth it."""
+        sums = list(self.sums.values())
+        steps = [
+            (high - low) / (one.grain or max(abs(one.low), abs(one.high), 1e-300) * 1e-4)
+            for (low, high), one in zip(box, sums, strict=True)
+        ]
+        at = int(np.argmax(steps))
+        if steps[at] < 0.5 or (sums[at].grain is None and steps[at] < 1):
+            return None
+        (low, high), grain = box[at], sums[at].grain
+        middle = (low + high) / 2
+        if grain is not None:
+            middle = float(np.floor(middle / grain + WHOLE) * grain)
+        above = middle if grain is None else middle + grain
+        parts = [[*box[:at], ends, *box[at + 1 :]] for ends in ((low, middle), (above, high))]
+        return parts[0], parts[1]
+
+    def rows(self, box: Box) -> Iterator[LinearStatement]:
+        """The rows that hold in a box: those of the sums, and of the statements."""
+        at = dict(zip(self.sums, box, strict=True))
+        for key, one in self.sums.items():
+            low, high = at[key]
+            off = 1e-9 * (abs(low) + abs(high)) if one.grain != 1.0 else 0.0
+            yield LinearStatement(one.weights, low - off, high + off, "a case", one.klass)
+        for statement in self.statements:
+            yield from statement.given([at[_key(one)] for one in statement.sums])
+
+
+def _key(one: Measure) -> bytes:
+    return bytes([one.klass % 256]) + str(one.klass).encode() + one.weights.tobytes()
+
+
+def cases_of(program: Program) -> Cases | None:
+    """The cases of a program; None without any."""
+    classes = program.release.target.classes
+    same = [each for each in program.release.statements if set(each.target.classes) == set(classes)]
+    found = tuple(one for each in same for one in each.measured(program.table, classes))
+    return Cases(program, found) if found else None
+
+
+# Program, the last level, who is asked about, bounds that hold -> what is proved.
+Prove = Callable[["Program", str, "BoolArray", Bounds], "Proved"]
+
+
+def by_cases(program: Program, last: str, known: Proved, prove: Prove, clock: Clock) -> Proved:
+    """What is proved in all cases together, up to the level ``last``.
+
+    ``known``: what is proved of the program. ``prove``: proves the bounds of a program.
+    """
+    cases = cases_of(program) if known.bounds.open.any() else None
+    if cases is None:
+        return known
+    done, left, ended = _explored(cases, last, known.bounds, prove, _Limit(clock))
+    found = [*done, *left]
+    if not found:
+        return replace(known, status="inconsistent")
+    low, high = (
+        np.min([each.low for each in found], axis=0),
+        np.max([each.high for each in found], axis=0),
+    )
+    before = known.bounds
+    level = int(max(max(int(each.low_by.max()), int(each.high_by.max())) for each in found))
+    bounds = before.narrowed(low, high).stamped(before, level)
+    if not ended:
+        return replace(known, bounds=bounds)
+    bounds = replace(bounds, unasked=bounds.open, notes=(*bounds.notes, NOTE))
+    return replace(known, bounds=bounds, status="time_limit")
+
+
+class _Limit:
+    """Whether time, or the number of boxes, is up."""
+
+    def __init__(self, clock: Clock) -> None:
+        from maxent.solvers.control import Clock as Own
+
+        self._clocks = [clock] if clock.limit is not None else [clock, Own(SECONDS)]
+        self._boxes = 0
+
+    @property
+    def clock(self) -> Clock:
+        """The clock that ends first."""
+        return self._clocks[-1]
+
+    def reached(self) -> bool:
+        self._boxes += 1
+        return self._boxes > BOXES or any(clock.stop() is not None for clock in self._clocks)
+
+
+def _explored(
+    cases: Cases, last: str, before: Bounds, prove: Prove, limit: _Limit
+) -> tuple[Sequence[Bounds], Sequence[Bounds], bool]:
+    """Bounds of boxes that are done, of those that are left, and whether time ended; none of boxes of nobody.
+
+    Only points are asked with all levels: of other boxes it matters whether anybody can be in them.
+    """
+    done: list[Bounds] = []
+    union: tuple[FloatArray, FloatArray] | None = None
+    first = cases.first
+    waiting: list[tuple[Box, Bounds]] = [] if first is None else [(first, before)]
+    while waiting:
+        box, held = waiting.pop()
+        wider = before.open
+        if union is not None:
+            wider = wider & ((held.low < union[0] - WHOLE) | (held.high > union[1] + WHOLE))
+        if not wider.any():
+            continue
+        if limit.reached():
+            return done, [held, *(bounds for _, bounds in waiting)], True
+        halves = cases.halves(box)
+        piece, who = with_rows(cases.program, cases.rows(box)), wider.any(axis=1)
+        whole = halves is None and last == WHOLE_PEOPLE
+        found = prove(piece, BETWEEN if whole or halves is not None else last, who, held)
+        if found.status == "proved" and whole:
+            found = _of_whole_people(piece, found, who, limit.clock)
+        if found.status == "inconsistent":
+            continue
+        if halves is not None:
+            waiting += [(part, found.bounds) for part in halves]
+            continue
+        done.append(found.bounds)
+        low, high = found.bounds.low, found.bounds.high
+        union = (low, high) if union is None else (np.minimum(union[0], low), np.maximum(union[1], high))
+    return done, [], False
+
+
+def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock) -> Proved:
+    """The same of a point for whole people, with whether there are any."""
+    from maxent.solvers.certainty.integer import whole_bounds
+    from maxent.solvers.certainty.witness import worlds_of
+    from maxent.solvers.worlds.part import whole_program
+    from maxent.solvers.worlds.settle import Patience, kept_elsewhere, need_cp_sat, two_kept_elsewhere
+
+    need_cp_sat()
+    patience, bounds = Patience.of(clock), known.bounds
+    questions = bounds.open & who[:, None]
+    if not questions.any():
+        low, high = whole_numbers(bounds.low, bounds.high)
+        _, states = worlds_of(whole_program(piece), low, high, patience, two_kept_elsewhere)
+        none = any(state.possible is False for state in states)
+        return replace(known, status="inconsistent") if none else known
+    found = whole_bounds(piece, bounds.low, bounds.high, questions, patience, kept_elsewhere)
+    if found.contradicted:
+        return replace(known, status="inconsistent")
+    low = np.where(questions, found.low, -np.inf).astype(np.float64)
+    high = np.where(questions, found.high, np.inf).astype(np.float64)
+    bounds = replace(bounds.narrowed(low, high), ended=found.ended)
+    return replace(known, bounds=bounds.stamped(known.bounds, INTEGER))
