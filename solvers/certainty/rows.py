@@ -269,11 +269,12 @@ class _State:
         least = np.where(allowed, said.weights, np.inf).min(axis=1)
         most = np.where(allowed, said.weights, -np.inf).max(axis=1)
         low, high = said.low - said.off, said.high + said.off
-        if least.sum() > high or most.sum() < low:
-            raise _Misfit(weighed=Contradiction(said.origin, said.says, 1.0))
         over = said.weights + (least.sum() - least)[:, None] > high
         under = said.weights + (most.sum() - most)[:, None] < low
-        self.allowed[said.rows] = allowed & ~over & ~under
+        allowed = allowed & ~over & ~under
+        if least.sum() > high or most.sum() < low or not allowed.any(axis=1).all():
+            raise _Misfit(weighed=Contradiction(said.origin, f"{said.says}: no classes of its rows do", 1.0))
+        self.allowed[said.rows] = allowed
 
     def _propagate_classes(self) -> None:
         matrix = self.system.matrix

@@ -1,5 +1,6 @@
 """Commands that take statements beside a tree: review, check with its record, explain, audit, from Python alike."""
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -7,13 +8,17 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression
 from sklearn.tree import DecisionTreeClassifier
+from support.search import cases
 
 import maxent
 from maxent.commands.main import run
+from maxent.constraints.rows import row_system
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
+from maxent.models.tables.qi_table import read_qi
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -123,3 +128,82 @@ def test_what_cannot_stand_beside_a_tree_is_refused(tmp_path: Path) -> None:
     unknown = {**MEN, "where": {"Gender": "Mael"}}
     with pytest.raises(InvalidInput, match="a value that somebody has"):
         maxent.review([D1 / "tree.json", table(tmp_path, unknown)], truth, qi=["Education", "Gender"], target="Salary")
+
+
+def of_rows(rng: np.random.Generator, frame: pd.DataFrame, y: np.ndarray) -> tuple[dict[str, Any], Any]:
+    """A statement that weighs people, true of a labelling, and whether it is of others, shape (n_labellings, n)."""
+    age, sick, kind = frame.age.to_numpy(), y == "yes", rng.choice(["mean", "linear", "brier", "auc"])
+    score = np.round(age / 100, 2)
+    if kind == "mean":
+        value = round(float(age[sick].mean()), 1)
+        said = {"kind": "mean", "of": "age", "class": "yes", "equals": str(value)}
+        return said, lambda every: np.abs(every @ age / np.maximum(every.sum(axis=1), 1) - value) <= 0.05 + 1e-9
+    if kind == "linear":
+        total = float(age[sick].sum())
+        said = {"kind": "linear", "weight": "age", "class": "yes", "at_least": total - 3, "at_most": total + 2}
+        return said, lambda every: (every @ age >= total - 3) & (every @ age <= total + 2)
+    if kind == "brier":
+        value = round(float(((score - sick) ** 2).mean()), 3)
+        said = {"kind": "brier", "score": "score", "class": "yes", "equals": value, "digits": 3}
+        return said, lambda every: np.abs(((score - every) ** 2).mean(axis=1) - value) <= 0.0005 + 1e-9
+    wins = (score[:, None] > score) + 0.5 * (score[:, None] == score)
+
+    def area(every: np.ndarray) -> np.ndarray:
+        n = every.sum(axis=1)
+        return np.einsum("li,ij,lj->l", every, wins, 1 - every) / np.maximum(n * (len(age) - n), 1e-9)
+
+    value = round(float(area(sick[None, :].astype(float))[0]), 2)
+    said = {"kind": "auc", "score": "score", "class": "yes", "equals": value, "digits": 2}
+    return said, lambda every: np.abs(area(every) - value) <= 0.005 + 1e-9
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=60))
+def test_rows_have_the_bounds_of_all_labellings_that_draws_and_weighed_statements_leave(seed: int) -> None:
+    rng = np.random.default_rng([seed, 41])
+    n = int(rng.integers(7, 10))
+    frame = pd.DataFrame({"b": rng.integers(0, 2, n).astype(float), "age": rng.integers(20, 60, n).astype(float)})
+    frame["score"] = np.round(frame.age / 100, 2)
+    y = rng.choice(["no", "yes"], n)
+    y[:2] = ["no", "yes"]
+    grown = {"n_estimators": int(rng.integers(1, 3)), "max_depth": 1, "min_samples_leaf": 3, "random_state": seed}
+    forest = maxent.from_sklearn(RandomForestClassifier(**grown).fit(frame[["b"]], y), target="y", features=["b"])
+    said, holds = of_rows(rng, frame, y)
+    target = {"name": "y", "classes": ["no", "yes"]}
+    told = parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "s.json")
+    system = row_system([forest], read_qi(frame[["b"]], forest, rows=True))
+    every = np.array(list(itertools.product((0, 1), repeat=n)))
+    left = holds(every)
+    for x in (0, 1):
+        counts = (every == x) @ system.matrix.toarray().T
+        left &= ((counts >= system.low[:, x]) & (counts <= system.high[:, x])).all(axis=1)
+    possible = np.stack([(every[left] == x).any(axis=0) for x in (0, 1)], axis=1)
+    assert possible[np.arange(n), (y == "yes").astype(int)].all()
+    for level in ("closed", "linear", "integer"):
+        found = maxent.bounds([forest, told.release], frame, rows=True, level=level)
+        assert ((found.bounds.high >= 1) >= possible).all(), said
+        if level == "integer":
+            assert np.array_equal(found.bounds.high >= 1, possible), said
+    alone = maxent.audit([forest, told.release], frame, rows=True)["row_equations"]
+    assert alone["proved"] <= (possible.sum(axis=1) == 1).sum()
+
+
+def test_rows_without_draws_of_their_own_follow_from_a_weighed_statement() -> None:
+    """Six people whose draws tell nothing but how many are sick: the largest sum of ages tells who they are."""
+    frame = pd.DataFrame({"b": np.zeros(6), "age": [20.0, 25.0, 30.0, 40.0, 50.0, 60.0]})
+    y = np.array(["no"] * 4 + ["yes"] * 2)
+    forest = RandomForestClassifier(n_estimators=1, random_state=0, bootstrap=True).fit(frame[["b"]], y)
+    own = maxent.from_sklearn(forest, target="y", features=["b"])
+    target = {"name": "y", "classes": ["no", "yes"]}
+    said = [
+        {"kind": "count", "class": "yes", "equals": 2},
+        {"kind": "mean", "of": "age", "class": "yes", "equals": "55.0", "source": "Table 1"},
+    ]
+    told = {"format": "maxent-statements/1", "target": target, "statements": said}
+    found = maxent.audit([own, parse_statements(told, "s.json").release], frame, rows=True)["row_equations"]
+    assert found["proved"] >= 2
+    said[1]["equals"] = "75.0"
+    with pytest.warns(maxent.UnreliableResult):
+        wrong = maxent.bounds([own, parse_statements(told, "s.json").release], frame, rows=True, level="closed")
+    assert wrong.status == "inconsistent"
+    assert wrong.program.contradictions
