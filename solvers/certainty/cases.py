@@ -188,7 +188,7 @@ def _explored(
         if limit.reached():
             return done, [held, *(bounds for _, bounds in waiting)], True
         halves = cases.halves(box)
-        piece, who = with_rows(cases.program, cases.rows(box)), wider.any(axis=1)
+        piece, who = with_rows(cases.program, cases.rows(box)), np.asarray(wider.any(axis=1))
         whole = halves is None and last == WHOLE_PEOPLE
         found = prove(piece, BETWEEN if whole or halves is not None else last, who, held)
         if found.status == "proved" and whole:
@@ -215,8 +215,8 @@ def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock
     patience, bounds = Patience.of(clock), known.bounds
     questions = bounds.open & who[:, None]
     if not questions.any():
-        low, high = whole_numbers(bounds.low, bounds.high)
-        _, states = worlds_of(whole_program(piece), low, high, patience, two_kept_elsewhere)
+        sides = whole_numbers(bounds.low, bounds.high)
+        _, states = worlds_of(whole_program(piece), *sides, patience, two_kept_elsewhere)
         none = any(state.possible is False for state in states)
         return replace(known, status="inconsistent") if none else known
     found = whole_bounds(piece, bounds.low, bounds.high, questions, patience, kept_elsewhere)
