@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -85,3 +85,16 @@ def unbounded(program: Program) -> Bounds:
     high = np.repeat(program.table.counts.astype(np.float64)[:, None], program.n_classes, axis=1)
     by = np.zeros(shape, np.int8)
     return Bounds(np.zeros(shape), high, by, by, np.zeros(shape, bool))
+
+
+# ``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it was not,
+# and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything.
+Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Proved:
+    """Bounds, and whether everything was asked."""
+
+    bounds: Bounds
+    status: Status

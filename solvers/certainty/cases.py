@@ -16,7 +16,7 @@ import numpy as np
 
 from maxent.constraints.kinds.statements import with_rows
 from maxent.models.statements.statement import LinearStatement
-from maxent.solvers.certainty.bounds import WHOLE, Bounds, whole_numbers
+from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, whole_numbers
 from maxent.solvers.certainty.stated import SIZE, sum_ends
 
 if TYPE_CHECKING:
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.statements.read import MeasuredStatement
     from maxent.models.statements.statement import Box, Measure
-    from maxent.solvers.certainty.levels import Proved
     from maxent.solvers.control import Clock
 
 # Boxes that are looked at, and seconds for them where the call states no limit.

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, IntArray
 from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import Bounds, unbounded
+from maxent.solvers.certainty.bounds import Proved as Proved
+from maxent.solvers.certainty.bounds import Status as Status
 from maxent.solvers.control import Clock
 from maxent.solvers.solution import Stop
 
@@ -75,21 +77,9 @@ def last_level() -> str:
 
 # Proves bounds level by level, within the time limit.
 
-# ``proved``: every level was asked all that was open; ``time_limit``, ``interrupted``, ``solver_ended``: it was not,
-# and bounds may be loose; ``inconsistent``: no data agree with all statements, and no bound says anything.
-Status = Literal["proved", "time_limit", "interrupted", "solver_ended", "inconsistent"]
-
 
 # Share of the people that a statement is about by which known classes may miss it: it was computed.
 MISSED = 1e-6
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Proved:
-    """Bounds, and whether everything was asked."""
-
-    bounds: Bounds
-    status: Status
 
 
 def prove(
