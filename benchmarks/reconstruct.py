@@ -8,9 +8,11 @@ command, `maxent reconstruct` on the file with a time limit; the error is the sh
 after the matching of rows that costs least. Published errors and seconds (8 to 16 threads) are the means of their five
 seeds.
 
-Other cases have the people that they drew: ``draws`` of a bootstrap, ``seeds``: it is known who was drawn, ``noise`` of
-DRAFT-DP, ``last``: one row beside all others (``last-alike``: which it is like), ``boosted`` models beside forests with
-counts, ``many``: 500 people.
+Other cases have the people that they drew: ``draws`` of a bootstrap, ``seeds``: it is known who was drawn, ``boosted``
+models beside forests with counts, ``many``: 500 people. Of DRAFT-DP the forests are theirs, number for number, of the
+first rows of their file: ``noise``, and ``last``, one row beside all others (``last-alike``: which it is like), the
+mean of the rows that they drew. Their attack has no uniform prior: beside the likelihood it maximises, with a weight,
+how many cells the row shares with the others.
 """
 
 from __future__ import annotations
@@ -150,12 +152,18 @@ EDUCATIONS = "education_"
 BOOTSTRAP = {10: (0.1205, 10_823), 100: (0.0825, 12_463)}
 DIFFERENTIAL = {1.0: 0.199, 5.0: 0.122, 10.0: 0.100, 30.0: 0.088}
 LAST = {5.0: 0.183, 10.0: 0.089, 20.0: 0.021, 30.0: 0.012}
+LAST_PEOPLE = 20_000
 
 
 def drawn(data: Path, seed: int, n: int, of: int = DRAWN) -> tuple[pd.DataFrame, pd.DataFrame]:
     """People of their case, and others of the population."""
     adult = pd.read_csv(data / "draft" / "adult.csv.gz").sample(of, random_state=seed)
     return adult.iloc[:n], adult.iloc[n:]
+
+
+def first_rows(data: Path, n: int) -> pd.DataFrame:
+    """The people of DRAFT-DP."""
+    return pd.read_csv(data / "draft" / "adult.csv.gz", nrows=n)
 
 
 def one_column(people: pd.DataFrame) -> pd.DataFrame:
@@ -167,32 +175,35 @@ def one_column(people: pd.DataFrame) -> pd.DataFrame:
 
 
 def noisy_forest(people: pd.DataFrame, trees: int, depth: int, epsilon: float, seed: int) -> dict[str, Any]:
-    """A document of DRAFT-DP's forest: random splits as diffprivlib makes them, counts with int(Laplace).
+    """DRAFT-DP's forest of a seed, split for split and number for number: that of diffprivlib, with int(Laplace).
 
-    Each node splits by a column that is not on its path yet; the noise of each tree has the scale trees / epsilon.
+    Each node splits by any column, also by one on its path, behind which a side is empty. The noise has the scale
+    trees / epsilon in each tree. Accuracies on all people are those that they published with their results.
     """
-    rng = np.random.default_rng(seed)
+    rng = np.random.RandomState(seed)
+    draws = [np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(trees)]
+    noise = iter(np.trunc(noise_of(seed, trees, depth, epsilon)[0])[::-1].tolist())
     columns = [name for name in people if name != "income"]
     school = [name for name in columns if name.startswith(EDUCATIONS)]
 
-    def grow(nodes: list[dict[str, Any]], name: str, rows: pd.DataFrame, left: list[str]) -> None:
-        if len(left) == len(columns) - depth:
-            noise = np.trunc(rng.laplace(0, trees / epsilon, 2))
-            counts = {c: float((rows["income"] == int(c)).sum() + noise[int(c)]) for c in ("0", "1")}
-            nodes.append({"id": name, "counts": counts})
+    def grow(nodes: list[dict[str, Any]], name: str, rows: pd.DataFrame, draw: np.random.RandomState) -> None:
+        if len(name) > depth:
+            there = {c: int((rows["income"] == int(c)).sum()) for c in ("0", "1")}
+            nodes.append({"id": name, "counts": {c: there[c] + next(noise) for c in ("0", "1")}})
             return
-        column = str(rng.choice(left))
+        column = columns[draw.randint(len(columns))]
+        draw.uniform()  # the threshold: 0 is left of it, 1 right
         is_school = column in school
         sides = ([s for s in school if s != column], [column]) if is_school else (["0"], ["1"])
         branches = [{"in": side, "child": f"{name}{i}"} for i, side in enumerate(sides)]
         nodes.append({"id": name, "attribute": "education" if is_school else column, "branches": branches})
-        for value in (0, 1):
-            grow(nodes, f"{name}{value}", rows[rows[column] == value], [c for c in left if c != column])
+        for value in (1, 0):
+            grow(nodes, f"{name}{value}", rows[rows[column] == value], draw)
 
     made = []
-    for _ in range(trees):
+    for draw in draws:
         nodes: list[dict[str, Any]] = []
-        grow(nodes, "N", people, columns)
+        grow(nodes, "N", people, draw)
         made.append({"nodes": nodes})
     attributes = [{"name": c, "type": "categorical", "values": ["0", "1"]} for c in columns if c not in school]
     return {
@@ -202,6 +213,12 @@ def noisy_forest(people: pd.DataFrame, trees: int, depth: int, epsilon: float, s
         "release": {"noise": {"mechanism": "truncated-laplace", "scale": trees / epsilon}},
         "trees": made,
     }
+
+
+def noise_of(seed: int, trees: int, depth: int, epsilon: float) -> tuple[Any, np.random.RandomState]:
+    """The noise of all counts, from the last one on, and what draws afterwards."""
+    rng = np.random.RandomState(seed)
+    return rng.laplace(0, trees / epsilon, trees * 2**depth * 2), rng
 
 
 def boosted_release(people: pd.DataFrame, tool: str, trees: int, path: Path) -> None:
@@ -240,8 +257,6 @@ CASES: dict[str, dict[Any, Any]] = {
     "draws": BOOTSTRAP,
     "seeds": {10: (0.1440, 25), 100: (0.0006, 445)},
     "noise": DIFFERENTIAL,
-    "last": LAST,
-    "last-alike": LAST,
     "boosted": {(tool, trees): None for trees in (10, 50) for tool in ("xgboost", "lightgbm", "forest")},
     "many": {100: None},
 }
@@ -249,8 +264,10 @@ CASES: dict[str, dict[Any, Any]] = {
 
 def uncertain(data: Path, case: str, setting: Any, seed: int, limit: float) -> tuple[float, Any, dict[str, float]]:
     """Error, summary and seconds of one command of a case."""
-    last = case.startswith("last")
-    people, _ = drawn(data, seed, *((20_000,) * 2 if last else (500,) if case == "many" else (PEOPLE,)))
+    if case == "noise":
+        people = first_rows(data, PEOPLE)
+    else:
+        people, _ = drawn(data, seed, 500 if case == "many" else PEOPLE)
     with tempfile.TemporaryDirectory() as folder:
         release, table = Path(folder) / "release.json", Path(folder) / "table.csv"
         command = [sys.executable, "-m", "maxent", "reconstruct", str(release), "-o", str(table), "--json"]
@@ -265,16 +282,37 @@ def uncertain(data: Path, case: str, setting: Any, seed: int, limit: float) -> t
             boosted_release(people, *setting, release)
         else:
             release.write_text(json.dumps(noisy_forest(people, 10, 5, setting, seed)))
-        if last:
-            one_column(people.iloc[:-1]).to_csv(Path(folder) / "others.csv", index=False)
-            prior = "others" if case == "last-alike" else "uniform"
-            command += ["--others", str(Path(folder) / "others.csv"), "--prior", prior]
-        else:
-            command += ["--time-limit", str(limit)]
-            command += ["--people", str(PEOPLE)] if case in ("draws", "noise") else []
+        command += ["--time-limit", str(limit)]
+        command += ["--people", str(PEOPLE)] if case in ("draws", "noise") else []
         said, used = spawn(command)
-        found = pd.read_csv(table, dtype=str)
-        return error(found, people.iloc[-len(found) :]), json.loads(said), used
+        return error(pd.read_csv(table, dtype=str), people), json.loads(said), used
+
+
+def measure_last(data: Path, case: str, seeds: int, only: str | None, n_rows: int) -> None:
+    """Print the rows of a case about one row: of the rows that they drew, the first ``n_rows`` of each seed."""
+    people, trees, depth = first_rows(data, LAST_PEOPLE), 10, 5
+    table = one_column(people)
+    print("| case | epsilon | error, published | error | s.e. | rows |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: |")
+    for epsilon, published in LAST.items():
+        if only not in (None, str(epsilon)):
+            continue
+        errors = []
+        for seed in range(seeds):
+            noisy = noise_of(seed, trees, depth, epsilon)[1]
+            rows = noisy.choice(range(LAST_PEOPLE), size=100, replace=False)[:n_rows]
+            with tempfile.TemporaryDirectory() as folder:
+                path = Path(folder) / "release.json"
+                path.write_text(json.dumps(noisy_forest(people, trees, depth, epsilon, seed)))
+                release = maxent.load_release(path)
+            prior = "others" if case == "last-alike" else "uniform"
+            found = [maxent.reconstruct(release, others=table.drop(index=row), prior=prior).table for row in rows]
+            errors.append([error(of, people.loc[[row]]) for of, row in zip(found, rows, strict=True)])
+        mean = np.mean(errors, axis=1)
+        spread = f"{np.std(mean, ddof=1) / np.sqrt(seeds):.4f}" if seeds > 1 else ""
+        print(
+            f"| {case} | {epsilon:g} | {published:g} | {mean.mean():.4f} | {spread} | {seeds * len(rows)} |", flush=True
+        )
 
 
 def measure_uncertain(data: Path, case: str, seeds: int, limit: float, only: str | None) -> None:
@@ -297,16 +335,20 @@ def measure_uncertain(data: Path, case: str, seeds: int, limit: float, only: str
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--case", choices=("counts", *CASES), default="counts")
+    parser.add_argument("--case", choices=("counts", *CASES, "last", "last-alike"), default="counts")
     parser.add_argument("--setting", help="of another case than counts, as in its column; default: all of them")
     parser.add_argument("--trees", type=int, choices=(10, 100), help="default: both")
     parser.add_argument("--depth", choices=("any", "5"), help="default: both")
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--rows", type=int, default=100, help="of each seed, of the cases about one row; default: 100")
     parser.add_argument("--time-limit", type=float, metavar="SECONDS", help="default: a tenth of what was published")
     call = parser.parse_args()
     data = os.environ.get("MAXENT_DATA")
     if data is None:
         parser.error("MAXENT_DATA has to name the folder with adult.csv")
+    if call.case.startswith("last"):
+        measure_last(Path(data), call.case, call.seeds, call.setting, call.rows)
+        return 0
     if call.case != "counts":
         measure_uncertain(Path(data), call.case, call.seeds, call.time_limit or 60.0, call.setting)
         return 0
