@@ -433,6 +433,12 @@ def one_or_several(parameter: str, lists: Iterable[str]) -> str | list[str]:
     return names[0] if len(names) == 1 else names
 
 
+def joined_names(names: Iterable[object]) -> str:
+    """A list of names that `split_names` reads, those with a comma or a quote in quotes."""
+    plain = map(str, names)
+    return ",".join('"' + each.replace('"', '""') + '"' if set(each) & set(',"\n') else each for each in plain)
+
+
 def split_names(parameter: str, lists: Iterable[str]) -> list[str]:
     """Names from the lists of them that a parameter has; a name with a comma in it is quoted, as in CSV."""
     try:

@@ -14,7 +14,7 @@ from maxent.api.decision_options import TIME, Reviewing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
-from maxent.command_line.parsing import one_or_several, split_names
+from maxent.command_line.parsing import joined_names, one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, asked, dossiers, handed, named_files
 from maxent.models.files.output import RECORD, REVIEW
@@ -111,7 +111,7 @@ def _run(
 
     shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
     shown |= as_options(options["reading"])
-    shown = {name: ",".join(value) if isinstance(value, list) else value for name, value in shown.items()}
+    shown = {name: joined_names(value) if isinstance(value, list) else value for name, value in shown.items()}
     numeric = [f"{name}={options.pop(name)}" for name in ("bins", "values") if options[name] is not None]
     options["parameters"] = read_parameters([*(options["parameters"] or []), *numeric])
     options["time_limit"] = options["time_limit"] or TIME

@@ -359,11 +359,19 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     found = json.loads(capsys.readouterr().out)
     page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
     assert "<h1>Disclosure review: Salary</h1>" in page
-    asked = ["PASS for an adversary with the table", "What this does not cover", "1. What is published", "2. Who could"]
+    asked = [
+        "PASS for an adversary with the table",
+        "What was not tested, and is not covered",
+        "1. What is published",
+        "2. Who could",
+    ]
     asked += ["3. Who is worst off", "4. What was measured against control", "5. What was not tested", "6. Decision"]
     places = [page.index(each) for each in [*asked, "7. Versions and checksums"]]
     assert places == sorted(places)
     assert "Confidential: describes people" in page
+    first = page.partition('id="published"')[0]  # what is printed on the first page, by officers' questions
+    answers = ("truth.csv, 11 people; maxent ", "<h3>Who could attack</h3>", "an adversary with the table infers")
+    assert [first.count(each) for each in (*answers, "no register of the population was given")] == [1, 1, 1, 2]
     assert "A. &lt;b&gt;Writer" in page
     assert "cut the tree back to node" in page
     told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
@@ -413,3 +421,11 @@ def test_who_knows_more_proves_no_less():
     assert raised.worst == {"qi": {}}
     missing = Figures(missing="not asked")
     assert missing.raised(Figures(certain_proved=6), "table") is missing
+
+
+def test_a_list_of_names_is_printed_as_it_is_read() -> None:
+    from maxent.command_line.parsing import joined_names, split_names
+
+    names = ["Age, years", 'so "called"', "plain"]
+    assert split_names("qi", [joined_names(names)]) == names
+    assert joined_names(["a", "b"]) == "a,b"

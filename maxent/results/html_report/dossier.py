@@ -106,6 +106,7 @@ class DossierView:
 
     title: str
     texts: Texts
+    data: str
     announced: str
     status: str
     facts: tuple[tuple[str, str], ...]
@@ -135,6 +136,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
+        data=_data(review, release),
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
@@ -149,12 +151,19 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     )
 
 
+def _data(review: DossierReview, release: ReleaseView) -> str:
+    """``truth.csv, 11 people``: the table that was read."""
+    names = [os.path.basename(each.name) for each in review.asked.inputs if each.role == "table"]
+    return ", ".join([*names[:1], people(release.individuals)])
+
+
 def _told(check: Mapping[str, Any]) -> str:
     """``5, limit 0: fail``."""
     found = check.get("found")
     said = "not known" if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
-    return f"{said}, limit {check['limit']}{whom}: {str(check['status']).replace('_', ' ')}"
+    limit = "" if check["limit"] is True else f", limit {check['limit']}"
+    return f"{said}{limit}{whom}: {str(check['status']).replace('_', ' ')}"
 
 
 def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, str]]:
