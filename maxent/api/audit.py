@@ -196,7 +196,7 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
     if case.joined is not None:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)
-    numbers = {"min_size": attacks.min_size, "background": attacks.background}
+    numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk)
     if not isinstance(found, Audit):
         return found
