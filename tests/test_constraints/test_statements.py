@@ -405,6 +405,15 @@ def test_zeros_and_ones_that_are_suppressed_follow(
     assert told["zeros"] == 2 * (least == 0)
 
 
+def test_three_suppressed_ones_of_a_row_follow_from_its_margin() -> None:
+    """Three cells of 1 or 2 people, which add up to three: a row of sdcTools/UserSupport 135."""
+    frame = cases_of({"A": 1, "B": 1, "H": 7, "M": 1, "W": 0})
+    cells: list[Fact] = [{"at": [r], "class": "yes", "count": [1, 2]} for r in "ABM"]
+    cells += [{"at": [r], "class": "yes", "count": n} for r, n in (("H", 7), ("W", 0), ("*", 10))]
+    told = told_of(frame, {"kind": "table", "by": ["region"], "cells": cells})
+    assert (told["exact"], told["follow"], told["smallest"]) == (6, 3, 1)
+
+
 def test_linked_tables_that_are_each_safe_are_not_together() -> None:
     """Regions by county and by group, each of which alone hides every cell (sdcTools/UserSupport 136)."""
     numbers = {"A": 2, "B": 2, "I": 8, "J": 8, "K": 3, "L": 3, "M": 3, "N": 7}
