@@ -177,8 +177,14 @@ def _append(problem: LinearEntropy, matrix: sparse.csr_matrix, lower: FloatArray
 
 
 def _start(problem: LinearEntropy, masses: FloatArray, clock: Clock) -> FloatArray:
-    """The better of no multipliers and those that suit some masses, shape (n_rows,)."""
+    """The better of no multipliers and those that suit some masses, shape (n_rows,).
+
+    Rows with weights about everybody are priced for masses that meet all rows alone: elsewhere a few people of large
+    weights then have next to no mass of one class, and Newton's steps are short.
+    """
     activity, size = problem.matrix @ masses, abs(problem.matrix) @ masses
-    slack = np.minimum(activity - problem.lower, problem.upper - activity)
-    fitted, none = multipliers_at(problem, masses, slack <= TIGHT * size, clock), np.zeros(len(slack))
+    slack, none = np.minimum(activity - problem.lower, problem.upper - activity), np.zeros(len(activity))
+    if problem.heavy.any() and (slack < -TIGHT * size).any():
+        return none
+    fitted = multipliers_at(problem, masses, slack <= TIGHT * size, clock)
     return fitted if problem.value(fitted) + problem.rounding(fitted) < problem.value(none) else none

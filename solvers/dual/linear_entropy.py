@@ -35,6 +35,8 @@ from maxent.solvers.derivatives import Exponentials, exponentials
 
 # Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0.
 DENSE_PRODUCT, FILLED = 200_000, 20
+# Of a large problem: a row about more than one in so many masses counts as dense; entries of dense rows at a time.
+HEAVY, CHUNK = 50, 4_000_000
 # Rows in a step up to which the Hessian is factored as a dense matrix.
 DENSE_FACTOR = 1500
 # Rows of each mass, on average, from which on sums with coefficients other than 1 count as overlapping.
@@ -154,9 +156,38 @@ class LinearEntropy:
             root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
             dense: FloatArray = root @ root.T
             return dense
+        if self.heavy[rows].any() and len(rows) <= DENSE_FACTOR:
+            return self._bordered(masses, rows)
         product = self.gram(masses, rows)
         dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
         return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
+
+    def _bordered(self, masses: FloatArray, rows: IntArray) -> FloatArray:
+        """`hessian` of few rows about everybody beside many about some: the former are dense, a chunk at a time."""
+        heavy = self.heavy[rows]
+        few, many = np.flatnonzero(heavy), np.flatnonzero(~heavy)
+        wide = sparse.csc_matrix(self.matrix[rows[few]])
+        narrow = sparse.csc_matrix(self.matrix[rows[many]])
+        found, across = np.empty((len(rows), len(rows))), np.zeros((len(many), len(few)))
+        corner = np.zeros((len(few), len(few)))
+        order, begin = self._order, np.append(self._begin, len(self.owner))
+        per = max(1, CHUNK * len(self._owners) // max(1, len(self.owner) * len(few)))  # owners in a chunk
+        ordered = bool((order[1:] > order[:-1]).all())
+        for first in range(0, len(self._owners), per):
+            ends = begin[first : first + per + 1]
+            here = slice(ends[0], ends[-1]) if ordered else order[ends[0] : ends[-1]]
+            mass, total = masses[here], self._positive_total[self._owners[first : first + per]]
+            picked = wide[:, here].toarray()
+            mean = np.add.reduceat(picked * mass, ends[:-1] - ends[0], axis=1) / total
+            picked -= np.repeat(mean, np.diff(ends), axis=1)
+            picked *= np.sqrt(mass)
+            corner += picked @ picked.T
+            picked *= np.sqrt(mass)
+            across += narrow[:, here] @ picked.T
+        found[np.ix_(few, few)] = corner
+        found[np.ix_(many, few)], found[np.ix_(few, many)] = across, across.T
+        found[np.ix_(many, many)] = self.gram(masses, rows[many]).toarray()
+        return found
 
     def gram(self, weight: FloatArray, rows: IntArray, of_owner: FloatArray | None = None) -> sparse.csr_matrix:
         """``C (diag(w) - sum_o w_o w_o' / v_o) C'`` for some rows, weights w of the masses and v of the owners.
@@ -210,6 +241,12 @@ class LinearEntropy:
         row = np.repeat(np.arange(len(self.lower)), np.diff(self.matrix.indptr))
         sums: BoolArray = np.bincount(row, np.abs(self.matrix.data), len(self.lower)) == 0
         return sums
+
+    @cached_property
+    def heavy(self) -> BoolArray:
+        """Rows about so many masses that they are multiplied as dense ones, shape (n_rows,)."""
+        number: BoolArray = np.diff(self.matrix.indptr) * HEAVY > max(len(self.owner), DENSE_PRODUCT)
+        return number
 
     @cached_property
     def squared(self) -> sparse.csr_matrix:

@@ -157,9 +157,14 @@ def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: floa
     binding = (now.side * now.gradient > 0) & (np.abs(now.y) <= min(NEAR, now.residual))
     direction = np.where(binding, -now.y, 0.0)
     moving = ((now.gradient != 0) | (now.y != 0)) & ~binding
+    nearly, first = softness is not None, np.flatnonzero(moving)
+    known = _system(problem, masses, first, nearly=nearly)
     while moving.any() and clock.stop() is None:
         rows = np.flatnonzero(moving)
-        step = -_newton(problem, masses, rows, now.gradient[rows], clock, nearly=softness is not None)
+        if known is not None and len(rows) < len(first):
+            held = moving[first]
+            first, known = rows, known[np.ix_(held, held)]
+        step = -_newton(problem, masses, rows, now.gradient[rows], clock, nearly=nearly, known=known)
         across = (now.y[rows] == 0) & (now.side[rows] * step < 0)
         if not across.any():
             direction[rows] = step
@@ -197,20 +202,38 @@ def _projected(now: _Place, change: FloatArray) -> FloatArray:
     return np.where(now.side * y < 0, 0.0, y)
 
 
+def _system(problem: LinearEntropy, masses: FloatArray, rows: IntArray, *, nearly: bool) -> FloatArray | None:
+    """The matrix of Newton's system of some rows, where it is dense: parts of it are the systems of fewer rows."""
+    if nearly:
+        return np.asarray(problem.gram(masses, rows).toarray()) if len(rows) <= DIRECT else None
+    if len(rows) > OVERLAPPING_FACTOR and (problem.overlapping or problem.tangled):
+        return None
+    found = problem.hessian(masses, rows)
+    return None if sparse.issparse(found) else found
+
+
 def _newton(
-    problem: LinearEntropy, masses: FloatArray, rows: IntArray, right: FloatArray, clock: Clock, *, nearly: bool = False
+    problem: LinearEntropy,
+    masses: FloatArray,
+    rows: IntArray,
+    right: FloatArray,
+    clock: Clock,
+    *,
+    nearly: bool = False,
+    known: FloatArray | None = None,
 ) -> FloatArray:
-    """Solve Newton's system of some rows, which may repeat each other."""
+    """Solve Newton's system of some rows, which may repeat each other; ``known`` is its matrix, where it is dense."""
     if nearly and len(rows) <= DIRECT:
         scale = 1 / np.sqrt(_sizes(problem, masses, rows))
-        product = problem.gram(masses, rows).toarray()
+        product = problem.gram(masses, rows).toarray() if known is None else known.copy()
         product *= scale[:, None]
         product *= scale
         solve = cholesky_in_place(product, RIDGES)
         return scale**2 * right if solve is None else scale * solve(scale * right)
-    if nearly or (len(rows) > OVERLAPPING_FACTOR and (problem.overlapping or problem.tangled)):
+    if known is None and (nearly or (len(rows) > OVERLAPPING_FACTOR and (problem.overlapping or problem.tangled))):
         return solve_by_conjugate_gradients(problem, masses, rows, right, clock)
-    return solve_definite(problem.hessian(masses, rows), _sizes(problem, masses, rows), right)
+    system = problem.hessian(masses, rows) if known is None else known
+    return solve_definite(system, _sizes(problem, masses, rows), right)
 
 
 def _sizes(problem: LinearEntropy, masses: FloatArray, rows: IntArray) -> FloatArray:

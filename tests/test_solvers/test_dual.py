@@ -755,3 +755,39 @@ def test_whenever_a_solve_is_stopped_its_answer_is_as_near_as_a_few_sweeps(
     assert found.status == "interrupted"
     assert found.violation == Evaluator(program).max_violation(found.masses)
     assert found.violation <= after(program, uniform_answer(program), FEW) + 1e-12
+
+
+def people_with_weights(seed: int, n_classes: int, *, shuffled: bool) -> LinearEntropy:
+    """People in leaves whose counts are known, and weighted sums about everybody, nearly known."""
+    rng = np.random.default_rng(seed)
+    people, leaves, dense = 300, 15, 4
+    owner = np.repeat(np.arange(people), n_classes)
+    owner = rng.permutation(owner) if shuffled else owner
+    leaf = owner % leaves
+    light = sparse.csr_matrix((np.ones(len(owner)), (leaf, np.arange(len(owner)))))
+    light = light.multiply(rng.random(len(owner)) < 0.5)
+    matrix = sparse.csr_matrix(sparse.vstack([light, rng.normal(size=(dense, len(owner)))]))
+    total = rng.integers(1, 4, people).astype(float)
+    masses = rng.random(len(owner)) + 0.1
+    masses *= (total / np.bincount(owner, masses))[owner]
+    width = np.concatenate([np.zeros(leaves), np.full(dense, 1e-3)])
+    return LinearEntropy(owner, total, np.ones(len(owner)), matrix, matrix @ masses - width, matrix @ masses + width)
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("shuffled", [False, True])
+def test_rows_about_everybody_are_multiplied_as_dense_ones(
+    n_classes: int, shuffled: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    problem = people_with_weights(1, n_classes, shuffled=shuffled)
+    monkeypatch.setattr(linear_entropy, "DENSE_PRODUCT", 1)
+    monkeypatch.setattr(linear_entropy, "FILLED", 0)
+    monkeypatch.setattr(linear_entropy, "HEAVY", 2)
+    monkeypatch.setattr(linear_entropy, "CHUNK", 500)
+    assert problem.heavy.sum() == 4
+    masses = problem.masses(np.random.default_rng(2).normal(size=len(problem.lower)))
+    rows = np.array([0, 3, 15, 17, 18, 7])
+    assert np.allclose(problem.hessian(masses, rows), problem.gram(masses, rows).toarray(), rtol=1e-10, atol=1e-10)
+    found = minimise(problem)
+    assert found.residual <= 1e-9
+    assert found.bound - problem.entropy(found.masses) <= 1e-6
