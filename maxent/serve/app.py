@@ -123,7 +123,7 @@ class Pages:
         chosen = _proposal(review)
         from maxent.models.formats.registry import reader_names
 
-        shown = {"presets": presets(), "formats": reader_names(), "rungs": RUNGS}
+        shown: dict[str, Any] = {"presets": presets(), "formats": reader_names(), "rungs": RUNGS}
         return self._page(request, "choose", review=review, chosen=chosen, **shown)
 
     async def state(self, request: Request) -> Response:
@@ -361,7 +361,7 @@ def _policy(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, A
     if preset and "policy" in review.files:
         raise Refused("Expected the policy that was dropped, or one of the list, found both.")
     limits = limits_of(fields)
-    rungs = {name: found for name in RUNGS if (found := limits_of(fields, f"{name}-", KEYS))}
+    rungs = {name: own for name in RUNGS if (own := limits_of(fields, f"{name}-", KEYS))}
     stated = bool(preset or "policy" in review.files)
     counting = bool(_one(fields, "with_limits")) or not stated
     asked: dict[str, Any] = {"extends": preset} if preset else {} if stated else {"name": "limits of the page"}
@@ -371,8 +371,8 @@ def _policy(review: Sitting, fields: Mapping[str, Sequence[str]]) -> dict[str, A
         raise Refused("Expected a policy, or at least one limit: without them there is no verdict.")
     if reason:
         asked["adversary"] = {"rows": "unknown", "rows_reason": reason}
-    found = {"preset": preset, "limits": limits, "rungs": rungs, "rows_reason": reason, "asked": asked}
-    return {**found, "with_limits": bool(_one(fields, "with_limits"))}
+    chosen = {"preset": preset, "limits": limits, "rungs": rungs, "rows_reason": reason, "asked": asked}
+    return {**chosen, "with_limits": bool(_one(fields, "with_limits"))}
 
 
 # --- Templates ---------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.limits import ADVERSARY
-from maxent.models.errors import InvalidInput, MaxentError, printable
+from maxent.models.errors import InvalidInput, MaxentError, invalid, printable
 from maxent.models.packages import absent
 from maxent.results.reliability import unwarned
 
@@ -48,6 +48,9 @@ COLUMNS, SHOWN = 500, 12
 CLASSES = 30
 # Files that may lie beside model and table.
 BESIDE = ("policy", "population", "control", "statements")
+
+# A format whose files name their secret, and what is found where a table is dropped as a model.
+OWN_FORMAT, TABLE = "maxent/1", "a table of generalised records"
 
 Told = Callable[[str, int, int], None]
 Answer = dict[str, Any]
@@ -147,6 +150,8 @@ def look(request: Mapping[str, Any], told: Told) -> Answer:
         model = _model(found, _outputs(request["model"]))
     except (MaxentError, ModuleNotFoundError, OSError, MemoryError) as error:
         model_trouble = in_words(error)
+        if isinstance(error, InvalidInput) and TABLE in {problem.found for problem in error.problems}:
+            model_trouble.append("It is a table: are the two files the other way round?")
         lines = _lines(request["model"])
     answer: Answer = {"model": model, "table": table, "beside": _beside_them(request, reading)}
     answer |= {"model_trouble": model_trouble, "table_trouble": table_trouble, "lines": lines}
@@ -184,7 +189,6 @@ def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[st
 
 def confine(path: str) -> None:
     """Refuse a policy that names files: what somebody else wrote opens none on this machine."""
-    from maxent.models.errors import invalid
     from maxent.models.files.input_files import read_input
     from maxent.models.files.toml import toml_document
     from maxent.policy.policy import MOST_BYTES, SUFFIXES, presets
@@ -266,6 +270,8 @@ def _described(path: str, reading: Reading | None) -> Answer:
     frame = read_frame(path, "table", header[:COLUMNS], reader_of(reading))
     if frame.problems:
         raise InvalidInput(frame.source, list(frame.problems))
+    if not len(frame.lines):
+        raise invalid(frame.source, "file", "rows", "a row for each person", "none")
     texts = {name: column.texts() for name, column in frame.columns.items()}
     shown = range(min(ROWS, len(frame.lines)))
     rows = [[_cell(texts[name], column.codes[i]) for name, column in frame.columns.items()] for i in shown]
@@ -321,7 +327,9 @@ def _proposed(model: Answer | None, table: Answer, names: Sequence[str]) -> Answ
     ]
     known = [name for name in used if name not in targets and name not in private]
     offered = [name for name in used if name not in targets] or list(names)
-    return {"targets": targets, "known": known, "offered": offered}
+    named = columns if model is not None and model["format"] == OWN_FORMAT else []
+    absent = [name for name in (*attributes, *named) if name not in names]
+    return {"targets": targets, "known": known, "offered": offered, "absent": absent}
 
 
 def _names_people(column: Answer, rows: int) -> bool:

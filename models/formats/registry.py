@@ -95,7 +95,7 @@ model = joblib.load("model.pkl")  # only a file that you wrote yourself: a pickl
 skops.io.dump(model, "model.skops")"""
 _OF_R = """# in R, where the model was trained; maxent.R is in the folder examples/r of maxent
 source("maxent.R")
-model <- readRDS("model.rds")
+model <- readRDS("model.rds")  # of .RData: model <- get(load("model.RData"))
 data <- read.csv("data.csv", stringsAsFactors = TRUE)  # the training table
 maxent_export(model, "model", data)"""
 

@@ -150,7 +150,8 @@ WRONG = {
     "model.png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "expected a release in one of these formats"),
     "empty.json": (b"{}", "expected"),
     "broken.json": (b'{"format": "maxent/1"', "expected"),
-    "table.csv": (b"a,b\n1,2\n", "expected"),
+    "table.csv": (b"a,b\n1,2\n", "the other way round"),
+    "model.RData": (b"RDX3\nX\n", "get(load("),
 }
 
 
@@ -170,6 +171,19 @@ def test_a_wrong_table_is_answered(visitor, patients, name):
     text = visitor.get(visitor.begin(patients / "tree.json", patients / name))[2]
     assert f"{name} is not read as it is" in text
     assert 'action="/review/' not in text or "/judge" not in text
+
+
+def test_a_table_of_others_is_answered(visitor, patients, tmp_path):
+    people = (patients / "truth.csv").read_text(encoding="utf-8").splitlines()
+    (tmp_path / "none.csv").write_text(people[0] + "\n", encoding="utf-8")
+    (tmp_path / "paper.csv").write_bytes(b"%PDF-1.4\n1 0 obj\n")
+    (tmp_path / "public.csv").write_text("\n".join(each.rpartition(",")[0] for each in people), encoding="utf-8")
+    for name, said in (
+        ("none.csv", "expected a row for each person, found none"),
+        ("paper.csv", "it has no columns age, sex, bmi, bp, progression"),
+        ("public.csv", "it has no column progression"),
+    ):
+        assert said in visitor.get(visitor.begin(patients / "tree.json", tmp_path / name))[2]
 
 
 def test_an_empty_file_is_answered(opened, patients, tmp_path):
