@@ -529,7 +529,7 @@ def patterns_of(
 def _behind(steps: list[tuple[IntArray, IntArray]], box: Bits) -> LeafGroups:
     """Boxes with their leaves; ``steps``: for each tree, the box that each came from, and the leaf that it is in."""
     leaf = np.empty((len(box), len(steps)), np.int32)
-    at = np.arange(len(box))
+    at: IntArray = np.arange(len(box))
     for t, (row, of) in reversed(list(enumerate(steps))):
         leaf[:, t], at = of[at], row[at]
     return LeafGroups(at, box, leaf)
@@ -629,7 +629,7 @@ def _likelier(
         people = np.minimum(counts.high[:, klass], counts.most).clip(1)
         expected += np.log(people[leaf]) - np.log(held[leaf])
     keys = size + expected / len(trees) + rng.gumbel(size=len(size))
-    return np.sort(np.argpartition(-keys, most)[:most])
+    return np.asarray(np.sort(np.argpartition(-keys, most)[:most]), np.int64)
 
 
 def log_share(atoms: Atoms, box: Bits) -> FloatArray:
