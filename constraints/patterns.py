@@ -528,7 +528,7 @@ def patterns_of(
 
 def _behind(steps: list[tuple[IntArray, IntArray]], box: Bits) -> LeafGroups:
     """Boxes with their leaves; ``steps``: for each tree, the box that each came from, and the leaf that it is in."""
-    leaf = np.empty((len(box), len(steps)), np.int32)
+    leaf: Any = np.empty((len(box), len(steps)), np.int32)
     at: IntArray = np.arange(len(box))
     for t, (row, of) in reversed(list(enumerate(steps))):
         leaf[:, t], at = of[at], row[at]
@@ -601,7 +601,7 @@ class _Route:
                 if keep.any():
                     stack.append((child, row[keep], box[keep] & whole))
         row = np.concatenate([np.empty(0, np.int64), *(row for _, row, _ in ended)])
-        leaf = np.repeat(np.array([p for p, _, _ in ended], np.int32), [len(r) for _, r, _ in ended])
+        leaf: Any = np.repeat(np.array([p for p, _, _ in ended], np.int32), [len(r) for _, r, _ in ended])
         return row, leaf, np.concatenate([boxes[:0], *(box for _, _, box in ended)])
 
 
