@@ -18,7 +18,7 @@ from maxent.constraints.lifting import Elimination, LiftedProgram, LiftedTerms, 
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray, IntArray
 from maxent.solvers.derivatives import cholesky
-from maxent.solvers.dual.linear_entropy import LinearEntropy
+from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
 
 if TYPE_CHECKING:
@@ -98,6 +98,12 @@ class LikelyEntropy:
     def transposed(self) -> sparse.csr_matrix:
         """The matrix of all rows, transposed."""
         return sparse.csr_matrix(self.linear.matrix.T)
+
+    @cached_property
+    def squares(self) -> sparse.csr_matrix:
+        """The same with its coefficients squared."""
+        ones = bool((self.transposed.data == 1).all())
+        return self.transposed if ones else sparse.csr_matrix(self.transposed.multiply(self.transposed))
 
     @cached_property
     def ends(self) -> tuple[FloatArray, FloatArray]:
@@ -366,10 +372,15 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
 #
 # It needs no factor. In the inner product ``sum m v v`` its first term is the identity, and its second a sum of near
 # projections, one for each tree: the condition number is that of the number of trees, and conjugate gradients end after
-# some tens of products. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical
-# Optimization", 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the
-# few rows that bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and
-# the prices give the bound.
+# some tens of products. Penalties of rows add to it; its diagonal, inverted among changes that are centred, takes most
+# of that away. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical Optimization",
+# 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the few rows that
+# bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and the prices
+# give the bound.
+#
+# Where thousands of rows bind, many of them on masses that nearly vanish, their prices are not found exactly. The
+# Lagrangian's rows then end a little within what is proved (`_inside`), and what it misses of that the proved ends
+# mostly do not notice. The few that do are mended (`_nearest`).
 
 # Newton steps for the same multipliers, products in each, and shorter steps to try.
 NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30
@@ -391,11 +402,14 @@ NEAR, MET, MET_BY_CLASS, NEARLY = (1e-3, 0.05), 1e-11, 1e-9, 0.03
 CLOSE = (1e-14, 9e-7)
 # Norm of the gradient with which Newton's method is at its end, by the root of the individuals, and by how much rows
 # were missed before, if that is more.
-STILL, STILLER = 1e-10, (1e-3, 0.03)
+STILL, STILLER = 1e-10, (1e-3, 0.1)
 # Share of the gap that is left by a change of multipliers that is not worth another, once it is that small.
 LITTLE, MOST_LIKELY_FAR = 0.85, 5e-5
 # Times the last change of multipliers that they are changed by further, at most.
 FURTHEST = 1024.0
+# Nats per individual that ends within what is proved may cost, where many rows bind, and individuals that they are
+# within at most; by how much rows may be missed that are mended, and the gap with which that answer is left.
+COST, MARGIN, MENDED, FAIR = 2.5e-5, 1e-3, 1e-3, 9e-5
 # Masses up to which the optimum is found as exactly as rounding allows.
 SMALL = 5_000
 # Draws of each class, by those of its leaf, that everybody is taken to have beside those of the trees at the start.
@@ -455,7 +469,8 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
     size = np.where(np.isfinite(low), low + problem.shift, np.where(np.isfinite(high), high, 1.0))
     scale = 1.0 / np.maximum(np.where(problem.drawn, problem.draws, size), 1.0)
     scale = np.where(problem.variance > 0, 1 / np.maximum(FIRM * problem.variance, TINY), scale)
-    now = _Lagrangian(problem, np.zeros_like(low), FIRM * scale)
+    now, within = _Lagrangian(problem, np.zeros_like(low), FIRM * scale), problem
+    tried = False
     people, gap, large = max(1.0, float(linear.total.sum())), np.inf, masses.size > SMALL
     enough = CLOSE[large] * people
     bound, multipliers, answer, value = np.inf, now.price, masses, -np.inf
@@ -464,7 +479,7 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         exact = None
         masses, more = _maximum(now, masses, missed, clock)
         steps, sums = steps + more, linear.matrix @ masses
-        price, left = now.priced(sums), np.abs(np.clip(sums, low, high) - sums)
+        price, left = now.priced(sums), np.abs(np.clip(sums, *within.ends) - sums)
         left[problem.loose(price)] = 0.0
         likely = np.where(problem.drawn, problem.draws / np.maximum(sums + problem.shift, TINY), 0.0)
         last, y, missed = y, problem.allowed(likely + price), float(left.max(initial=0.0))
@@ -474,13 +489,21 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         if (here := problem.value(y) + problem.rounding(y)) < bound:
             bound, multipliers = here, y
         stopped = outer + 1 == OUTER or clock.stop() is not None
-        if missed <= NEAR[large] or stopped:
-            if masses.ndim == 1:
+        if within is problem and missed <= NEAR[large] and masses.ndim > 1 and not tried:
+            if np.count_nonzero(price) > OVERLAPPING_FACTOR:
+                within = _inside(problem, min(COST * people / float(np.abs(price).sum()), MARGIN))
+        many = within is not problem
+        if stopped or (_missed(problem, masses) <= MENDED if many else missed <= NEAR[large]):
+            if many:
+                met = _nearest(problem, masses, np.zeros_like(price), clock, within.ends)
+            elif masses.ndim == 1:
                 met = _onto(problem, masses, price, clock)
             else:
                 met, exact, price = _priced(problem, masses, price, clock)
                 met = _nearest(problem, met, price, clock)
             feasible = masses.ndim == 1 or _missed(problem, met) <= MET_BY_CLASS
+            if many and not feasible:  # rows without room within what is proved: prices are found exactly
+                within, tried = problem, True
             if feasible and problem.objective(met) > value:
                 answer, value = met, problem.objective(met)
             elif not np.isfinite(value):
@@ -491,12 +514,12 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
                 bound, multipliers = here, exact
         last_gap, gap = gap, bound - value
         slowly = large and masses.ndim == 1 and LITTLE * last_gap < gap <= MOST_LIKELY_FAR * people
-        if stopped or gap <= enough or slowly:
+        if stopped or gap <= (FAIR * people if many else enough) or slowly:
             break
         slow, before = left > SLOW[large] * before, left
         # The curvature of Gaussian noise is its own, not a penalty's.
         price = np.where(problem.variance > 0, 0.0, price)
-        now = _Lagrangian(problem, price, np.where(slow & (problem.variance <= 0), FIRMER, 1.0) * now.firmness)
+        now = _Lagrangian(within, price, np.where(slow & (problem.variance <= 0), FIRMER, 1.0) * now.firmness)
     return MostLikely(multipliers, answer, bound, steps)
 
 
@@ -533,17 +556,44 @@ def _missed(problem: LikelyEntropy, masses: FloatArray) -> float:
     return float(np.maximum(low - sums, sums - high).max(initial=0.0))
 
 
-def _nearest(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:
-    """The nearest masses by divergence that meet all rows: of those with a price, and then of all that are missed."""
+def _inside(problem: LikelyEntropy, margin: float) -> LikelyEntropy:
+    """The problem with the ends of rows moved within by a margin, but of those that have no room for it."""
     linear, (low, high) = problem.linear, problem.ends
-    weight, held = np.maximum(masses, TINY), price != 0
+    move = np.where(np.isfinite(low) & (high - low <= 2 * margin), 0.0, margin)
+    low, high = low + move, high - move
+    sides = {
+        "lower": np.where(problem.drawn, linear.lower, low),
+        "upper": np.where(problem.drawn, linear.upper, high),
+    }
+    ends = {
+        "low": np.where(problem.drawn & np.isfinite(low), low, problem.low),
+        "high": np.where(problem.drawn, high, problem.high),
+    }
+    return replace(problem, linear=replace(linear, **sides), **ends)
+
+
+def _nearest(
+    problem: LikelyEntropy,
+    masses: FloatArray,
+    price: FloatArray,
+    clock: Clock,
+    within: tuple[FloatArray, FloatArray] | None = None,
+) -> FloatArray:
+    """The nearest masses by divergence that meet all rows: of those with a price, and then of all that are missed.
+
+    With ends that are ``within`` those of the rows, they end halfway between.
+    """
+    linear, (low, high) = problem.linear, problem.ends
+    least, most = (low, high) if within is None else ((low + within[0]) / 2, (high + within[1]) / 2)
+    weight, held, y = np.maximum(masses, TINY), price != 0, np.zeros_like(price)
     for _ in range(PRICED):
         sums = linear.matrix @ masses
         missed = np.maximum(low - sums, sums - high) > MET_BY_CLASS
         if not missed.any() or clock.stop() is not None:
             break
         held |= missed
-        found = minimise(linear.few(held, weight, low, high), None, NEARLY * MET_BY_CLASS, PRICING, clock)
+        found = minimise(linear.few(held, weight, least, most), y[held], NEARLY * MET_BY_CLASS, PRICING, clock)
+        y[held] = found.multipliers
         masses = linear.restored(np.maximum(found.masses.reshape(masses.shape), TINY))
     return masses
 
@@ -596,8 +646,15 @@ def _newton(
     def product(direction: FloatArray) -> FloatArray:
         return direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
 
-    system = Conjugate(product, right, dot=lambda a, b: float(np.vdot(masses, a * b)))
-    accuracy = float(np.clip(np.sqrt(system.size / max(1.0, float(masses.sum()))), *ACCURACY[masses.size > SMALL]))
+    diagonal = 1.0 + masses * (problem.squares @ curvature)
+    share = linear.restored(masses / diagonal)
+
+    def precondition(left: FloatArray) -> FloatArray:
+        return linear.centred(left, share) / diagonal
+
+    system = Conjugate(product, right, precondition, lambda a, b: float(np.vdot(masses, a * b)))
+    size = float(np.vdot(masses, right**2)) / max(1.0, float(masses.sum()))
+    accuracy = float(np.clip(np.sqrt(size), *ACCURACY[masses.size > SMALL]))
     return cg(system, accuracy, PRODUCTS, lambda: clock.stop() is not None)
 
 

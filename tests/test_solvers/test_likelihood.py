@@ -111,6 +111,10 @@ def test_many_rows_that_bind_are_met_and_the_bound_proves_it(seed: int, monkeypa
     sums, (low, high) = problem.linear.matrix @ found.masses, problem.ends
     assert np.maximum(low - sums, sums - high).max() <= 1e-8
     assert -1e-9 <= (found.bound - problem.objective(found.masses)) / 400 <= 1e-6
+    moved_low, moved_high = relaxation._inside(problem, 0.25).ends  # where too many bind, answers end within
+    wide = ~np.isfinite(low) | (high - low > 0.5)
+    assert np.array_equal(moved_low, np.where(wide, low + 0.25, low))
+    assert np.array_equal(moved_high, np.where(wide, high - 0.25, high))
 
 
 def test_columns_bound_the_objective_at_any_multipliers() -> None:
