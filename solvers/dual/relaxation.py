@@ -489,9 +489,9 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         if (here := problem.value(y) + problem.rounding(y)) < bound:
             bound, multipliers = here, y
         stopped = outer + 1 == OUTER or clock.stop() is not None
-        if within is problem and missed <= NEAR[large] and masses.ndim > 1 and not tried:
-            if np.count_nonzero(price) > OVERLAPPING_FACTOR:
-                within = _inside(problem, min(COST * people / float(np.abs(price).sum()), MARGIN))
+        bind = masses.ndim > 1 and np.count_nonzero(price) > OVERLAPPING_FACTOR
+        if within is problem and missed <= NEAR[large] and bind and not tried:
+            within = _inside(problem, min(COST * people / float(np.abs(price).sum()), MARGIN))
         many = within is not problem
         if stopped or (_missed(problem, masses) <= MENDED if many else missed <= NEAR[large]):
             if many:
