@@ -561,15 +561,10 @@ def _inside(problem: LikelyEntropy, margin: float) -> LikelyEntropy:
     linear, (low, high) = problem.linear, problem.ends
     move = np.where(np.isfinite(low) & (high - low <= 2 * margin), 0.0, margin)
     low, high = low + move, high - move
-    sides = {
-        "lower": np.where(problem.drawn, linear.lower, low),
-        "upper": np.where(problem.drawn, linear.upper, high),
-    }
-    ends = {
-        "low": np.where(problem.drawn & np.isfinite(low), low, problem.low),
-        "high": np.where(problem.drawn, high, problem.high),
-    }
-    return replace(problem, linear=replace(linear, **sides), **ends)
+    drawn = problem.drawn
+    linear = replace(linear, lower=np.where(drawn, linear.lower, low), upper=np.where(drawn, linear.upper, high))
+    least = np.where(drawn & np.isfinite(low), low, problem.low)
+    return replace(problem, linear=linear, low=least, high=np.where(drawn, high, problem.high))
 
 
 def _nearest(
@@ -650,7 +645,8 @@ def _newton(
     share = linear.restored(masses / diagonal)
 
     def precondition(left: FloatArray) -> FloatArray:
-        return linear.centred(left, share) / diagonal
+        found: FloatArray = linear.centred(left, share) / diagonal
+        return found
 
     system = Conjugate(product, right, precondition, lambda a, b: float(np.vdot(masses, a * b)))
     size = float(np.vdot(masses, right**2)) / max(1.0, float(masses.sum()))
