@@ -319,6 +319,19 @@ _FOREIGN = {
 _BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n]++)*+")
 
 
+def _below_header(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The rows of a batch but the first, whose names are no values of the columns unless another row has them."""
+    import pyarrow as pa
+
+    columns = []
+    for column in batch.columns:  # the first row has the first code
+        codes, values = column.indices.to_numpy()[1:], column.dictionary
+        if (codes > 0).all():
+            codes, values = codes - 1, values.slice(1)
+        columns.append(pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), values))
+    return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
+
+
 @dataclass(frozen=True, slots=True)
 class CsvFile:
     """A CSV file that is known to be text; only its header has been parsed.
@@ -401,7 +414,7 @@ class CsvFile:
                 ) as batches:
                     heads = 1
                     for batch in batches:
-                        yield batch.slice(heads).select(chosen)
+                        yield (_below_header(batch) if heads and batch.num_rows else batch).select(chosen)
                         heads -= min(heads, batch.num_rows)
         except pa.ArrowException as error:
             # The scan names the line; what it lets pass is a row too long for the parser.

@@ -100,6 +100,14 @@ def test_a_stated_comma_and_an_option_decide_over_what_a_file_shows(tmp_path):
     assert read(tmp_path, "sep=,\nA;B\nx;y\n", csv_delimiter="semicolon")[0] == [("x", "y")]
 
 
+@pytest.mark.parametrize(("text", "values"), [("age,sex\n3,sex\n4,f\n", ["sex", "f"]), ("age,sex\n3,m\n", ["m"])])
+def test_a_name_is_a_value_only_where_a_row_has_it(tmp_path, text, values):
+    (tmp_path / "people.csv").write_text(text)
+    column = read_frame(tmp_path / "people.csv", "people", ["age", "sex"], Reader()).columns["sex"]
+    assert [column.texts()[code] for code in column.codes] == values
+    assert sorted(column.texts()) == sorted(values)
+
+
 def test_decimal_commas_are_recognised_by_column(tmp_path):
     rows, _, _, notes = read(tmp_path, "A;B\n3,5;a,b\n-1;1,5\nNA;c\n1e3;d\n")
     assert rows == [("3.5", "a,b"), ("-1", "1,5"), (None, "c"), ("1e3", "d")]
