@@ -24,10 +24,10 @@ from maxent.models.statements.registry import KINDS
 from maxent.models.statements.scores import RankSum
 from maxent.models.statements.statement import (
     Box,
+    ClassSum,
     ColumnUse,
     Keys,
     LinearStatement,
-    Measure,
     Measured,
     Paired,
     StatementKeys,
@@ -77,7 +77,7 @@ class Statement:
             source = f"{self.source}, {row.source}" if row.source else self.source
             yield replace(row, weights=weights, says=f"{row.says}{among}", source=source)
 
-    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+    def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The sums that it is linear for, see `Measured`; none where it is linear."""
         return self.content.measures(self.among(people)) if isinstance(self.content, Measured) else ()
 
@@ -93,7 +93,7 @@ class MeasuredStatement:
     """A statement over the people of a table that is linear for each value of its ``sums``."""
 
     statement: Statement
-    sums: tuple[Measure, ...]
+    sums: tuple[ClassSum, ...]
     people: StatementPeople
     order: IntArray
 

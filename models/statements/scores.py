@@ -18,9 +18,9 @@ from maxent.models.release import Release
 from maxent.models.statements.statement import (
     COMPUTED,
     Box,
+    ClassSum,
     Keys,
     LinearStatement,
-    Measure,
     PrintedNumber,
     StatementPeople,
     between,
@@ -199,10 +199,10 @@ class RankSum:
         least, most = people.class_total(self.klass)
         yield from self.given(people, [(max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1))])
 
-    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+    def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The number of people of the class."""
         inside = (people.counts > 0).astype(np.float64)
-        return (Measure(inside, self.klass, 1.0, float(people.counts.sum()) - 1, 1.0),)
+        return (ClassSum(inside, self.klass, 1.0, float(people.counts.sum()) - 1, 1.0),)
 
     def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
         """Rows for numbers of people of the class between two ends."""

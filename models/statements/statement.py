@@ -62,7 +62,7 @@ class Paired(StatementKeys, Protocol):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measure:
+class ClassSum:
     """A sum over people of a class, ``low <= weights @ m[:, klass] <= high``, a multiple of ``grain`` if that is known.
 
     Of a statement that is not linear: it is where its measures are known. ``weights`` has shape (n_qi,).
@@ -82,7 +82,7 @@ Box = Sequence[tuple[float, float]]
 class Measured(StatementKeys, Protocol):
     """Content that is linear for each value of some sums."""
 
-    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+    def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The sums that it is linear for; none where it is linear."""
         ...
 

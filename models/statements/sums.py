@@ -12,9 +12,9 @@ import numpy as np
 from maxent.models.statements.statement import (
     COMPUTED,
     Box,
+    ClassSum,
     Keys,
     LinearStatement,
-    Measure,
     PrintedNumber,
     StatementPeople,
     between,
@@ -279,7 +279,7 @@ class ClassDeviation:
     def _off(self, people: StatementPeople, v: FloatArray, centre: float) -> float:
         return COMPUTED * float((v**2 + self._ends[1] ** 2 + centre**2 + 1.0) @ people.counts) * 10
 
-    def measures(self, people: StatementPeople) -> tuple[Measure, ...]:
+    def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The number of people of the class, and the sum of the distances of their values from a value of the grain."""
         if self.klass is None or not (people.counts > 0).any():
             return ()
@@ -293,8 +293,8 @@ class ClassDeviation:
             below = max(below, min(least * (middle - half), most * (middle - half)))
             above = min(above, max(least * (middle + half), most * (middle + half)))
         size = 1e-9 * (1 + abs(below) + abs(above))
-        number = Measure(inside, self.klass, least, most, 1.0)
-        return number, Measure(away * inside, self.klass, below - size, above + size, grain)
+        number = ClassSum(inside, self.klass, least, most, 1.0)
+        return number, ClassSum(away * inside, self.klass, below - size, above + size, grain)
 
     def _on_grain(self, people: StatementPeople) -> tuple[FloatArray, float, float | None]:
         """Distances from a multiple of the grain of the values, that number, and the grain, if it is known."""

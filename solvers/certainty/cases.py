@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.statements.read import MeasuredStatement
-    from maxent.models.statements.statement import Box, Measure
+    from maxent.models.statements.statement import Box, ClassSum
     from maxent.solvers.control import Clock
 
 # Boxes that are looked at, and seconds for them where the call states no limit.
@@ -35,16 +35,16 @@ NOTE = "statements that are not linear (auc, sd) were taken by cases, and time o
 
 
 @dataclass(frozen=True, eq=False)
-class Cases:
+class SumCases:
     """Statements of a program that are linear for each value of some sums, and these sums, each once."""
 
     program: Program
     statements: tuple[MeasuredStatement, ...]
 
     @cached_property
-    def sums(self) -> dict[bytes, Measure]:
+    def sums(self) -> dict[bytes, ClassSum]:
         """The sums, by what they weigh; ends are those that all statements leave."""
-        found: dict[bytes, Measure] = {}
+        found: dict[bytes, ClassSum] = {}
         for each in self.statements:
             for one in each.sums:
                 known = found.setdefault(_key(one), one)
@@ -106,16 +106,16 @@ class Cases:
             yield from statement.given([at[_key(one)] for one in statement.sums])
 
 
-def _key(one: Measure) -> bytes:
+def _key(one: ClassSum) -> bytes:
     return bytes([one.klass % 256]) + str(one.klass).encode() + one.weights.tobytes()
 
 
-def cases_of(program: Program) -> Cases | None:
+def cases_of(program: Program) -> SumCases | None:
     """The cases of a program; None without any."""
     classes = program.release.target.classes
     same = [each for each in program.release.statements if set(each.target.classes) == set(classes)]
     found = tuple(one for each in same for one in each.measured(program.table, classes))
-    return Cases(program, found) if found else None
+    return SumCases(program, found) if found else None
 
 
 # Program, the last level, who is asked about, bounds that hold -> what is proved.
@@ -167,7 +167,7 @@ class _Limit:
 
 
 def _explored(
-    cases: Cases, last: str, before: Bounds, prove: Prove, limit: _Limit
+    cases: SumCases, last: str, before: Bounds, prove: Prove, limit: _Limit
 ) -> tuple[Sequence[Bounds], Sequence[Bounds], bool]:
     """Bounds of boxes that are done, of those that are left, and whether time ended; none of boxes of nobody.
 
