@@ -73,7 +73,9 @@ def test_convex_programs_have_ipopt_s_answer(seed, publish):
 @pytest.mark.parametrize("publish", ["rates", "counts"])
 def test_branches_of_unknown_size(impurity, publish):
     _, problem = whole(*private(impurity, publish))
-    assert any((terms.size_var >= 0).any() for terms in problem.program.terms)
+    # Counts of all classes say the sizes that the table does not, and the program is convex.
+    assert any((terms.size_var >= 0).any() for terms in problem.program.terms) == (publish == "rates")
+    assert problem.program.convex == (publish == "counts")
     found = ScipBackend().solve(problem.program, start(problem), OPTIONS)
     assert (found.stop, found.violation <= 1e-8) == (Stop.CONVERGED, True)
     other = best_of_ipopt(problem)
