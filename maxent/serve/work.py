@@ -312,7 +312,7 @@ def _proposed(model: Answer | None, table: Answer, names: Sequence[str]) -> Answ
     """The column that may be the secret, and what an adversary may know: all other columns that the model uses."""
     attributes = [] if model is None else model["attributes"]
     columns = [] if model is None else model["columns"]
-    targets = [name for name in columns if name in names] if len(columns) > 1 or columns[:1] in names else []
+    targets = [name for name in columns if name in names]
     left = [column for column in table["columns"] if column["name"] not in attributes]
     few = [column for column in left if 2 <= column["distinct"] <= CLASSES]
     if not targets or len(targets) < len(columns):

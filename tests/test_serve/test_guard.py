@@ -24,6 +24,7 @@ from support.served import FORM, served
 
 from maxent.serve.desk import KEPT, Desk, Refused, _own_name
 from maxent.serve.guard import Guard
+from maxent.serve.work import look
 
 D1 = ROOT / "examples/d1"
 FILES = (D1 / "tree.json", D1 / "truth.csv")
@@ -666,3 +667,11 @@ def test_a_port_that_is_taken(page):
     ended = subprocess.run(call, capture_output=True, text=True)
     assert ended.returncode == 2
     assert "--port: expected a port that is free" in ended.stderr
+
+
+def test_the_secret_of_the_file_is_proposed(tmp_path):
+    """Also where another column of the table could be one."""
+    people = pd.read_csv(D1 / "truth.csv").assign(Wave=lambda table: [f"w{i % 2}" for i in range(len(table))])
+    people.to_csv(tmp_path / "people.csv", index=False)
+    found = look({"model": str(D1 / "tree.json"), "table": str(tmp_path / "people.csv")}, lambda *far: None)
+    assert found["targets"] == ["Salary"]
