@@ -286,8 +286,8 @@ def converted(model: XgboostModel, wanted: Wanted, training: TrainingColumns | N
     if model.doubt:
         lost.append(f"what scores say of counts: {model.doubt}")
     else:
-        needed = {"learning rate": rate, "L2 penalty": l2}
-        lost += [f"the {name}, which --param gives" for name, value in needed.items() if value is None]
+        needed = {"learning rate, which --param rate=": rate, "L2 penalty, which --param lambda=": l2}
+        lost += [f"the {name} gives" for name, value in needed.items() if value is None]
     if coded and not named:
         shown = ", ".join(column.name for column in coded[:3]) + (", ..." if len(coded) > 3 else "")
         lost.append(f"the names of categories of {shown}: they are codes, as a table for predictions has to have them")
