@@ -18,7 +18,15 @@ import numpy as np
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.reading import USUAL, Decimal, Note, Reader, Reading
-from maxent.models.tables.frame import DELIMITERS, LISTED, LOOKED_AT, STATED, recognised_mark
+from maxent.models.tables.frame import (
+    DELIMITERS,
+    LISTED,
+    LOOKED_AT,
+    STATED,
+    arrow_places,
+    plain_numbers,
+    recognised_mark,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -325,10 +333,10 @@ def _below_header(batch: pa.RecordBatch) -> pa.RecordBatch:
 
     columns = []
     for column in batch.columns:  # the first row has the first code
-        codes, values = column.indices.to_numpy()[1:], column.dictionary
+        codes, values = plain_numbers(column.indices)[1:], column.dictionary
         if (codes > 0).all():
             codes, values = codes - 1, values.slice(1)
-        columns.append(pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), values))
+        columns.append(pa.DictionaryArray.from_arrays(arrow_places(codes), values))
     return pa.RecordBatch.from_arrays(columns, names=batch.schema.names)
 
 
