@@ -998,6 +998,7 @@ def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) 
     raws = fields.items("nodes", "nodes")
     ids = [item.get("id") if isinstance(item, dict) else None for item in raws]
     places = _places(f"{prefix}node", ids)
+    nodes: list[Node] = []
     stated: list[dict[str, Any]] = []
     first: dict[str, int] = {}
     for number, (place, raw) in enumerate(zip(places, raws, strict=True), 1):
@@ -1006,7 +1007,14 @@ def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) 
         if node["id"] and first.setdefault(node["id"], number) != number:
             found = f"{show(node['id'])} for nodes number {first[node['id']]} and {number}"
             problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
-    return replace(head, nodes=nodes_of(stated)), places
+        if len(stated) == TOGETHER:
+            nodes += nodes_of(stated)
+            stated = []
+    return replace(head, nodes=(*nodes, *nodes_of(stated))), places
+
+
+# Nodes that are made together: their fields take more memory than they do.
+TOGETHER = 1_000
 
 
 def _places(what: str, names: Iterable[object]) -> tuple[str, ...]:
