@@ -178,7 +178,7 @@ def noisy_forest(people: pd.DataFrame, trees: int, depth: int, epsilon: float, s
     """DRAFT-DP's forest of a seed, split for split and number for number: that of diffprivlib, with int(Laplace).
 
     Each node splits by any column, also by one on its path, behind which a side is empty. The noise has the scale
-    trees / epsilon in each tree. Accuracies on all people are those that they published with their results.
+    trees / epsilon in each tree. Accuracies on all people equal the published ones.
     """
     rng = np.random.RandomState(seed)
     draws = [np.random.RandomState(rng.randint(2**31 - 1)) for _ in range(trees)]

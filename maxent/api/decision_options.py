@@ -194,8 +194,8 @@ AT_MOST = (
     "be in too many leaves, the estimate leaves these splits out."
 )
 UNINFORMED = (
-    "Whether the adversary is taken not to know the base rate. By default they know how many people have each class, "
-    "unless ``knowledge`` says what they know."
+    "Whether the adversary is taken not to know the base rate. By default they know how many people have each class; "
+    "with ``knowledge`` they know what it names, and no more."
 )
 # Seconds that compiling and solving may take unless the call of a review says otherwise: it is to end.
 TIME = 120.0

@@ -278,7 +278,7 @@ def answers_of(release: Release) -> list[Node] | None:
 
 
 def gives_probabilities(release: Release) -> bool:
-    """Whether answers of a model have probabilities of classes: not those that are numbers, or classes alone."""
+    """Whether a model answers with probabilities of classes; numbers and bare classes have none."""
     if predicts_numbers(release):
         return False
     if release.predicts == "score":

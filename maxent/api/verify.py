@@ -57,7 +57,7 @@ NUMBER = r"(\d+\.\d+)"
 def verify(
     record: str | PathLike[str], folder: str | PathLike[str] | None = None, *, progress: Progress | None = None
 ) -> Verified:
-    """Verify a record of `check` or `review`: whether its files are the same, and what it says of them is still true.
+    """Verify a record of `check` or `review`: its files are hashed, and what it says of them is computed, again.
 
     Parameters
     ----------
@@ -364,7 +364,7 @@ def _findings(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]
 
 
 def _rungs(before: Any, after: Any, exact: bool) -> Iterator[tuple[str, str]]:
-    """Adversaries of the ladder of whom other things are inferred now."""
+    """Rungs of the ladder that differ from the record."""
     was, now = ({rung["adversary"]: rung for rung in rungs} for rungs in (before, after))
     for name in dict.fromkeys([*was, *now]):
         old, new = was.get(name), now.get(name)

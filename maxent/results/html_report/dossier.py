@@ -78,7 +78,7 @@ class Account:
     """What a dossier gives account of: a review, and the verdict on it.
 
     ``announced`` is the verdict in words. ``texts``: title and purpose, where none are given. ``record`` makes the
-    record, where there can be one; None where something is no file. ``beside`` is what it says of other columns.
+    record; it is None where an input was no file. ``beside`` is a sentence on the other columns.
     """
 
     review: Any
