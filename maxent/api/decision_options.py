@@ -240,7 +240,8 @@ class Reviewing(
         default=None,
         kw_only=False,
         metadata=positional(
-            "The class of each record; by default the column ``target`` of ``X``. Of several targets a column for each."
+            "The class of each record; by default the column ``target`` of ``X``. Of several outputs a column for "
+            "each, in their order, whose names are theirs."
         ),
     )
     qi: Sequence[str] = field(
@@ -251,8 +252,8 @@ class Reviewing(
     )
     target: str | Sequence[str] | None = option(
         None,
-        "The name of the sensitive attribute; default: that of ``y``, else ``class``. Several, in their order, of a "
-        "model with as many outputs, or of a release about their combinations: see docs/several.md.",
+        "The name of the sensitive attribute; default: those that ``y`` has, else ``class``. Several, in their order, of "
+        "a model with as many outputs, or of a release about their combinations: see docs/several.md.",
         group="call",
     )
     classes: Sequence[str] | None = same(Foreign, "classes")

@@ -21,7 +21,16 @@ from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.ladder import NO_REGISTER, Climb
 from maxent.api.population import population_figures
 from maxent.api.proving import Certainty, Drawing, proving_seconds
-from maxent.api.review_input import Subject, apart, files_of, subject_of, subjects_of, trained_rows, with_column
+from maxent.api.review_input import (
+    Subject,
+    apart,
+    files_of,
+    named_classes,
+    subject_of,
+    subjects_of,
+    trained_rows,
+    with_column,
+)
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
 from maxent.disclosure.ladder import about, check_adversary
@@ -35,7 +44,7 @@ from maxent.models.formats.assemble import packed
 from maxent.models.nodes import Nodes
 from maxent.models.reading import reader_of
 from maxent.models.release import Induction, Release, Tree
-from maxent.models.tables.classes import MOST_CLASSES, named_targets, product_target
+from maxent.models.tables.classes import MOST_CLASSES, product_target
 from maxent.models.tables.truth_and_facts import read_truth
 from maxent.models.trees.places import Places, number_places
 from maxent.policy.policy import read_policy
@@ -479,8 +488,8 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     numbers = {"bins": call.bins, "values": call.values}
     if call.progress is not None:
         call.progress("reading the model", 0, 1)
-    targets = () if call.target is None else named_targets("options", call.target)
-    X, y, weights, dropped = trained_rows(apart(call.model)[0], call.X, call.y, call.sample_weight, reading)
+    targets, y = named_classes(apart(call.model)[0], call.y, call.target)
+    X, y, weights, dropped = trained_rows(apart(call.model)[0], call.X, y, call.sample_weight, reading)
     if len(targets) > 1:
         subjects = subjects_of(call.model, X, y, targets, wanted, reading, **numbers)
     else:

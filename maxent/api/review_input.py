@@ -42,6 +42,7 @@ from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.statements.rule_models import fitted_statements, is_statement
 from maxent.models.successive.releases import with_statements
+from maxent.models.tables.classes import named_targets
 from maxent.models.tables.frame import DELIMITERS, Source
 
 if TYPE_CHECKING:
@@ -110,6 +111,32 @@ def with_column(table: DataFrame, name: str, cells: Any) -> DataFrame:
         expected = f"{len(kept):,} classes, one for each row of X"
         raise invalid("options", ARGUMENT, "y", expected, f"an array of shape {values.shape}")
     return pd.concat([kept.reset_index(drop=True), pd.Series(values, name=name)], axis=1)
+
+
+def named_classes(model: Any, y: Any, target: object) -> tuple[tuple[str, ...], Any]:
+    """The sensitive columns of a call, and their classes: without ``target`` those that ``y`` names.
+
+    Of several columns a name stands for its own; without names they are ``class_1``, ``class_2``... One column of a
+    table is as good as a list.
+    """
+    asked = () if target is None else named_targets("options", target)
+    cells = np.asarray(y, object) if isinstance(y, list) else y
+    shape = getattr(cells, "shape", ())
+    if len(shape) != 2:
+        return asked, y
+    named = hasattr(y, "columns")
+    names = [str(label) for label in y.columns] if named else []
+    if isinstance(model, Release) and not asked:
+        asked = model.target.columns
+    if len(asked) == 1 and asked[0] in names:
+        return asked, y.iloc[:, names.index(asked[0])]
+    if shape[1] == 1:
+        return asked, y.iloc[:, 0] if named else cells[:, 0]
+    if asked or not shape[1]:
+        return asked, y
+    stated = named and all(isinstance(label, str) for label in y.columns)
+    given = names if stated else [f"{UNNAMED}_{i + 1}" for i in range(shape[1])]
+    return named_targets("options", given), y
 
 
 def read_weights(weights: Any, X: Any, reading: Reading | None) -> FloatArray:
@@ -348,6 +375,10 @@ def subjects_of(
     table = _with_columns(frame_of(X), targets, y)
     if isinstance(model, (str, PathLike)):
         return tuple(_of_each_in_file(model, table, targets, wanted, reading))
+    if isinstance(model, Release):
+        if (of := model.target.columns) != tuple(targets):
+            raise _states_others(len(of), targets, of)
+        return (_of_release(model, table, None, {**wanted, "target": None}, reading),)
     found = n_outputs(model)
     if found != len(targets) or not hasattr(final_of(model), "classes_"):
         raise _states_others(found if hasattr(final_of(model), "classes_") else 1, targets)

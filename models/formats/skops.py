@@ -582,7 +582,10 @@ def _about_one(source: str, model: Any, wanted: Wanted) -> Any:
         return model
     stated = re.fullmatch(r"([0-9]{1,3})(?:/([0-9]{1,3}))?", asked or "")
     if stated is None or int(stated[1]) >= outputs or int(stated[2] or outputs) != outputs:
-        several = f"the output of one of {outputs} sensitive columns, from 0 to {outputs - 1} (maxent review takes all)"
+        several = (
+            f"the output of one of {outputs} sensitive columns, from 0 to {outputs - 1} (maxent review takes all where "
+            "the target names a column for each)"
+        )
         expected = several if outputs > 1 else "no output: the model is about one sensitive column"
         raise invalid(source, ARGUMENT, "parameters", expected, "nothing" if asked is None else f"output={asked}")
     return next(islice(outputs_of(model), int(stated[1]), None))

@@ -144,6 +144,54 @@ def test_classes_may_be_columns_of_the_table(tree: Any, reviewed: Any) -> None:
     assert found.joint.probabilities == pytest.approx(reviewed.joint.probabilities)
 
 
+@pytest.mark.parametrize(
+    ("y", "names"),
+    [(Y, BOTH), (Y.to_numpy(), ["class_1", "class_2"]), (Y.to_numpy().tolist(), ["class_1", "class_2"])],
+    ids=["named", "an array", "lists"],
+)
+def test_the_columns_are_those_that_y_names(tree: Any, reviewed: Any, y: Any, names: list[str]) -> None:
+    found = maxent.review(tree, X, y, qi=QI, max_certain=3, min_k=2)
+    assert [*found.reviews] == names
+    assert found.joint.probabilities == pytest.approx(reviewed.joint.probabilities)
+    assert found.verdict().status == reviewed.verdict().status
+
+
+def test_polars_names_them_too(tree: Any) -> None:
+    polars = pytest.importorskip("polars")
+    assert [*maxent.review(tree, polars.DataFrame(X), polars.DataFrame(Y), qi=QI).reviews] == BOTH
+
+
+def test_a_file_has_them_from_y_as_well(files: Any, tree: Any) -> None:
+    assert [*maxent.review("model.skops", X, Y, qi=QI).reviews] == BOTH
+
+
+@pytest.mark.parametrize(
+    ("y", "target", "named"),
+    [
+        (Y[["pay"]], None, "pay"),
+        (Y[["pay"]].to_numpy(), None, "class"),
+        (Y, "pay", "pay"),
+        (Y[["pay"]].to_numpy(), "wage", "wage"),
+    ],
+)
+def test_of_a_model_of_one_column_y_may_be_a_table(y: Any, target: Any, named: str) -> None:
+    plain = maxent.review(ONE, X, Y["pay"], qi=QI)
+    found = maxent.review(ONE, X, y, qi=QI, target=target)
+    assert found.release.target.name == named
+    assert found.estimate.probabilities == pytest.approx(plain.estimate.probabilities)
+
+
+@pytest.mark.parametrize("told", [{"target": BOTH}, {}], ids=["named", "by y"])
+def test_a_release_about_combinations_takes_their_columns(told: Any) -> None:
+    release = maxent.defend(X.assign(**Y), "none", target=BOTH, qi=QI, max_depth=2).release
+    for y in (Y, Y.to_numpy()):
+        assert [*maxent.review(release, X, y, qi=QI, **told).estimate.targets] == BOTH
+    with pytest.raises(InvalidInput, match="the columns 'pay', 'ill', in this order"):
+        maxent.review(release, X, Y[BOTH[::-1]], qi=QI, **told)
+    with pytest.raises(InvalidInput, match=r"2 sensitive columns, in their order \('pay', 'ill'\)"):
+        maxent.review(release, X.assign(**Y), qi=QI, target=["pay", "age"])
+
+
 def test_columns_that_leaves_link_are_not_taken_for_independent(tree: Any) -> None:
     found = maxent.review(tree, X, Y, qi=["job"], target=BOTH)
     assert found.joint is None
@@ -169,6 +217,7 @@ NUMBERS = DecisionTreeRegressor(max_depth=2).fit(X, np.column_stack([X.age, X.jo
 @pytest.mark.parametrize(
     ("model", "y", "told", "says"),
     [
+        (ONE, Y, {}, "the columns whose classes the model states, one sensitive column"),
         (ONE, Y, {"target": BOTH}, "the columns whose classes the model states, one sensitive column"),
         (NUMBERS, Y, {"target": BOTH}, "the columns whose classes the model states, one sensitive column"),
         ("tree", Y, {"target": [*BOTH, "age"]}, "a column for each of 'pay', 'ill', 'age', and 60 rows"),
@@ -205,8 +254,8 @@ def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, caps
 @pytest.mark.parametrize(
     ("target", "more", "says"),
     [
-        ("pay", [], "the output of one of 2 sensitive columns, from 0 to 1 (maxent review takes all), found nothing"),
-        ("pay", ["--param", "output=2"], "from 0 to 1 (maxent review takes all), found output=2"),
+        ("pay", [], "takes all where the target names a column for each), found nothing"),
+        ("pay", ["--param", "output=2"], "a column for each), found output=2"),
         ("pay,ill,age", [], "the output of one of 2 sensitive columns"),
     ],
 )
