@@ -252,8 +252,8 @@ class Reviewing(
     )
     target: str | Sequence[str] | None = option(
         None,
-        "The name of the sensitive attribute; default: those that ``y`` has, else ``class``. Several, in their order, of "
-        "a model with as many outputs, or of a release about their combinations: see docs/several.md.",
+        "The name of the sensitive attribute; default: those that ``y`` has, else ``class``. Several, in their order, "
+        "of a model with as many outputs, or of a release about their combinations: see docs/several.md.",
         group="call",
     )
     classes: Sequence[str] | None = same(Foreign, "classes")
