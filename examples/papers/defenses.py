@@ -32,7 +32,8 @@ MEASURES: dict[str, Callable[[float], str]] = {
     "homogeneous_individuals": "{:.0f}".format,
     "max_posterior": "{:.3f}".format,
 }
-"""Column of the results -> how the page writes it."""
+"""Column of the results -> how the page writes it. Leaves of one class are shown of Adult alone: elsewhere all who are
+certain are in them."""
 
 SERIES = {
     "prune-leaf": ("prune-leaf", "#1f5fa8", "o"),
@@ -43,7 +44,7 @@ SERIES = {
     "rdt 0.4": ("rdt, beta 0.4", "#d9a441", "<"),
     "rdt 0.8": ("rdt, beta 0.8", "#4f9d9d", ">"),
 }
-"""Defense -> its label, colour and marker. ``erp`` publishes what ``prune-parent`` does."""
+"""Defense -> its label, colour and marker. ``erp`` publishes what ``prune-parent`` does, and is left out."""
 
 
 def named(results: DataFrame) -> DataFrame:
@@ -62,9 +63,13 @@ def tables(results: DataFrame) -> dict[str, str]:
         here = results[results["data"] == data]
         plain = here[here["k"].isna()].groupby("defense")
         for measure, written in MEASURES.items():
+            if measure == "homogeneous_individuals" and data != "adult":
+                continue
             means = here[here["k"].notna()].pivot_table(measure, "defense", "k", "mean")
             rows = [[name, *[written(value)] + [""] * (len(KS) - 1)] for name, value in plain[measure].mean().items()]
-            rows += [[name, *(written(means.loc[name, k]) for k in KS)] for name in ("erp", *SERIES)]
+            rows += [[name, *(written(means.loc[name, k]) for k in KS)] for name in SERIES]
+            if measure == "max_posterior":
+                rows = [row for row in rows if {*row[1:]} - {written(1), ""}]
             found[f"{data}-{measure}"] = table(["", *(f"k = {k}" for k in KS)], rows)
     return found
 

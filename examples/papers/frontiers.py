@@ -59,7 +59,6 @@ METHODS: Mapping[str, tuple[str, Options]] = {
     "optimal, --remove, validated": ("optimal", {**TREE, "remove": True, "complexity_folds": 5}),
     "optimal, --grow, depth 3": ("optimal", {"grow": True, "max_depth": 3}),
     "prune-parent": ("prune-parent", TREE),
-    "erp": ("erp", TREE),
     "prune-leaf": ("prune-leaf", TREE),
     "kadet, C4.5": ("kadet", {**TREE, "inducer": "c45"}),
     "kadet, ID3": ("kadet", {**TREE, "inducer": "id3"}),
@@ -67,7 +66,7 @@ METHODS: Mapping[str, tuple[str, Options]] = {
     "rdt, beta 0.4": ("rdt", {"beta": 0.4}),
     "rdt, beta 0.8": ("rdt", {"beta": 0.8}),
 }
-"""Defense -> its method and parameters."""
+"""Defense -> its method and parameters. ``erp`` publishes what ``prune-parent`` does."""
 
 C45: Options = {**TREE, "inducer": "c45"}
 HIERARCHIES = {name: ROOT / "examples" / "hierarchies" / f"{name}.csv" for name in ADULT_QI if name != "age"}
@@ -81,13 +80,13 @@ LIMITED = {"optimal": "max_posterior", "kadet": "alpha"}
 """Methods that know a limit on posteriors -> its name."""
 
 REMOVED = "prune-leaf", "optimal, --remove"
-BETTER = (("prune-parent", "optimal"), ("erp", "optimal"), REMOVED, ("optimal, C4.5", "optimal, C4.5, merged"))
+BETTER = (("prune-parent", "optimal"), REMOVED, ("optimal, C4.5", "optimal, C4.5, merged"))
 """A defense, and the search for the best subtree of the same tree that is never worse on the people of the tree."""
 
 CAUTIOUS = ("prune-leaf", "optimal, --remove, cautious")
 """The same, which departs from the other's predictions only for what is more than chance."""
 
-VALIDATED = tuple((other, f"{best}, validated") for other, best in BETTER[:3])
+VALIDATED = tuple((other, f"{best}, validated") for other, best in BETTER[:2])
 """The same with complexities chosen by folds, which is for other people."""
 
 Measured = dict[str, Any]
@@ -306,7 +305,7 @@ STYLES: Mapping[str, tuple[str, str]] = {
     "kadet, ID3": ("#9aa5b1", "D"),
     "rdt, beta 0.4": ("#8e6c8a", "<"),
 }
-"""Defense -> colour and marker; ``erp`` publishes what ``prune-parent`` does."""
+"""Defense -> colour and marker."""
 
 
 def draw(found: Measured, title: str, path: Path) -> None:

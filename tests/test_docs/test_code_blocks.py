@@ -271,7 +271,7 @@ def test_a_part_of_the_page_is_computed_again() -> None:
     folder = os.environ.get("MAXENT_DATA")
     if not folder:
         pytest.skip("needs contraceptive.csv in the folder MAXENT_DATA")
-    defenses = ("optimal", "optimal, --remove, cautious", "prune-parent", "erp", "kadet, C4.5")
+    defenses = ("optimal", "optimal, --remove, cautious", "prune-parent", "kadet, C4.5")
     found: dict[str, Any] = frontiers.measured("contraceptive", Path(folder), defenses)
     page, again = rows_of("contraceptive-accuracy"), frontiers.accuracies(found)
     for each in ("no defense", *defenses):
