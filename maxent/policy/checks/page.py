@@ -83,6 +83,5 @@ def _once(text: str, here: str, seen: dict[str, str]) -> str:
     return text
 
 
-
 if __name__ == "__main__":
     PAGE.write_text(page(), encoding="utf-8")
