@@ -27,6 +27,7 @@ from maxent.models.tables.cells import own_names
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
 from maxent.results.parts import Parts
+from maxent.results.population import PopulationBounds
 from maxent.results.reliability import not_reliable, warn_unreliable
 from maxent.solvers.certainty.levels import Proved, level_names, prove, prove_alike
 from maxent.solvers.control import Clock
@@ -242,7 +243,10 @@ def bounds_tables(
         seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
         program = replace(program, table=replace(table, counts=alike.people[order]))
         stands = alike.times[order]
-        own = ProvedBounds(program, proved.bounds, proved.status, CLOSED, seconds, case.noticed, stands_for=stands)
+        shown = (program, proved.bounds, proved.status, CLOSED, seconds, case.noticed)
+        own = ProvedBounds(*shown, stands_for=stands)
+        if case.members is not None:
+            own = PopulationBounds(*shown, stands_for=stands, members=case.members)
         files: tuple[Path, ...] = ()
         if where.folder is not None:
             names, rows = _bounds(own, alike, order)

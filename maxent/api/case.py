@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property, partial
 from os import PathLike
@@ -234,6 +234,27 @@ def _check_values(release: Release, table: QITable, own: Sequence[Release]) -> N
         check_values(release, table, own)
 
 
+# What is expected of a value where people could have one that a release does not know.
+_KNOWN = ("one of ", "a value that some branch ")
+LEAVE_OUT = "{} (whoever in a register has another value is not in the data: leave these rows out)"
+
+
+@contextmanager
+def strangers_left_out() -> Iterator[None]:
+    """Say of values that a release does not know that these people of a register are to be left out.
+
+    Nobody leaves them out unasked, as a value may be misspelt.
+    """
+    try:
+        yield
+    except InvalidInput as error:
+        if not any(each.expected.startswith(_KNOWN) for each in error.problems):
+            raise
+        first, *others = error.problems
+        told = replace(first, expected=LEAVE_OUT.format(first.expected))
+        raise InvalidInput(error.source, [told, *others]) from None
+
+
 def no_table() -> InvalidInput:
     """The error of a call that needs an adversary's table and has none."""
     return invalid("options", ARGUMENT, "qi", "the adversary's table: a pandas DataFrame or the path of a file", "None")
@@ -327,18 +348,29 @@ class Tables:
 
     def registered(self, release: Release) -> Case:
         """The case of a release with the register in the place of the table."""
-        from maxent.constraints.membership import members_of, named
+        self.check_register(release)
+        reader, source = reader_of(self.reading), cast("Source", self.population)
+        if release.statements:
+            release = _with_values(release, [source], (release,), reader)
+        with strangers_left_out():
+            table = read_qi(source, release, count=self.count, reader=reader)
+        return self.with_members(release, table, reader)
+
+    def check_register(self, release: Release) -> None:
+        """Refuse what cannot be taken with a register in the place of the table."""
+        from maxent.constraints.membership import named
 
         own = "the table of the people in the data, and this is a register (population=)"
         check_unused(own, truth=self.truth, facts=self.facts, control=self.control, rows=self.rows or None)
         check_unused(own, gain=self.gain, sensitive=self.sensitive, who=self.who)
-        reader, source = reader_of(self.reading), cast("Source", self.population)
         named(release)
-        if release.statements:
-            release = _with_values(release, [source], (release,), reader)
-        table = read_qi(source, release, count=self.count, reader=reader)
+
+    def with_members(self, release: Release, table: QITable, reader: Reader, *, stands_in: bool = False) -> Case:
+        """The case of a release and a register that was read, some of whom are members."""
+        from maxent.constraints.membership import members_of
+
         members = members_of(release, table, self.people)
-        found, marginal = Case(release, table, members=members), None
+        found, marginal = Case(release, table, members=members, stands_in=stands_in), None
         if self.marginal is not None:
             from maxent.models.tables.truth_and_facts import read_marginal
 

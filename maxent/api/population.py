@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.api.case import Case
+from maxent.api.case import Case, strangers_left_out
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
 from maxent.api.estimate import Solving, used_backend
 from maxent.api.proving import AUTO
@@ -61,7 +61,8 @@ def population_estimate(
     listening = clock.listening if interruptible else nullcontext
     members = members_in(case)
     with listening():
-        program = compile_in_time(case, known, clock)
+        with strangers_left_out():
+            program = compile_in_time(case, known, clock)
         compiled = time.perf_counter()
         settings = how.settings(clock, None)
         outcome = solve_in_time(program, how.solver, settings, progress or silent)
@@ -69,19 +70,22 @@ def population_estimate(
         solved = time.perf_counter()
         point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
         proved = proved_by_levels(case, known, program, "closed" if how.bounds is None else how.bounds, clock)
-    known_of, base = membership_of(program, point.cells(program), members, proved.bounds, max(how.tolerance, TOLERANCE))
-    result = PopulationEstimate(
-        program,
-        outcome,
-        known_of,
-        _frequent(case, members) or base,
-        used_backend(outcome) if how.backend == "auto" else how.solver.name,
-        how.tolerance,
-        {"compile": case.seconds + compiled - begin, "solve": solved - compiled},
-        case.noticed,
-        known.no_marginal,
-        known.rows_unknown or "",
-    )
+        # An answer that is there is not lost to Ctrl-C while it is measured.
+        known_of, base = membership_of(
+            program, point.cells(program), members, proved.bounds, max(how.tolerance, TOLERANCE)
+        )
+        result = PopulationEstimate(
+            program,
+            outcome,
+            known_of,
+            _frequent(case, members) or base,
+            used_backend(outcome) if how.backend == "auto" else how.solver.name,
+            how.tolerance,
+            {"compile": case.seconds + compiled - begin, "solve": solved - compiled},
+            case.noticed,
+            known.no_marginal,
+            known.rows_unknown or "",
+        )
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
@@ -102,7 +106,8 @@ def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptib
     """The bounds of a case with a register; parameters and a warning are those of `maxent.bounds`."""
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     with clock.listening() if interruptible else nullcontext():
-        program = replace(compile_in_time(case, known, clock), ties=how.ties)
+        with strangers_left_out():
+            program = replace(compile_in_time(case, known, clock), ties=how.ties)
         compiled = time.perf_counter()
         proved = proved_by_levels(case, known, program, how.last, clock)
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
@@ -197,7 +202,8 @@ def population_figures(
     informed, given = known.of_verdict(case), case.register
     assert given is not None
     named(case.release)
-    table = read_qi(given.source, case.release, count=given.count, reader=reader_of(given.reading))
+    with strangers_left_out():
+        table = read_qi(given.source, case.release, count=given.count, reader=reader_of(given.reading))
     n = case.table.individuals if given.people is None and case.table is not None else given.people
     members = members_of(case.release, table, n)
     inside = None if case.table is None else within(case.table, table)

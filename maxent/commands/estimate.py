@@ -149,18 +149,19 @@ def _of_register(
     check_unused(table, plot=plot, report=asked.report)
     with progress() as told, hearing(tell_ahead):
         result: Any = estimate(trees, tables or None, **options, progress=told, interruptible=True)
-    tell_noticed(result.noticed)
     from maxent.disclosure.limits import judge_rows
     from maxent.results.population import print_population
 
-    verdict = judge_rows(asked.limits(), [{**result.numbers, "release": named(trees)}])
-    if output is not None:
-        result.save(output, csv_literal=csv_literal)
-    if as_json:
-        print_json({**result.summary, **verdict.summary})
-    else:
-        print_population(result)
-        print_lines(verdict.lines())
+    with finishing(result.outcome.status):
+        tell_noticed(result.noticed)
+        verdict = judge_rows(asked.limits(), [{**result.numbers, "release": named(trees)}])
+        if output is not None:
+            result.save(output, csv_literal=csv_literal)
+        if as_json:
+            print_json({**result.summary, **verdict.summary})
+        else:
+            print_population(result)
+            print_lines(verdict.lines())
     return _status(result, verdict, asked)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
 from os import PathLike
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.disclosure.membership import Membership
     from maxent.models.arrays import BoolArray, IntArray
+    from maxent.results.parts import Parts
     from maxent.solvers.solve.driver import Outcome
 
 
@@ -52,6 +53,18 @@ class PopulationEstimate(Summarised):
     no_marginal: bool = False
     rows_unknown: str = ""
     control: Mapping[str, Any] | None = field(default=None)
+    parts: Parts | None = None
+
+    @property
+    def distinct(self) -> int:
+        """Distinct quasi-identifiers of the register."""
+        return self.program.table.distinct if self.parts is None else self.parts.distinct
+
+    @property
+    def kinds(self) -> Mapping[str, int]:
+        """How many constraints of each kind there are, a quasi-identifier being one."""
+        found = kinds_of(self.program)
+        return found if self.parts is None else {**found, "qi": self.distinct}
 
     @property
     def reliable(self) -> bool:
@@ -117,10 +130,10 @@ class PopulationEstimate(Summarised):
         base = {"base_rate": self.base.get("base_rate"), "right_guesses": self.membership.right_guesses}
         summary: dict[str, Any] = {
             "individuals": table.individuals,
-            "distinct_qi": table.distinct,
+            "distinct_qi": self.distinct,
             "classes": len(self.classes),
             "membership": self.membership.as_dict(),
-            "constraints": kinds_of(self.program),
+            "constraints": dict(self.kinds),
             "status": outcome.status,
             "backend": self.backend,
             "convex": outcome.convex,
@@ -150,7 +163,7 @@ class PopulationEstimate(Summarised):
                 {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
                 for c in self.program.contradictions
             ]
-        return summary
+        return summary if self.parts is None else summary | self.parts.summary
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -162,8 +175,10 @@ class PopulationEstimate(Summarised):
     def posterior(self) -> DataFrame:
         """One row per distinct quasi-identifier in the order they were read: P(member), and P(class | member).
 
-        Where P(member) is 0 there are no probabilities of classes.
+        Where P(member) is 0 there are no probabilities of classes. Of people in parts the rows of all files, by leaf.
         """
+        if self.parts is not None:
+            return self.parts.rows()
         import pandas as pd
 
         frame = self.program.table.frame()
@@ -180,6 +195,8 @@ class PopulationEstimate(Summarised):
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically."""
+        if self.parts is not None:
+            raise self.parts.kept(path)
         from maxent.models.files.output import ESTIMATE
         from maxent.models.files.result_files import save_frame
 
@@ -204,12 +221,14 @@ class PopulationEstimate(Summarised):
             f"an adversary who guesses by this estimate expects to be right for {100 * known.right_guesses:.1f} % of "
             f"the members (base rate {least})",
             *control_lines(self.control),
-            "constraints: " + kinds_line(kinds_of(program)),
+            "constraints: " + kinds_line(self.kinds),
             f"{self.outcome.status} ({self.certificate}), {self.backend}; "
             f"largest violation {self.outcome.violation:.1e}",
             *(each.in_words({"why": ""}) for each in unread_in(self.noticed, program)),
             *(f"note: {note}" for note in self.notes),
         ]
+        if self.parts is not None:
+            lines += self.parts.lines
         if program.contradictions:
             lines += ["contradictions:", *(f"  {each}" for each in program.contradictions[:SHOWN_CONTRADICTIONS])]
         return lines
@@ -230,8 +249,10 @@ class PopulationEstimate(Summarised):
         return found, len(self.order) - len(found)
 
     def _display(self) -> Display:
-        rows, rest = self.rows(ROWS)
         name = self.program.release.target.name
+        if self.parts is not None:
+            return Display(f"Estimate of membership and P({name} | member): {self.outcome.status}", self.lines())
+        rows, rest = self.rows(ROWS)
         below = [f"... the surest; .posterior has {rest} more rows"] * bool(rest)
         title = f"Estimate of membership and P({name} | member): {self.outcome.status}"
         return Display(title, self.lines(), self.columns, rows, below + self.lines())
@@ -253,6 +274,9 @@ def print_population(found: PopulationEstimate) -> None:
     """Print the register, or its surest rows, and what is disclosed, to standard output."""
     from maxent.results.text.terminal import print_lines, print_table
 
+    if found.parts is not None:
+        print_lines(found.lines())
+        return
     rows, rest = found.rows()
     attributes = found.program.table.attributes
     right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(found.columns))]
@@ -270,7 +294,8 @@ class PopulationBounds(ProvedBounds):
     @cached_property
     def proved_members(self) -> ProvedMembers:
         """Of whom membership, or membership and class, is proved."""
-        return proved_members(self.program, self.bounds)
+        found = proved_members(self.program, self.bounds)
+        return replace(found, counts=found.counts * self.times)
 
     @property
     def certain(self) -> BoolArray:

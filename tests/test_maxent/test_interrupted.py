@@ -26,6 +26,8 @@ from maxent.api import case, remediation
 from maxent.api import compile as compile_module
 from maxent.api import compile as compiling
 from maxent.api import estimate as engine
+from maxent.api import population as registers
+from maxent.api.out_of_core import estimate as parted
 from maxent.constraints import compiler
 from maxent.constraints.kinds import split_choice
 from maxent.constraints.presolve import merge, parts
@@ -33,6 +35,7 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import NoAnswerInTime
 from maxent.results import bounds
 from maxent.results import estimate as results
+from maxent.results import population as populations
 from maxent.results import review as reviews
 from maxent.solvers import control as clock_module
 from maxent.solvers import workers as apart_module
@@ -233,6 +236,46 @@ def pressed(monkeypatch, module, name, then):
 
 def as_ever(own, *given, **named):
     return own(*given, **named)
+
+
+REGISTER = ["estimate", FILES[0], "--population", FILES[1], "--json"]
+
+
+def test_ctrl_c_ends_an_estimate_of_a_register_with_the_best_so_far(monkeypatch, capsys):
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted())
+    before = signal.getsignal(signal.SIGINT)
+    assert main([*REGISTER, "--backend", "ipopt"]) == 1
+    assert signal.getsignal(signal.SIGINT) is before
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["status"] == "interrupted"
+    assert "interrupted; the result is the best so far" in printed.err
+
+
+def test_a_second_ctrl_c_ends_an_estimate_of_a_register(monkeypatch, capsys):
+    monkeypatch.setattr(clock_module, "GRACE", PATIENT)
+    monkeypatch.setattr(clock_module, "_LEFT_BEHIND", [])
+    monkeypatch.setattr(engine, "load_backend", lambda name: Interrupted(times=2))
+    printed = printed_by(capsys, [*REGISTER[:-1], "--backend", "ipopt"], 130)
+    assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
+
+
+@pytest.mark.parametrize(("module", "name"), [(registers, "membership_of"), (populations.PopulationEstimate, "save")])
+def test_an_answer_about_a_register_is_not_lost_to_ctrl_c(module, name, monkeypatch, capsys, tmp_path):
+    printed_by(capsys, [*REGISTER, "-o", str(tmp_path / "expected.csv")])
+    pressed(monkeypatch, module, name, as_ever)
+    before = signal.getsignal(signal.SIGINT)
+    assert main([*REGISTER, "-o", str(tmp_path / "found.csv")]) == 0
+    assert signal.getsignal(signal.SIGINT) is before
+    assert json.loads(capsys.readouterr().out)["status"] == "optimal"
+    assert (tmp_path / "found.csv").read_bytes() == (tmp_path / "expected.csv").read_bytes()
+
+
+def test_ctrl_c_while_a_register_is_taken_in_parts_leaves_no_file(monkeypatch, capsys, tmp_path):
+    monkeypatch.setattr(parted, "population_estimate", lambda *_, **__: os.kill(os.getpid(), signal.SIGINT))
+    call = ["estimate", FILES[0], "--population", FILES[1], "--knowledge", "label,rate", "-o", f"{tmp_path}/out/"]
+    printed = printed_by(capsys, call, 130)
+    assert (printed.out, printed.err) == ("", "maxent: interrupted\n")
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(("module", "name"), [(engine, "measured"), (results.Estimate, "save")])

@@ -2,6 +2,8 @@
 
 import itertools
 import json
+import tempfile
+import warnings
 from dataclasses import dataclass, replace
 from math import lgamma
 from pathlib import Path
@@ -10,11 +12,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+import pyarrow as pa
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from pyarrow import parquet as pq
 from support.calls import printed_by, refused
 from support.enumerated import compositions
+from support.parted import by_values, few_rows, public, same
 from support.strategies import (
     NUMBERS,
     SURE,
@@ -599,3 +604,83 @@ def test_draws_are_of_the_data_and_not_of_the_register(tmp_path: Path) -> None:
     assert found.reliable
     with pytest.raises(maxent.InvalidInput, match=r"people: expected the number of people of the table, 10, or none"):
         maxent.review(release, people.assign(s=classes), target="s", qi=["a", "b"], population=register, people=3)
+
+
+def test_people_of_a_register_with_values_that_a_release_does_not_know_are_named(tmp_path: Path) -> None:
+    release = published(*COUNTS)
+    strange = pd.concat([register(4, 2), pd.DataFrame({"Sex": ["x"]})])
+    strange.to_csv(tmp_path / "register.csv", index=False)
+    said = r"line 8: Sex: expected one of 'f', 'm' \(whoever .* leave these rows out\), found 'x'"
+    for more in ({}, {"folder": tmp_path / "out"}):
+        with pytest.raises(maxent.InvalidInput, match=said):
+            maxent.estimate(release, population=tmp_path / "register.csv", **more)
+    refused("leave these rows out", maxent.review, release, PEOPLE, qi=["Sex"], target="Ill", population=strange)
+    [tree], attribute = release.trees, release.attributes[0]
+    wide = replace(release, attributes=(replace(attribute, values=("f", "m", "x")),))
+    assert tree.nodes[0].branches  # no branch takes x
+    refused("leave these rows out", maxent.bounds, wide, population=strange)
+
+
+# --- In parts --------------------------------------------------------------------------------------------------
+
+
+@thorough(12)
+@given(data=st.data())
+def test_a_register_in_parts_has_the_numbers_of_one_in_one_piece(data: Any) -> None:
+    case = public(data.draw, trees=(1, 2))
+    everybody = replace_people(case, data.draw(others(case, 30), "others"))
+    marginal = [None, {c: int((case.people.y == i).sum()) for i, c in enumerate(case.release.target.classes)}]
+    options: dict[str, Any] = {"people": len(case.people)}
+    options["knowledge"] = data.draw(st.sampled_from(["label,rate,counts", None]))
+    with tempfile.TemporaryDirectory() as temporary, warnings.catch_warnings():
+        warnings.simplefilter("ignore", maxent.UnreliableResult)
+        folder = Path(temporary)
+        rows = data.draw(st.integers(1, 30))
+        pq.write_table(pa.Table.from_pandas(everybody, preserve_index=False), folder / "r.parquet", row_group_size=rows)
+        if data.draw(st.booleans()) and options["knowledge"] is None:
+            pd.DataFrame(list(marginal[1].items()), columns=["Y", "count"]).to_csv(folder / "m.csv", index=False)
+            options["marginal"] = folder / "m.csv"
+        given: Any = {"population": folder / "r.parquet", **options}
+        whole: Any = maxent.estimate(case.release, **given)
+        bounds: Any = maxent.bounds(case.release, level="closed", **given)
+        with few_rows(data.draw):
+            parts: Any = maxent.estimate(case.release, folder=folder / "estimate", **given)
+            proved: Any = maxent.bounds(case.release, level="closed", folder=folder / "bounds", **given)
+        compared = any(tree.induction.candidates != "none" for tree in case.release.trees)
+        assert (parts.parts is None) == (compared and options["knowledge"] is None)
+        if parts.parts is not None:
+            same(parts.summary, whole.summary)
+            same(parts.numbers, whole.numbers)
+            shown = by_values(parts.posterior, case)
+            pd.testing.assert_frame_equal(shown, by_values(whole.posterior, case), rtol=1e-9, atol=1e-9)
+        assert proved.parts is not None
+        assert proved.status == bounds.status
+        if bounds.reliable:
+            told, expected = proved.summary["membership"], bounds.summary["membership"]
+            assert {**told, "largest": 0} == {**expected, "largest": 0}
+            assert told["largest"] == pytest.approx(expected["largest"])
+            assert proved.summary["certain_proved"] == bounds.summary["certain_proved"]
+            names = [*case.people.qi, "class"]
+            shown, full = (each.frame().sort_values(names).reset_index(drop=True) for each in (proved, bounds))
+            pd.testing.assert_frame_equal(shown, full, rtol=1e-9, check_dtype=False)
+
+
+def replace_people(case: Case, out: pd.DataFrame) -> pd.DataFrame:
+    """The people of a case, and others, in another order."""
+    everybody = pd.concat([case.people.qi, out])
+    return everybody.sample(frac=1.0, random_state=len(everybody)).reset_index(drop=True)
+
+
+def test_what_a_register_in_parts_cannot_have_is_refused(tmp_path: Path) -> None:
+    register(4, 2).to_csv(tmp_path / "register.csv", index=False)
+    given: dict[str, Any] = {"population": tmp_path / "register.csv", "folder": tmp_path / "out"}
+    refused("truth", maxent.estimate, published(*COUNTS), truth=PEOPLE, **given)
+    refused("control", maxent.estimate, published(*COUNTS), control=PEOPLE, **given)
+    compared = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds"}
+    said = "choices of splits about members of the register"
+    refused(said, maxent.estimate, published(*COUNTS, induction=compared), memory="1kB", **given)
+    found: Any = maxent.estimate(published(*COUNTS), **given)
+    with pytest.raises(maxent.InvalidInput, match="members are in the folder"):
+        found.save(tmp_path / "again.csv")
+    assert [*map(str, found._display().lines)][-1].startswith("members are in 1 file of")
+    assert not (tmp_path / "again.csv").exists()

@@ -14,7 +14,7 @@ from maxent.api.case import Published, Tables
 from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.out_of_core.folder import InParts, fits, links_of, moved, needed, splits_compared
-from maxent.api.out_of_core.opened import Opened, groups_for
+from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
 from maxent.api.out_of_core.posteriors import (
     Evaluated,
     Evaluation,
@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from maxent.disclosure.inference import Disclosure
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.estimate import Estimate
+    from maxent.results.population import PopulationEstimate
 
 
 def estimate_tables(
@@ -76,6 +77,8 @@ def estimate_tables(
         yield from links_of(release, truth=tables.truth is not None)
         if tables.control is not None:
             yield "control people"
+        if tables.population is not None and splits_compared(release, known.kinds):
+            yield "choices of splits about members of the register"
 
     opened = Opened.of(published, tables, links, target, where, progress)
     if opened.linked:
@@ -89,7 +92,33 @@ def estimate_tables(
         opened.write_whole(lambda: found.posterior)
         return found
     with opened.resources(how) as with_:
+        if opened.of_register:
+            return cast("Estimate", _register_in_parts(opened, known, how, with_))
         return _in_parts(opened, known, how, with_, surest=surest)
+
+
+def _register_in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources) -> PopulationEstimate:
+    """The estimate of a register by its leaves, of several trees by cells: all in one are as probably members."""
+    scanned, *_ = opened.scanned(with_)
+    groups = groups_for(scanned, with_)
+    table, leaf = scanned.table()
+    found = population_estimate(opened.case(table), known, how, progress=opened.tell)
+    inferred = [found.membership.member, *found.membership.of_members.T]
+    rows = FoundLeaves(table_of([(each, "double") for each in inferred]), ByLeaf(leaf, len(scanned.people)))
+    files: tuple[Path, ...] = ()
+    if opened.where.folder is not None:
+        files = opened.written("members", found.columns, rows, scanned, groups, with_)
+    distinct = sum(with_.each(rows_in, scanned.runs, groups, opened.told("counting quasi-identifiers")))
+    leaves, trees = int((scanned.people > 0).sum()), len(opened.release.trees)
+    folder = opened.where.folder
+    parts = Parts(what="members", trees=trees, leaves=leaves, folder=folder, files=files, distinct=distinct)
+    return replace(found, parts=parts)
+
+
+def rows_in(group: LeafGroup, path: Path) -> int:
+    """The distinct quasi-identifiers of a group; ``path`` is that of the names of the runs."""
+    rows = read_group(unpickled(path), group)
+    return 0 if rows is None else len(rows)
 
 
 def _in_parts(opened: Opened, known: Knowledge, how: Solving, with_: Resources, *, surest: bool) -> Estimate:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case
+from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case, strangers_left_out
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
 from maxent.api.out_of_core.posteriors import ROWS, unpickled
@@ -160,8 +160,16 @@ class Opened:
         else:
             linked = ["several releases about overlapping people" if several else "generalised records"]
         linked += ["known classes of some people"] * (tables.facts is not None)
-        linked += ["how many people of the register are in the data"] * (tables.population is not None)
+        if tables.population is not None and isinstance(opened, Release):
+            tables.check_register(opened)
+            linked += ["statements about members of the register"] * bool(opened.statements)
+            tables = tables if linked else replace(tables, qi=tables.population)
         return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
+
+    @property
+    def of_register(self) -> bool:
+        """Whether the people are those of a register, of whom some are in the data."""
+        return self.tables.population is not None
 
     def together(self, **options: Any) -> Case:
         """All people as one case, because something links them; ``options`` are those of trees alone."""
@@ -170,7 +178,9 @@ class Opened:
         return replace(case, noticed=self.reader.noticed.joined(case.noticed))
 
     def case(self, table: QITable) -> Case:
-        """A case of quasi-identifiers that stand for all people."""
+        """A case of quasi-identifiers that stand for all people, or for all of a register."""
+        if self.of_register:
+            return self.tables.with_members(self.release, table, self.reader, stands_in=True)
         return self.tables.with_companions(Case(self.release, table, stands_in=True), self.reader)
 
     @contextmanager
@@ -186,7 +196,8 @@ class Opened:
         With a truth also the runs of it, and people by leaf and class, (n_leaves, n_classes).
         """
         given = self.tables, self.release, self.reader
-        found = scan_table(*given, with_, self.told("reading the table"))
+        with strangers_left_out() if self.of_register else nullcontext():
+            found = scan_table(*given, with_, self.told("reading the table"))
         known: Any = (None, None)
         if self.tables.truth is not None:
             known = scan_truth(*given, found, with_, self.told("reading the truth"))
