@@ -19,16 +19,19 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
-from maxent.models.statements.glm import EPS, Term
+from maxent.models.statements.glm import CHUNK, EPS, Coefficients, Term, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
+from maxent.models.tables.cells import holds_numbers, numbers
 from maxent.models.tables.table_files import read_frame
 
 if TYPE_CHECKING:
     from os import PathLike
 
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.formats.release_reader import Head
     from maxent.models.reading import Reader
+    from maxent.models.tables.frame import Frame
 
 # What ``--param`` may say of a fit.
 PARAMETERS = ("tolerance", "mean_tolerance", "l2", "l1", "class_weight", "weights", "of", "family", "values")
@@ -38,7 +41,7 @@ FULL = 17
 SIGNIFICANT = 15
 STOPPED = (
     "how far from its optimum the fit stopped: its tolerances are widened by ten times the condition of the columns, "
-    "which is no proof (--param tolerance=LARGEST GRADIENT states it)"
+    "which is no proof (--train counts the gradient, --param tolerance=LARGEST GRADIENT states it)"
 )
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
@@ -284,7 +287,13 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         raise invalid(source, "model", "features", "a name for each coefficient", found)
     intercepts = np.broadcast_to(np.atleast_1d(np.asarray(final.intercept_, np.float64)), len(coefficients))
     name = type(final).__name__
-    keys = {**(_logistic if name in LOGISTIC else _numeric)(source, final, wanted), **said(source, wanted)}
+    own = [str(c) for c in final.classes_] if name in LOGISTIC else classes_in(wanted, reader, wanted.target)
+    if own is None or (name not in LOGISTIC and len(coefficients) > 1):
+        expected = "the numbers that the target can be: --classes 0,1,2, or --train with --target"
+        raise invalid(source, "options", "classes", expected, "none")
+    classes = own if wanted.classes is None else list(wanted.classes)
+    training = _training(wanted, reader, columns, [classes, own])
+    keys = {**(_logistic if name in LOGISTIC else _numeric)(source, final, wanted, training), **said(source, wanted)}
     if not np.isfinite(coefficients).all():
         raise invalid(source, "model", "coef_", "finite numbers", "others")
 
@@ -296,39 +305,135 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
             found += [entry(t, float(b), **more) for t, b in zip(columns, coefficients[k], strict=True)]
         return found
 
-    if name in LOGISTIC:
-        classes = [str(c) for c in final.classes_] if wanted.classes is None else list(wanted.classes)
-        if len(classes) == 2:
-            content = [{"family": "logistic", "of": classes[1], "terms": terms([0], [None]), **keys}]
-        elif getattr(final, "multi_class", "auto") == "ovr" or final.solver == "liblinear":
-            content = [
-                {"family": "logistic", "of": c, "source": f"model of {c}", "terms": terms([k], [None]), **keys}
-                for k, c in enumerate(classes)
-            ]
-        else:
-            content = [{"family": "multinomial", "terms": terms(range(len(classes)), classes), **keys}]
-    else:
+    if name not in LOGISTIC:
         family = "poisson" if name in POISSON else "linear"
-        numbers = classes_in(wanted, reader, wanted.target)
-        if numbers is None or len(coefficients) > 1:
-            expected = "the numbers that the target can be: --classes 0,1,2, or --train with --target"
-            raise invalid(source, "options", "classes", expected, "none")
-        classes, content = numbers, [{"family": family, "terms": terms([0], [None]), **keys}]
-    release = statements_of([{"source": name, **each} for each in content], source, wanted, classes)
+        content = [{"family": family, "terms": terms([0], [None]), **keys}]
+    elif len(classes) == 2:
+        content = [{"family": "logistic", "of": classes[1], "terms": terms([0], [None]), **keys}]
+    elif getattr(final, "multi_class", "auto") == "ovr" or final.solver == "liblinear":
+        content = [
+            {"family": "logistic", "of": c, "source": f"model of {c}", "terms": terms([k], [None]), **keys}
+            for k, c in enumerate(classes)
+        ]
+    else:
+        content = [{"family": "multinomial", "terms": terms(range(len(classes)), classes), **keys}]
+    content = [{"source": name, **each} for each in content]
+    lost: list[str] = []
+    if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
+        content = [_counted(each, source, wanted, classes, training, lost) for each in content]
+    else:
+        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
+    release = statements_of(content, source, wanted, classes)
     version = getattr(final, "_sklearn_version", None)
     if version is None:
         import sklearn
 
         version = sklearn.__version__
-    lost = (() if "weights" in keys else (UNWEIGHTED,)) + ((STOPPED,) if "loss_tolerance" in keys else ())
-    return Converted(release, f"scikit-learn {shorten(version)}", lost)
+    return Converted(release, f"scikit-learn {shorten(version)}", tuple(lost))
 
 
-def _stopped(source: str, final: Any, wanted: Wanted, solvers: Sequence[str]) -> dict[str, float]:
-    """Where a fit of scikit-learn stopped."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Training:
+    """The training table, and the number of the class of each row, shape (n_rows,)."""
+
+    frame: Frame
+    label: IntArray
+
+    def much(self, weights: str | None) -> FloatArray:
+        """How much each row counts, shape (n_rows,)."""
+        much = np.asarray(self.frame.repeats, np.float64)
+        return much if weights is None else much * self.column(Term(weights))
+
+    def column(self, term: Term, rows: slice = slice(None)) -> FloatArray:
+        """A column of the design, of some rows."""
+        if term.column is None:
+            return np.ones(len(self.label[rows]))
+        column = self.frame.columns[term.column]
+        codes = column.codes[rows]
+        if holds_numbers(column):
+            found = np.append(numbers(column), np.nan)[codes]
+            found = found if term.level is None else (found == float(term.level)).astype(np.float64)
+        else:
+            level = term.level if isinstance(term.level, str) else f"{term.level:g}"
+            found = np.array([*(text == level for text in column.texts()), False], np.float64)[codes]
+        return np.asarray((found - term.center) / term.scale)
+
+    def blocks(self, said: Coefficients, n_classes: int) -> Iterator[tuple[FloatArray, FloatArray]]:
+        """Design, and what each row counts in its class, of some thousand rows after another."""
+        much = self.much(said.weights)
+        for begin in range(0, len(self.label), CHUNK):
+            rows = slice(begin, begin + CHUNK)
+            design = np.stack([self.column(term, rows) for term in said.terms], axis=1)
+            cases = np.zeros((len(design), n_classes))
+            cases[np.arange(len(design)), self.label[rows]] = much[rows]
+            yield design, cases
+
+
+def _training(
+    wanted: Wanted, reader: Reader, columns: Sequence[Term], classes: Sequence[Sequence[str]]
+) -> _Training | None:
+    """The training table, where it has all columns and the class of each row, by one of the lists of names."""
+    weights = wanted.parameters.get("weights")
+    terms = [*columns, *([] if weights is None else [Term(weights)])]
+    needed = {term.column for term in terms if term.column is not None}
+    if wanted.train is None or wanted.target is None:
+        return None
+    if not {wanted.target, *needed} <= set(read_frame(wanted.train, "train", [], reader).header):
+        return None
+    frame = read_frame(wanted.train, "train", [wanted.target, *sorted(needed)], reader)
+    for term in terms:
+        column = frame.columns[str(term.column)]
+        if (column.codes < 0).any() or (term.level is None and not holds_numbers(column)):
+            return None
+    column = frame.columns[wanted.target]
+    texts, values = column.texts(), numbers(column) if holds_numbers(column) else np.empty(0)
+    for names in classes:
+        codes = np.array([names.index(text) if text in names else -1 for text in texts] + [-1])
+        if len(values) and all(map(_finite, names)):
+            said = [float(each) for each in names]
+            codes = np.array([said.index(v) if v in said else -1 for v in values.tolist()] + [-1])
+        if (codes[column.codes] >= 0).all():
+            return _Training(frame, codes[column.codes])
+    return None
+
+
+def _counted(
+    said: Mapping[str, Any],
+    source: str,
+    wanted: Wanted,
+    classes: Sequence[str],
+    training: _Training,
+    lost: list[str],
+) -> dict[str, Any]:
+    """A statement with the gradient at which its fit stopped, as the training table shows.
+
+    Where that is within the tolerance of the fit the statement says so, else the next power of two: no more is told
+    of the table.
+    """
+    content = statements_of([said], source, wanted, classes).statements[0].statements[0].content
+    assert isinstance(content, Coefficients)
+    largest, size = gradient_of(content.fit, training.blocks(content, len(classes)))
+    enough = largest <= content.fit.allowed(float(training.much(content.weights).sum()), size)
+    if enough and "mean_tolerance" in said:
+        return dict(said)
+    largest = float(2.0 ** np.ceil(np.log2(max(largest, 1e-300))))
+    if not enough:
+        lost.append(
+            f"whether the fit of {said['source']} converged: its gradient, a sum over people, is up to {largest:g}, "
+            "more than its tolerance, and so is the width (rows with weights, few steps, columns of unlike size)"
+        )
+    return {**{key: value for key, value in said.items() if key != "mean_tolerance"}, "tolerance": largest}
+
+
+def _stopped(
+    source: str, final: Any, wanted: Wanted, solvers: Sequence[str], training: _Training | None
+) -> dict[str, float]:
+    """Where a fit of scikit-learn stopped; with the training table `_counted` counts the gradient."""
     ran = np.max(np.atleast_1d(np.asarray(getattr(final, "n_iter_", 0)))) if final.n_iter_ is not None else 0
     if "tolerance" in wanted.parameters or "mean_tolerance" in wanted.parameters:
         return {}
+    if training is not None:
+        return {"mean_tolerance": float(final.tol)}
     if ran >= final.max_iter:
         expected = "a fit that converged: more iterations (max_iter), or --param tolerance=LARGEST GRADIENT"
         raise invalid(source, "model", "n_iter_", expected, f"{ran} of {final.max_iter}")
@@ -338,9 +443,9 @@ def _stopped(source: str, final: Any, wanted: Wanted, solvers: Sequence[str]) ->
     return {"mean_tolerance": float(final.tol), "loss_tolerance": LEAST}
 
 
-def _logistic(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
+def _logistic(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:
     """Penalties, weights of classes and tolerance of a logistic regression."""
-    keys: dict[str, Any] = _stopped(source, final, wanted, _BY_GRADIENT)
+    keys: dict[str, Any] = _stopped(source, final, wanted, _BY_GRADIENT, training)
     penalty, ratio = getattr(final, "penalty", "deprecated"), getattr(final, "l1_ratio", None) or 0.0
     ratio = {"l1": 1.0, "l2": 0.0}.get(str(penalty), ratio)
     strength = 0.0 if penalty in (None, "none") else 1.0 / float(final.C)
@@ -359,13 +464,13 @@ def _logistic(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
     return keys
 
 
-def _numeric(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
+def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:
     """Penalty and tolerance of a regression of numbers."""
     name = type(final).__name__
     if getattr(final, "positive", False):
         raise invalid(source, "model", "positive", "false: coefficients at 0 are not stationary", "true")
     if name in POISSON:
-        keys: dict[str, Any] = _stopped(source, final, wanted, ("lbfgs", "newton-cholesky"))
+        keys: dict[str, Any] = _stopped(source, final, wanted, ("lbfgs", "newton-cholesky"), training)
         return {**keys, "mean_l2": float(final.alpha)} if final.alpha else keys
     if name == "LinearRegression":
         sizes = np.asarray(getattr(final, "singular_", []), np.float64)
@@ -374,11 +479,13 @@ def _numeric(source: str, final: Any, wanted: Wanted) -> dict[str, Any]:
             expected = "columns of like size: the fit left out directions below its parameter tol"
             raise invalid(source, "model", "singular_", expected, "some")
         return {}
-    if final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters:
-        raise invalid(source, "model", "solver", f"one of {', '.join(_BY_FACTORS)}", shorten(str(final.solver)))
+    by_steps = final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters
+    if by_steps and training is None:
+        expected = f"one of {', '.join(_BY_FACTORS)}; others with --train, which counts the gradient"
+        raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
     if np.ndim(final.alpha):
         raise invalid(source, "model", "alpha", "one number", "several")
-    return {"l2": float(final.alpha)}
+    return {"l2": float(final.alpha), **({"mean_tolerance": float(final.tol)} if by_steps else {})}
 
 
 # PMML.

@@ -16,9 +16,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
 import maxent
+from maxent.api.convert import wanted_of
 from maxent.api.estimate import compile_release
 from maxent.models.errors import InvalidInput
-from maxent.models.reading import Reading
+from maxent.models.reading import Reading, reader_of
+from maxent.models.statements.rule_models import fitted_statements
 from tests.support.search import cases
 
 FOLDER = Path(__file__).parent / "regressions"
@@ -142,6 +144,76 @@ def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) ->
     scaled = make_pipeline(StandardScaler(), model).fit(PEOPLE[["age"]], PEOPLE.k if numbers else PEOPLE.y)
     with pytest.raises(InvalidInput, match=says):
         maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
+
+
+def largest_gradient(model: Any, x: pd.DataFrame, y: pd.Series) -> float:
+    """The largest entry of the gradient of the loss of a logistic regression, a sum over people."""
+    design, ones = np.c_[np.ones(len(x)), x], (y.to_numpy()[:, None] == model.classes_).astype(float)
+    slope = design.T @ (ones - model.predict_proba(x))
+    b = np.c_[model.intercept_, model.coef_].T
+    slope = slope[:, -b.shape[1] :] - np.r_[np.zeros((1, b.shape[1])), b[1:]] / model.C
+    return float(np.abs(slope).max())
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(0, 12, hunted=200))
+def test_where_a_fit_stopped_the_training_table_proves(seed: int) -> None:
+    """By its gradient, by a loss that hardly falls, by too few steps, or by coefficients that hardly move."""
+    random = np.random.default_rng([seed, 17])
+    people = drawn(random)
+    x, target = people[["age", "income"]] / [1, 10.0 ** random.integers(0, 4)], "yk"[seed % 2]
+    how: dict[str, Any] = [
+        {"tol": 1e-4},
+        {"tol": 1e-13},
+        {"max_iter": int(random.integers(1, 6))},
+        {"solver": "saga", "max_iter": 200},
+    ][seed // 2 % 4]
+    model = LogisticRegression(**{"max_iter": 5000, "C": float(random.choice([1.0, 0.1, np.inf])), **how})
+    model.fit(x, people[target])
+    train = x.assign(**{target: people[target]})
+    found = fitted_statements(model, wanted_of(target, train=train), reader_of(None), "model")
+    said = found.release.statements[0].document["statements"][0]
+    true, allowed = largest_gradient(model, x, people[target]), model.tol * len(people)
+    stated = said.get("tolerance", said.get("mean_tolerance", 0.0) * len(people))
+    assert true <= stated * (1 + 1e-9)
+    assert "loss_tolerance" not in said
+    assert ("tolerance" in said) == any("converged" in each for each in found.lost)
+    if "tolerance" in said:  # no wider than it has to be
+        assert allowed <= true * (1 + 1e-6) + 1e-6
+        assert stated <= 2 * true + 1e-6
+    else:
+        assert said["mean_tolerance"] == model.tol
+    assert satisfied(found.release, train, target)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_fit_that_stops_where_its_loss_hardly_falls_has_no_proof_without_the_table() -> None:
+    x = PEOPLE[["age"]] * 1000.0
+    model = LogisticRegression(tol=1e-15, C=np.inf, max_iter=5000).fit(x, PEOPLE.y)
+    assert largest_gradient(model, x, PEOPLE.y) > model.tol * len(x)
+    told = [
+        fitted_statements(model, wanted_of("y", train=train), reader_of(None), "model").lost
+        for train in (None, x, x.assign(y=PEOPLE.y), x.assign(y="no class"), x.assign(y=PEOPLE.y).where(x.age > 2e4))
+    ]
+    proofs = ["no proof" not in " ".join(lost) for lost in told]
+    assert proofs == [False, False, True, False, False]
+    weighed = LogisticRegression().fit(x / 1000, PEOPLE.y, PEOPLE.age)
+    asked = wanted_of("y", train=PEOPLE[["age", "y"]])
+    found = fitted_statements(weighed, asked, reader_of(None), "model")
+    assert any("rows with weights" in each for each in found.lost)
+    assert satisfied(found.release, PEOPLE[["age", "y"]], "y")
+    least = LinearRegression().fit(x, PEOPLE.k, PEOPLE.age)
+    asked = wanted_of("k", train=x.assign(k=PEOPLE.k))
+    found = fitted_statements(least, asked, reader_of(None), "model")
+    assert any("rows with weights" in each for each in found.lost)
+    assert satisfied(found.release, x.assign(k=PEOPLE.k), "k")
+    found = fitted_statements(LinearRegression().fit(x, PEOPLE.k), asked, reader_of(None), "model")
+    assert not found.lost
+    assert satisfied(found.release, x.assign(k=PEOPLE.k), "k")
+    asked = wanted_of("y", train=PEOPLE[["age", "y"]], parameters={"weights": "age"})
+    said = fitted_statements(weighed, asked, reader_of(None), "model").release.statements[0].document
+    assert said["statements"][0]["mean_tolerance"] == weighed.tol
 
 
 @pytest.mark.parametrize(
