@@ -61,9 +61,7 @@ OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
 def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple[Unread, ...]:
     """What a release states that is in no constraint, of what an adversary is said to know.
 
-    Counts, rates and means of a leaf are always compiled, as exact numbers, intervals or a likelihood. A score is where
-    it proves a count or a sum (``scored``); a label is where it is the most frequent class. Which splits a tool chose
-    is, where all that they were chosen by is stated; of draws it is not.
+    Counts, rates and means of leaves are always compiled; scores where they prove something (``scored``), draws never.
     """
     found = _of_leaves(release, scored) if "counts" in settings.known else {}
     if "internal" in settings.known:

@@ -58,9 +58,7 @@ class LiftedTerms:
 
 
 def tangents(phi: str, a: FloatArray, w: FloatArray, sized: BoolArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The tangents of ``phi(a, w)`` at some points: slopes by a, slopes by w, constants.
-
-    Where w is a constant, not ``sized``, the slope by it is 0.
+    """The tangents of ``phi(a, w)`` at some points: slopes by a and by w (0 unless ``sized``), constants.
 
     Both phi are convex in both arguments together, so that nowhere a tangent lies above them.
     """
@@ -196,8 +194,7 @@ class Elimination:
 def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, IntArray]:
     """The elimination of a program's aggregates, and the rows that define them; ``fixed`` variables have their value.
 
-    A definition is an equation whose last variable that is not fixed is an aggregate. The shift of an aggregate without
-    one is NaN, and so becomes the constant of whatever refers to it.
+    The shift of an aggregate without a definition is NaN, and so becomes the constant of whatever refers to it.
     """
     n, n_masses, matrix = program.n, program.n_masses, program.matrix
     known = np.where(fixed, program.lower, 0.0)
@@ -228,9 +225,7 @@ def eliminate(program: LiftedProgram, fixed: BoolArray) -> tuple[Elimination, In
 def passive_chain(jacobian: sparse.csr_matrix | FloatArray, passive: BoolArray) -> list[tuple[IntArray, IntArray]]:
     """Rows and columns that can be solved for one by one, in the order in which they follow from each other.
 
-    A passive column in a single row is what that row makes it, and the row has no multiplier. Without both, further
-    columns are in a single row: the aggregates that they were made of. Most comparisons are not active, and leaving out
-    their aggregates is what makes a large system sparse.
+    Without them a large system is sparse, as most comparisons are not active.
     """
     row, column = jacobian.nonzero()
     chain: list[tuple[IntArray, IntArray]] = []
@@ -695,10 +690,8 @@ def lift(
 ) -> LiftedPart:
     """The program of one part, and the way back.
 
-    Masses that the statements fix (pure leaves, absent classes) become constants, bounds on a single mass become
-    bounds of its variable, and of the class rows that repeat the quasi-identifiers' totals one is left out. All of this
-    trusts the statements; with ``trusting`` False, or where bounds already show that they contradict each other, every
-    statement stays a row that can give way. ``check`` is called again and again meanwhile, and may raise.
+    Masses that statements fix become constants, unless ``trusting`` is False or bounds show a contradiction: then every
+    statement stays a row that can give way.
     """
     check()
     view = PartView(program, merged, part)
@@ -770,12 +763,7 @@ SOLVED, INFEASIBLE, TROUBLE = 0, 2, 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Restricted:
-    """A program whose implicit equalities are explicit, and a point that satisfies its linear rows, shape (n,).
-
-    ``single`` is whether that is the only such point, ``changed`` whether there were any implicit equalities.
-    ``possible`` is whether there is a point at all: else the linear rows contradict each other, and this is the program
-    as it was.
-    """
+    """A program with explicit implicit equalities, and a point that satisfies its linear rows, perhaps alone."""
 
     program: LiftedProgram
     point: FloatArray
@@ -787,8 +775,7 @@ class Restricted:
 def restrict(program: LiftedProgram, seconds: float | None = None) -> Restricted | None:
     """Make implicit equalities explicit; None when nothing is known after so many seconds.
 
-    Maximises the number of inequalities with slack: ``A m = b t``, ``G m + s <= h t``, ``0 <= s <= 1``, ``t >= 1``; an
-    inequality whose s is 0 at the optimum holds with equality at every feasible point ``m / t``.
+    It maximises the number of inequalities with slack: those without any at the optimum hold with equality everywhere.
     """
     equal = program.row_lower == program.row_upper
     below = np.flatnonzero(~equal & np.isfinite(program.row_upper))

@@ -49,11 +49,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shortage:
-    """People and groups of rows that cannot all be matched, although each of them may be.
-
-    ``excess`` is how many more people there are than rows that cover any of them; below 0 how many more rows there are
-    than people that any of them cover.
-    """
+    """How many more people there are than rows that cover any of them, or, below 0, more rows than people."""
 
     people: IntArray
     groups: IntArray
@@ -78,11 +74,7 @@ class Assignment:
 def assign_rows(
     person: IntArray, group: IntArray, people: IntArray, rows: IntArray, check: Check = unchecked
 ) -> Assignment:
-    """Find all pairs of people and groups that complete assignments use.
-
-    ``person``, ``group``, shape (n_pairs,): which groups cover whom, each pair once. ``people``, shape (n_people,):
-    individuals of each quasi-identifier. ``rows``, shape (n_groups,): Published rows of each group.
-    """
+    """Find all pairs of people and groups that complete assignments use, of those that cover each other."""
     flow = _largest(person, group, people, rows)
     check()
     short = people - np.bincount(person, flow, len(people)).astype(np.int64)
@@ -202,11 +194,7 @@ def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Rele
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covering:
-    """Possible pairs of a group of rows and a quasi-identifier.
-
-    ``owner`` and ``group``, shapes (n_pairs,), are quasi-identifiers and groups that cover them; ``assignment`` says
-    which of these pairs can be when every row is one person's.
-    """
+    """Possible pairs of a group of rows and a quasi-identifier; ``assignment`` has those that can be at once."""
 
     owner: IntArray
     group: IntArray
@@ -226,12 +214,7 @@ def cover(records: PublishedRecords, people: QITable, check: Check = unchecked) 
 def compile_records(
     records: PublishedRecords, people: QITable, known: tuple[Fact, ...] = (), covering: Covering | None = None
 ) -> Program:
-    """Everything that published records tell an adversary who holds the table.
-
-    ``records``, ``people``: from `maxent.models.formats.published_records.read_published`. ``known``: Background
-    knowledge, from `maxent.models.tables.truth_and_facts.read_facts`. ``covering``: from `cover`, where that is there
-    already.
-    """
+    """Everything that published records tell an adversary who holds the table."""
     covering = covering or cover(records, people)
     owner, group, found = covering.owner, covering.group, covering.assignment
     contradictions = tuple(row_contradictions(records, people, found.shortages))

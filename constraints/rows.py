@@ -157,12 +157,7 @@ def row_system(
     facts: tuple[Fact, ...] = (),
     check: Check = unchecked,
 ) -> RowSystem:
-    """The equations of releases about the rows of a table. The rows are the people in training order.
-
-    ``releases``: each about all rows; of some it is known who was drawn for each tree. ``table``: the rows in their
-    order, see ``rows`` of `maxent.models.tables.qi_table.read_qi`: one person each. ``marginal``, shape (n_classes,):
-    people of each class. ``facts``: Known classes of some people.
-    """
+    """The equations of releases about the rows of a table, which are the people in training order, each one person."""
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     n_classes = len(releases[0].target.classes)
     blocks: list[_Block] = []
@@ -314,8 +309,7 @@ class Scale:
 def scale_of(numbers: Sequence[Numbers] | None, drawn: int) -> Scale | None:
     """Whole numbers for the classes of a target, in units in which ``drawn`` of them have a sum that is exact.
 
-    Where each class is one number they are multiples of the largest unit of which all are, if that is not too fine:
-    ages are whole, other numbers have one decimal. None for a target that is not numeric, or has no finite number.
+    None for a target that is not numeric, or has no finite number; single numbers are multiples of one unit.
     """
     if numbers is None:
         return None
@@ -364,11 +358,10 @@ def _powers(low: _End, high: _End, origin: Fraction, power: int) -> tuple[_End, 
 
 
 def _printed(release: Release) -> tuple[float, float]:
-    """Largest distance of means and of variances from their printed forms; 0 where numbers were not rounded.
+    """Largest distance of means and of variances from their printed forms; 0 where enough digits show no rounding.
 
-    They were not rounded if some number of the kind has enough digits to show that. Nodes above leaves show it of the
-    leaves, too, if these add up to the root in every tree. Numbers that single precision holds, all of them, may be
-    rounded to it. Where all are 0, nothing tells how far they were rounded.
+    Nodes above leaves show it too, if these add up to the root; single precision may have rounded, and all 0 tells
+    nothing.
     """
     added = all(_adds_up(tree, release.target.classes) for tree in release.trees)
     nodes = (node for tree in release.trees for node in each(tree.nodes) if added or node.is_leaf)
@@ -693,12 +686,7 @@ def row_program(
     base: Program | None = None,
     numbers: tuple[FloatArray, FloatArray] | None = None,
 ) -> Program:
-    """A program of rows, each a quasi-identifier, with what is known of each, shapes (n_rows, n_classes), 0 or 1.
-
-    With a ``base``, the program of everything else over the same rows, the statements are added to it; without, it has
-    one tree, of a single leaf. ``numbers``: the least and the greatest X of each row, as far as they are known, see
-    `RowSums`; shapes (2, n_rows).
-    """
+    """A program of rows, each a quasi-identifier, with what is known of each, added to ``base`` or of a single leaf."""
     table, n_classes = system.table, system.n_classes
     if base is None:
         release = Release(system.releases[0].target, table.attributes, (Tree((Node("all rows"),)),))

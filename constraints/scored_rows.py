@@ -129,10 +129,9 @@ class LeafNumbers:
 
 
 def first_numbers(release: Release) -> Iterator[LeafNumbers]:
-    """What the leaves of the first round say of numbers of people, where no class weighs more than another.
+    """What the leaves of the first round say of numbers of people, where everybody has the same probability.
 
-    Everybody has the same probability there. Leaves that state neither a size nor a sum of second derivatives say
-    nothing.
+    Leaves that state neither a size nor a sum of second derivatives say nothing.
     """
     boosting = release.boosting
     assert boosting is not None

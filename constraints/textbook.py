@@ -40,11 +40,9 @@ def refusal(program: Program) -> str | None:
 
 
 def textbook_model(program: Program) -> Any:
-    """The program as a `pyomo.environ.ConcreteModel`.
+    """The program as a `pyomo.environ.ConcreteModel`, numbered as `Program.linear` and `Program.internal`.
 
-    It has the variables ``p[c, x]``, the objective ``entropy`` (nats per individual) and the constraints ``qi[q]``,
-    ``label[r]``, ``rate[r]`` and ``internal[r]``, numbered in the order of `Program.linear` and `Program.internal`.
-    What is `beyond` these is not in it.
+    What is `beyond` the paper's constraints is not in it.
     """
     import pyomo.environ as pyo
 

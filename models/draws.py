@@ -106,11 +106,7 @@ _TOLD = frozenset({DRAWN, SEEDS, STATE, ANSWERS, *_FOLLOWED.values()})
 
 
 def tells_draws(draws: Draws | None, aside: str) -> str:
-    """What tells who was drawn for each tree, in words; empty where nothing does.
-
-    ``draws``: `maxent.models.release.Content.draws`, which are followed. ``aside``: what a model keeps beside its
-    release, such as `Converted.aside`, of which some may tell draws that are not followed.
-    """
+    """What tells who was drawn for each tree, in words: ``draws`` that are followed, or what is kept ``aside``."""
     followed = [] if draws is None else [_FOLLOWED["seeds" if draws.seeds else "counts"]]
     return "; ".join(dict.fromkeys([*followed, *(each for each in aside.split("; ") if each in _TOLD)]))
 

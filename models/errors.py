@@ -119,8 +119,7 @@ def check_unused(what: str, **options: object) -> None:
 class Origin:
     """Origin of a constraint: ``tree 2, leaf L3`` or ``facts.csv, line 4``.
 
-    ``node`` is the node's id in the release (None when the origin is no node); ``tree`` counts from 0
-    and is None when the release has a single tree or the origin is no tree.
+    ``tree`` counts from 0, and is None of a single tree.
     """
 
     place: str

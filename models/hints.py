@@ -17,8 +17,7 @@ _LONGEST, _KNOWN, _COMPARED = 60, 1000, 8
 def closest(text: str, known: Sequence[str]) -> str | None:
     """Return the known name that a text is probably a misspelling of, None when no name is close.
 
-    Names that differ only by case come first. difflib, quadratic in the length of what it compares, sees only the few
-    candidates that share most letters and pairs of letters with the text.
+    difflib, which is quadratic, sees only the few candidates that share most letters and pairs of letters with it.
     """
     folded = text.lower()
     same = next((name for name in known if name.lower() == folded), None)

@@ -42,11 +42,9 @@ def installed(module: str) -> bool:
 
 
 def how_to_install(module: str) -> str:
-    """Say how to get a module of `EXTRAS` or `BASE`: by its own packages, or from a copy of the repository.
+    """Say how to get a module of `EXTRAS` or `BASE`: by its own packages, or from the repository.
 
     Never by the name of maxent, which stands for nothing of ours on an index of packages.
-
-    Raises `KeyError` for any other module.
     """
     if module in EXTRAS:
         extra = EXTRAS[module]

@@ -33,11 +33,9 @@ _NEGATIVE_ZERO = re.compile(r"-(?:0+(?:\.0*)?|\.0+)")
 
 
 def cleaned(text: str) -> str:
-    """Return a text in the one form that all texts which look like it share.
+    """Return a text in the one form that all texts which look like it share: NFKC, without invisible characters.
 
-    Invisible characters are left out; the rest is in Unicode's normal form NFKC, which also unites what NFC keeps apart
-    though nobody sees a difference (the micro sign and the Greek letter, full and half width, ligatures, non-breaking
-    blanks). Blanks of any kind and number become a single space, none at the ends, and a zero has no sign.
+    Blanks of any kind and number become a single space, none at the ends, and a zero has no sign.
     """
     if _SOUND.fullmatch(text) and "  " not in text:
         return unsigned(text)
@@ -296,11 +294,7 @@ class ReadingBeside(Reading):
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """Notes and advice of reading.
-
-    ``told`` is each thing once; ``missing`` has, by source and column, the rows without a value that were read as a
-    value of their own. ``aside`` is what models' own files keep beside the releases that were read of them.
-    """
+    """Notes and advice of reading, each once, rows that were read as a value, and what models keep ``aside``."""
 
     told: tuple[Note, ...] = ()
     missing: Mapping[str, Mapping[str, int]] = field(default_factory=dict)

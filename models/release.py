@@ -28,11 +28,9 @@ ROUNDING_METHODS: tuple[RoundingMethod, ...] = get_args(RoundingMethod)
 
 @dataclass(frozen=True, slots=True)
 class Rounded:
-    """Rounding of every published number of records, each for itself, to a multiple of a base.
+    """Rounding of every published number of records, each for itself, to a multiple of a base of at least 2.
 
-    ``base``: records, at least 2. ``method``: ``nearest``: the nearest multiple, of two that are as near either.
-    ``random``: one of the two neighbouring multiples; a multiple stays what it is. ``down``: the next multiple below,
-    or the number itself.
+    ``random`` takes one of the two neighbouring multiples, ``down`` the one below.
     """
 
     base: int

@@ -189,14 +189,7 @@ class Watch:
 def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | None:
     """The result of ``work``, None when it does not end within some seconds of the moment when the clock says so.
 
-    Most solvers look at the clock, but no factorisation of a matrix does. So the work is done by another thread, which
-    is left behind, to end when it gets to look. Libraries that keep Python's lock while they compute cannot be waited
-    for like that: what they are given is small, or goes to a process of its own.
-
-    Raises
-    ------
-    BaseException
-        What the work raises; KeyboardInterrupt while waiting for it asks it to stop.
+    It is done by another thread, which is left behind, as no factorisation of a matrix looks at the clock.
     """
     if not clock.runs:
         return work()
@@ -233,8 +226,7 @@ def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | Non
 def end_left_behind() -> None:
     """Wait for threads that were left behind, so that they end before Python does.
 
-    A thread that comes back from a library in C++ or Rust then aborts the process, whose results are all there, and one
-    inside OpenBLAS can keep it from ending at all.
+    One that comes back from a library in C++ or Rust later aborts the process, or keeps it from ending.
     """
     end = time.monotonic() + AT_THE_END
     with suppress(KeyboardInterrupt):  # who does not want to wait
@@ -245,8 +237,7 @@ def end_left_behind() -> None:
 def end_process(status: int) -> NoReturn:
     """End this process with a status, after its output is written and its exit functions have run.
 
-    Python is not taken down: it would be around threads that are still at work, and one that comes back from a library
-    in C++ then aborts the process. Those that were left behind are such threads, and readers of Arrow, for a moment.
+    Python is not taken down around threads that are still at work, which would abort the process.
     """
     if not any(thread.is_alive() for thread in _LEFT_BEHIND):
         threading._shutdown()  # type: ignore[attr-defined]  # as Python does: executors end their work

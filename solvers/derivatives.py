@@ -136,11 +136,7 @@ Reduction = Callable[[FloatArray], FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Exponentials:
-    """Exponentials of scores, each divided by the largest of its group, so that none overflows.
-
-    ``largest`` and ``sums`` have an entry for each group: its largest score, and the sum of ``share``; ``shifted`` and
-    ``share`` have one for each score: the score less its group's largest, and the exponential of that.
-    """
+    """Scores less the largest of their group, their exponentials, and the sums of each group."""
 
     largest: FloatArray
     shifted: FloatArray
@@ -149,11 +145,7 @@ class Exponentials:
 
 
 def exponentials(scores: FloatArray, largest: Reduction, summed: Reduction, spread: Reduction) -> Exponentials:
-    """The parts of a softmax: ``share / spread(sums)``, with the logarithm ``shifted - spread(log(sums))``.
-
-    ``largest``, ``summed``: the largest entry of each group, and their sum. ``spread``: the value of its group for each
-    entry.
-    """
+    """The parts of a softmax: ``share / spread(sums)``, with the logarithm ``shifted - spread(log(sums))``."""
     top = largest(scores)
     shifted = scores - spread(top)
     share = np.exp(shifted)

@@ -62,8 +62,7 @@ def cores() -> int:
 def one_thread() -> Iterator[None]:
     """Keep linear algebra to one thread, so that it makes sums in the same order everywhere.
 
-    A library that is loaded meanwhile keeps to one for good: loading all of them before would take longer than much of
-    what is done in here.
+    A library that is loaded meanwhile keeps to one for good.
     """
     from threadpoolctl import threadpool_limits
 
@@ -104,10 +103,9 @@ def _library() -> Any:
 
 @contextmanager
 def memory_kept() -> Iterator[None]:
-    """Keep freed memory for the next arrays, and release it at the end, where the C library would release it at once.
+    """Keep freed memory for the next arrays, as the system takes long to map and clear every array of more than 128 KB.
 
-    Dask has it do so in workers. Every array of more than 128 KB is then mapped anew, and cleared by the system page by
-    page, which takes longer than much that is done with it.
+    Dask has the C library release it at once in workers.
     """
     library = _library()
     if library is None:
@@ -281,11 +279,7 @@ def kill(executor: Any) -> None:
 
 @contextmanager
 def undisturbed() -> Iterator[None]:
-    """As `deaf`, where the processes are copies of this one.
-
-    The system gives a signal that one thread holds back to another one, of a library, say, and Python handles it in the
-    main thread whatever that holds back. So its handlers only take note meanwhile.
-    """
+    """As `deaf`, where processes are copies of this one: threads of libraries take signals, handlers take note."""
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -323,12 +317,7 @@ def apart(
 ) -> Any:
     """The result of ``function(*arguments, clock, tell)`` in another process, None where the process had to be ended.
 
-    It hears of the clock as a copy, and has `SOON` seconds to end by itself. What it tells on the way is passed to
-    ``heard``. The function is one of a module, and everything is pickled. To ``keep`` the process for the next such
-    call saves the second that it takes to start; a text keeps it for calls with this text alone.
-
-    Raises `Crashed` when what was called ended the process. Raises `WorkerLost` when another one did. Raises
-    `Exception`: what the function raises.
+    A process may be kept for the next call; raises `Crashed` or `WorkerLost` where one ended.
     """
     with clock.shared():
         call = pickle.dumps((function, (*arguments, clock)))

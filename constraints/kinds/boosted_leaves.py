@@ -43,11 +43,7 @@ LOST = 0.01
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Before:
-    """The cells before the round of a tree: of the class of the tree.
-
-    ``share``, shape (n_cells,): the probability p of the class. ``off``, shape (n_cells,): by how much the p of the
-    tool may differ, infinite where that is not known.
-    """
+    """The cells before the round of a tree: the probability of its class, and how far the tool's may be off."""
 
     tree: int
     klass: int
@@ -265,8 +261,7 @@ class WeightedLeaf:
 def number_of_class(said: LeafSum, klass: int, people: FloatArray) -> tuple[float, float] | None:
     """Least and largest number of people of one class that a statement about it alone leaves; None if it leaves none.
 
-    Bounds of the linear program with ``0 <= m_c <= people_c``: cells with the largest, or the smallest, coefficients
-    have them all, until the sum is reached. Coefficients below 0 prove nothing.
+    Cells with the largest, or smallest, coefficients have them all, until the sum is reached.
     """
     weight = said.weights[:, klass]
     if said.coef.sum() != 1 or (weight <= 0).any():
@@ -442,12 +437,7 @@ def unusable(release: Release) -> str:
 def leaf_counts(
     release: Release, cells: Cells, counts: IntArray, check: Check = unchecked, weighed: Weighed | None = None
 ) -> LeafCounts:
-    """The counts that the scores of a release prove of the people of a table.
-
-    ``cells``: the people in the leaves, from `maxent.constraints.program.cells.build_cells`. ``counts``, shape
-    (n_distinct,): individuals of each quasi-identifier. ``weighed``: the weights that people had in training, where the
-    adversary knows them.
-    """
+    """The counts that the scores of a release prove of the people of a table, by the weights they had if known."""
     boosting = release.boosting
     if boosting is None:
         return none()
@@ -504,8 +494,7 @@ def _leaves(tree: Tree, classes: tuple[str, ...]) -> tuple[IntArray, IntArray]:
 def _of_shares(release: Release, cells: Cells, counts: IntArray, weighed: Weighed | None) -> LeafCounts:
     """What shares of weighted records prove, whatever the weights, which are above 0: a class without any has nobody.
 
-    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere. Where
-    the weights of people are known, shares are weighted sums of those of each class.
+    The records are those of the table only where each leaf has as many: rows without weight are counted nowhere.
     """
     found: list[tuple[int, int, int, float, float]] = []
     sums: list[LeafSum] = []

@@ -280,11 +280,7 @@ def finest(places: Places, known: BoolArray) -> Iterator[int]:
 
 
 def certain(drawn: IntArray, distinct: IntArray) -> tuple[IntArray, IntArray]:
-    """Least records of each class in some places, and of all others together.
-
-    ``drawn``, shape (n_places, n_classes), draws. ``distinct``, shape (n_places,), different records among the draws of
-    each place, or `UNKNOWN`.
-    """
+    """Least records of each class in some places, and of all others together, from draws and different records."""
     there = (drawn > 0).astype(np.int64)
     own, others = there, there.sum(axis=1, keepdims=True) - there
     known = (distinct != UNKNOWN)[:, None]

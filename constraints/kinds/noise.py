@@ -74,11 +74,7 @@ KIND = Kind(
 
 
 def slopes(noise: AddedNoise, published: FloatArray, most: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """What the concave logarithm falls by for each individual below and above a number, and its variance.
-
-    ``published``, shape (n,), and ``most``, shape (n,), the individuals that there can be. Results: shape (n,); the
-    variance of Gaussian noise, 0 of others.
-    """
+    """What the concave logarithm falls by for each individual below and above a number, and its variance."""
     if noise.mechanism == "gaussian":
         none = np.zeros(len(published))
         return none, none, np.full(len(published), noise.scale**2)

@@ -30,12 +30,7 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, slots=True)
 class Counting:
-    """Sampling, suppression and rounding of counts.
-
-    ``rate``: probability with which each record was sampled, in (0, 1]. ``suppressed_below``: counts below it were
-    published as 0. ``alpha``: probability that the interval of a count may miss, split over both sides (unused when
-    ``rate`` is 1). ``rounded``: how all counts were rounded; not those of samples.
-    """
+    """Sampling, suppression and rounding of counts; ``alpha`` is the probability that an interval may miss."""
 
     rate: float
     suppressed_below: int
@@ -44,11 +39,7 @@ class Counting:
 
 
 def true_count_bounds(published: IntArray, most: IntArray, counting: Counting) -> tuple[IntArray, IntArray]:
-    """Smallest and largest true counts behind published ones, shapes (n,).
-
-    ``published``, shape (n,): records, 0 where suppressed. ``most``, shape (n,): individuals that can be meant, known
-    from the adversary's table: no count is taken to be larger, unless what was published is.
-    """
+    """Smallest and largest true counts behind published ones, none above ``most`` unless what was published is."""
     rate, side = counting.rate, counting.alpha / 2
     drawn = np.where(published > 0, published, max(counting.suppressed_below - 1, 0))
     low, high = published, drawn
@@ -97,10 +88,8 @@ def _smallest(holds: Callable[[IntArray], BoolArray], low: IntArray, high: int) 
 def n_countable(release: Release, table: QITable, cells: Cells) -> int:
     """At least as many counts as could have been shown of somebody, whatever was drawn.
 
-    Those of the nodes that are shown and reached; and where a part of a tree was left out, those of as many leaves as
-    there can be with somebody in them: a quasi-identifier is in one, unless private attributes are tested, when each of
-    its individuals may be in another. Where inner nodes state counts, too, twice as many: h leaves have at most h - 1
-    nodes above them where the individuals come apart.
+    Those of shown nodes, and where a part is left out one for each quasi-identifier or individual; twice as many with
+    inner nodes.
     """
     places = 0
     for t, (tree, held) in enumerate(zip(release.trees, cells.trees, strict=True)):

@@ -253,11 +253,7 @@ class FinalSpans:
         self._divided = cache(self._divide)
 
     def kept(self, place: int, column: int, form: str, options: IntArray) -> IntArray:
-        """Options of a node to split by a public attribute that keep k-anonymity.
-
-        Options are what `maxent.constraints.program.program.Internal` calls codes. There is one for the form
-        ``values``.
-        """
+        """Options of a node to split by a public attribute that keep k-anonymity; one for the form ``values``."""
         spans = np.unique(self._of[self._owner[self._held.at(place)]]).tolist()
         divided = [self._divided(span, column) for span in spans]
         if form == "values":

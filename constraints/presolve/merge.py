@@ -450,11 +450,7 @@ def _grouped(label: IntArray, n: int) -> tuple[IntArray, IntArray]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Totals:
-    """Class totals of each place of a tree from exact statements, individuals; NaN where unknown.
-
-    ``own[place, x]`` follows from every statement, ``below[place, x]`` from those about the place's branches alone;
-    shapes (n_places, n_classes).
-    """
+    """Class totals of each place of a tree, NaN where unknown; ``below`` from statements about branches alone."""
 
     own: FloatArray
     below: FloatArray
@@ -516,8 +512,7 @@ def _levels(held: TreeCells) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
 def needed(program: Program, totals: tuple[Totals, ...], rows: LinearRows) -> IntArray:
     """Indices of the linear constraints that other exact statements do not already imply.
 
-    A statement about a place whose branches' totals are known is left out when it agrees with them (when not, it
-    stays, and shows as inconsistent); likewise a label whose classes' totals are known, and a rate beside the counts.
+    What agrees with the known totals of branches or classes is left out, and so is a rate beside the counts.
     """
     if not program.linear:
         return np.empty(0, np.int64)

@@ -171,15 +171,7 @@ def independent_rows(
 ) -> IntArray:
     """Rows of ``lower <= matrix z <= upper`` that say everything, without those whose value the equations fix.
 
-    Such a row is an equation that repeats others, or an inequality (a label beside a rate of one half) that holds with
-    equality everywhere; where the value contradicts its bounds, it is kept.
-
-    An equation with a variable that no other equation has is independent of these, and that variable tells how often it
-    is in a row that equations imply. So most equations are taken out of the question one after the other, and only what
-    is left is factorised.
-
-    ``matrix``, shape (n_rows, n). ``lower``, ``upper``, shape (n_rows,). Result: numbers of the rows to keep,
-    increasing.
+    Equations with a variable of their own are taken out one after the other, and only what is left is factorised.
     """
     matrix = _clean(matrix.copy())
     left = (lower == upper) & (np.diff(matrix.indptr) > 0)  # equations that are still in question
@@ -412,11 +404,7 @@ def _true(least: FloatArray, most: FloatArray, lower: FloatArray, upper: FloatAr
 
 
 def without_repeats(view: PartView, rows: PartRows, fixed: BoolArray) -> IntArray:
-    """Rows to keep, increasing.
-
-    Left out are labels that the known class totals of a region settle, and one of the class totals that add up to the
-    region's size.
-    """
+    """Rows to keep: not labels that known totals settle, nor one of the totals that add up to a size."""
     size = view.sizes(rows.inside)
     drop = _settled_labels(view, rows, size)
     drop[_last_totals(view, rows, size, fixed)] = True
@@ -479,11 +467,9 @@ def linear_rows(
     trusting: bool,
     check: Callable[[], None],
 ) -> LinearPart:
-    """Totals and statements that still say something.
+    """Totals and statements that still say something about free masses.
 
-    ``fixed``, ``known``, shape (n_groups, n_classes): which masses are constants, and their values (0 elsewhere),
-    individuals. ``index``, shape (n_groups, n_classes): the variables of the free masses, -1 elsewhere. ``trusting``:
-    whether to leave out what other rows imply, not only what bounds do.
+    ``trusting``: whether to leave out what other rows imply, not only what bounds do.
     """
     whole, told = settled(view, statements, fixed)
     statements = statements.take(np.flatnonzero(~told))
@@ -543,12 +529,7 @@ AT_ONCE = 65_536
 def solve_leafwise(
     program: Program, merged: Merged, linear: IntArray, check: Callable[[], None] = lambda: None
 ) -> tuple[FloatArray, BoolArray]:
-    """Closed forms for all groups that no constraint links to another.
-
-    ``check`` is called before each `AT_ONCE` of them, and may raise.
-
-    Result ``masses`` (the miss shows in the residuals); uniform where a group is linked to others.
-    """
+    """Closed forms for all groups that no constraint links to another, uniform masses for the others."""
     n_groups, n = len(merged.owner), program.n_classes
     weight = merged.weight[merged.owner]
     constraints = [program.linear[i] for i in linear.tolist()]
@@ -602,8 +583,7 @@ def _alone(
 def water_fill(weight: FloatArray, lower: FloatArray, upper: FloatArray, label: IntArray) -> FloatArray:
     """Entropy maximum of each row under bounds, a total and, where ``label >= 0``, ``m[label] >= m[x]``.
 
-    Shapes: weight (n,), lower and upper (n, n_classes), label (n,); all in individuals. Rows whose bounds cannot meet
-    their total get the bounds scaled to it.
+    Rows whose bounds cannot meet their total get the bounds scaled to it.
     """
     lower, upper = np.minimum(lower, upper), np.maximum(lower, upper)
     rows = np.flatnonzero(label >= 0)

@@ -228,11 +228,7 @@ class _Router:
 
 
 def build_cells(release: Release, table: QITable, check: Check = unchecked) -> Cells:
-    """Every unknown of a release and which cells each node holds.
-
-    Cells are in depth-first order of the first tree's leaves, then by quasi-identifier. ``check`` is told how far the
-    placing has come.
-    """
+    """Every unknown of a release and which cells each node holds, by leaf of the first tree, then person."""
     router = _Router(release, table, check)
     owner = np.arange(len(table), dtype=np.int64)
     box = np.zeros(len(table), np.int64)

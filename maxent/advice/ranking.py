@@ -32,12 +32,9 @@ Gains = Mapping[int, npt.NDArray[Any]]
 
 @dataclass(frozen=True, slots=True)
 class Behind:
-    """How far a candidate is behind the leader on the folds of both.
+    """How far a candidate is behind the leader on the folds of both, in right predictions or costs per person.
 
-    ``share`` is the difference of the share of people who are predicted right, or of what decisions cost per person,
-    and ``deviation`` its standard deviation over the folds (None of one fold). ``only_leader`` people are right with
-    the leader alone, or cost less with it, ``only_other`` with the candidate. ``chance`` is the probability that the
-    leader is so far ahead, if both were as good: of the sign test, or of costs of the t test of the same people.
+    ``chance`` is the probability of it if both were as good: by the sign test, or by the t test of costs.
     """
 
     share: float
@@ -346,11 +343,7 @@ def _distance(check: LimitCheck) -> float:
 
 
 def frontier(rows: Sequence[Mapping[str, Any]], limits: Limits) -> list[dict[str, Any]]:
-    """For each limit what it costs: candidates that keep all others, of which none is better in both.
-
-    Accuracies, or costs, are levels: of a candidate that was stopped early that of the best less the difference on the
-    same folds.
-    """
+    """For each limit the best candidates that keep all others, at the levels of accuracy or costs that they reach."""
     found = []
     for limit, stated in limits.as_dict().items():
         higher = limit == "min_k"

@@ -41,12 +41,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialPeople:
-    """Records with their classes, and the fold that each is tested in.
+    """Records with their classes, for each order of domains, and the fold that each is tested in, shape (n,).
 
-    ``trainings`` has the records for each order of domains that methods ask for; ``fold`` is of shape (n,), from 0.
-    ``sensitive`` are codes of classes, empty for all. ``digest`` is a hash of the records, whatever file they are from.
-    ``start`` is a model to start from, whatever its leaves state, None where trees are grown. ``costs``, shape
-    (n_decisions, n_classes), is what a decision costs about somebody of a class; None where accuracy counts.
+    ``start`` is a model to start from, None where trees are grown; ``costs`` are None where accuracy counts.
     """
 
     trainings: Mapping[Order, Training]

@@ -234,11 +234,9 @@ def audit_tables(
     target: str | None = None,
     progress: Progress | None = None,
 ) -> Audit | RecordsAudit:
-    """The audit of more people than memory holds.
+    """The audit of more people than memory holds, who are routed to leaves and attacked there.
 
-    The people of trees whose splits are public are routed to leaves, as for estimates, and attacked there. Where
-    something links people of different leaves (splits on private attributes, scores of boosted trees, ``facts``,
-    records), they are taken together, and the result has no ``parts``.
+    Where something links people of different leaves they are taken together, and the result has no ``parts``.
     """
     attacks.check(tables.qi, facts=tables.facts, count=tables.count, control=tables.control)
     opened = Opened.of(published, tables, links_of_attacks, target, where, progress)

@@ -61,12 +61,7 @@ def _end_with_parent() -> None:
 
 
 def answer(name: str, request: Mapping[str, Any], run: Path) -> dict[str, Any]:
-    """Solve a request with a back end.
-
-    Result: ``row``, a part of a row of `maxent.BenchResult`, and with a solution ``problem``, what its summary says
-    about the problem, and what was ``noticed`` while it was read; or ``invalid``, (source, problems), when the input is
-    wrong.
-    """
+    """Solve a request with a back end: a ``row``, the ``problem`` and what was ``noticed``; or ``invalid`` input."""
     from maxent.models.errors import MissingExtra
 
     try:

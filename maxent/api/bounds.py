@@ -210,11 +210,10 @@ def bounds_tables(
     target: str | None = None,
     progress: Progress | None = None,
 ) -> ProvedBounds:
-    """Bounds of the level ``closed`` on more people than memory holds.
+    """Bounds of the level ``closed`` on more people than memory holds, who are routed to leaves.
 
-    The people of trees whose splits are public are routed to leaves, as for estimates. The level looks at totals of
-    leaves and of nodes above them alone, so quasi-identifiers in the same leaves with as many people each have the same
-    bounds, which are proved once. Where something else links people, they are taken together, without ``parts``.
+    Those in the same leaves with as many people each are proved once; where something links people there are no
+    ``parts``.
     """
     if how.level != CLOSED or how.worlds or how.witness:
         found = "worlds or witnesses" if how.level == CLOSED else how.level

@@ -20,12 +20,7 @@ if TYPE_CHECKING:
 def inferences(
     case: Case, program: Program, masses: FloatArray, posterior: FloatArray, *, top: int, error: float
 ) -> Mapping[str, Inference]:
-    """The posterior of each sensitive column and what it discloses, by its name; empty where there is only one.
-
-    ``program``: of the combinations. ``masses``, ``posterior``, shapes (n_cells, n_classes) and (n_qi, n_classes): the
-    answer to it, individuals and probabilities. ``top``: how many of the largest divergences are named. ``error``: by
-    how much probabilities may be off.
-    """
+    """The posterior of each sensitive column and what it discloses, by its name; empty where there is only one."""
     target = program.release.target
     found = {}
     for i, part in enumerate(target.of):

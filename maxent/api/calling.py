@@ -32,8 +32,7 @@ NEEDED = ("target", "classes", "features", "parameters", "train", "bins", "value
 def called(function: Callable[P, R]) -> Callable[P, R]:
     """A public function whose wrong calls are an `InvalidInput`, and which takes what its users have.
 
-    Tables of polars become those of pandas. ``reading`` may be a mapping with the fields of `Reading` and `NEEDED`,
-    what the reader of a model needs. A fitted model in the place of ``release`` becomes a release.
+    That is polars, a mapping as ``reading`` (with `NEEDED`), and a fitted model as ``release``.
     """
     signature = inspect.signature(function)
 

@@ -482,9 +482,7 @@ def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
 def read_case(published: Published, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
     """Read what was published, and the tables that go with it.
 
-    ``published``: as for `maxent.estimate`. ``target``: of records, the column of the class; by default the only one
-    that the adversary's table lacks. ``**of_trees``: Options that only trees have: unless they are None, they are
-    refused for records.
+    Options that only trees have are refused for records unless they are None.
     """
     begin, reader = time.perf_counter(), reader_of(tables.reading)
     if isinstance(published, (list, tuple)) and len(published) != 1:

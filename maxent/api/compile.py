@@ -184,8 +184,7 @@ def refuse_contradictions(program: Program, status: str) -> None:
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:
     """The program of a case, without the comparisons of splits that there is no time for.
 
-    Raises `NoAnswerInTime` when time is up before that is known without which there is no answer; it says how far this
-    came. Raises `KeyboardInterrupt` when somebody has asked to stop before.
+    Raises `NoAnswerInTime` when time is up before any answer, `KeyboardInterrupt` when somebody asked to stop.
     """
     watch = Watch(clock, "nobody was placed yet")
 
@@ -212,11 +211,7 @@ def solve_in_time(
     progress: Progress,
     meanwhile: Callable[[Outcome], object] = lambda outcome: None,
 ) -> Outcome:
-    """The answer to a program, see `maxent.solvers.solve.driver.solve_program`.
-
-    Raises `NoAnswerInTime` when time is up before there can be any. Raises `KeyboardInterrupt` when somebody has asked
-    to stop before.
-    """
+    """The answer to a program; raises `NoAnswerInTime` or `KeyboardInterrupt` before there can be any."""
     try:
         return solve_program(program, solver, settings, progress, meanwhile)
     except OutOfTime as error:

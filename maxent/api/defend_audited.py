@@ -49,9 +49,7 @@ OTHERS = ("max_posterior", "sensitive", "l", "alpha", "max_certain", "min_diverg
 def statements(method: Any, n_classes: int, criterion: bool = True) -> list[dict[str, Any]]:
     """Parameters of the method ``optimal`` for all that may be stated, what says the most first.
 
-    Counts come before rounded ones, those of a smaller base first, then rates, then labels; each with the criterion
-    before it comes without. Rates of two classes say the same as counts. Counts are not rounded where decisions are
-    made from them or they answer for removed leaves. ``criterion`` is whether it is known what splits were chosen by.
+    Counts come before rounded ones, then rates, then labels, each with the criterion first; some are never rounded.
     """
     bases: tuple[int | None, ...] = BASES if method.round_counts is None else (method.round_counts,)
     bases = () if method.cost is not None or method.remove else bases
@@ -86,12 +84,10 @@ def reaches_all(reached: float, most: float | None) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Broken:
-    """What an audit finds beyond limits.
+    """What an audit finds beyond limits, in words, and the ``leaves`` of those about whom too much is inferred.
 
-    ``told`` says it. ``leaves`` are those of the people about whom too much is inferred, or the deepest where that is
-    about everybody. ``enough`` are leaves by which alone it is inferred, whatever the other leaves are; None for all.
-    ``unknown`` is whether nothing is known to be beyond limits, but not known to be within them either; ``unfinished``
-    whether that is for want of time.
+    ``enough`` of them tell by themselves, None: all; ``unknown`` is not known either way, ``unfinished`` for want of
+    time.
     """
 
     told: str
@@ -158,15 +154,10 @@ def best_audited(
     progress: EstimateProgress | None = None,
     clock: Clock | None = None,
 ) -> Passed:
-    """The best subtree that passes an audit as it is to be published.
+    """The first of the best subtrees that passes an audit as it is to be published; others are cut off.
 
-    Subtrees come best first, and those that break a limit are cut off. The first that passes is the best. Where none
-    of so many passes, the leaves of those about whom too much is inferred are taken back one after the other; then
-    ``most`` says what those can reach that were not cut off. So it is after half of the time, and after an audit that
-    did not end in time: then all leaves in the lower half of the tree are taken back. ``clock`` is of the audit, and
-    ``method`` says what is to be published of them.
-
-    Raises `NoAnswerInTime` when time is over before one has passed.
+    When many failed, or half of the time is over, leaves are taken back one by one; raises `NoAnswerInTime` if none
+    passes in time.
     """
     clock = clock or Clock()
     half = Clock(None if clock.limit is None else clock.limit / 2)
@@ -397,11 +388,8 @@ def greedy_forest(
 ) -> Chosen:
     """Trees of a forest, one after the other, as long as all of them together pass an audit; as many as predict best.
 
-    Of all trees at all depths the one comes next with which most records are predicted right, even if that is no more
-    than before: the third tree may need the second. What does not pass is not tried again with more trees, nor is the
-    same tree any deeper. This is greedy: nothing is known of other choices. ``clock`` is that of the audit.
-
-    Raises `NoAnswerInTime` when time is over before one has passed.
+    Next comes the one that predicts most right, even if no more than before; raises `NoAnswerInTime` if none passes in
+    time.
     """
     left, chosen, audits, unfinished, told = list(options), list[SearchedTree](), 0, 0, ""
     clock = clock or Clock()

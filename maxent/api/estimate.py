@@ -58,22 +58,7 @@ def measured(
 ) -> dict[str, Any]:
     """The disclosure and the evidence of an answer, by their names in `maxent.results.solved.Solved`.
 
-    Parameters
-    ----------
-    case : Case
-    program : Program
-    masses, posterior : float64, shapes (n_cells, n_classes) and (n_qi, n_classes)
-        The answer to it, individuals and probabilities.
-    confidence : float
-        Probability of intervals.
-    top : int
-        How many of the largest divergences are named.
-    error : float
-        By how much probabilities may be off.
-    no_marginal : bool
-        Whether the adversary does not know the base rate.
-    bounding : Program, optional
-        The program with the intervals that say what published draws allow, where this one has their likelihood.
+    ``bounding`` is the program with the intervals of draws, where this one has their likelihood.
     """
     counts, truth = program.table.counts, case.truth
     shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
@@ -211,11 +196,7 @@ def estimate_case(
     progress: Progress | None = None,
     before: Callable[[Program, Clock], object] = lambda program, clock: None,
 ) -> Estimate:
-    """The estimate of a case; the parameters, the result and a warning are those of `estimate`.
-
-    What is done ``before`` it is solved with its program, and the clock that it is solved by, is done when Ctrl-C is
-    heard.
-    """
+    """The estimate of a case, as `estimate` returns it; ``before`` is called first, while Ctrl-C is heard."""
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     listening = clock.listening if interruptible else nullcontext
     with listening():

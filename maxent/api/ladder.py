@@ -51,11 +51,8 @@ NOT_TRIED = "nobody computed what draws tell of the rows"
 class Climb:
     """The figures of all adversaries but that of the verdict, each found when it is asked for, once.
 
-    ``case`` is what is published and known, as the adversary with the table knows it but for the base rate, ``known``
-    and ``solving`` are those of the call. ``rows`` makes the case of its rows in training order, ``drawing`` is how far
-    somebody comes who knows these, and ``told`` whether the file tells who was drawn for each tree. ``program`` is what
-    was compiled of the case, if anything was, and ``register`` what somebody with a register infers, or why that is
-    not known.
+    ``case`` is as the adversary with the table knows it, but for the base rate; ``register`` is figures, or why there
+    are none.
     """
 
     case: Case
@@ -133,10 +130,9 @@ class Climb:
     # Predictions: answers of the model for any input.
 
     def _predictions(self) -> Figures:
-        """Who has the table, and asks the model.
+        """Who has the table, and asks the model: of a tree with the counts of these people, a release of one split.
 
-        Of a single tree whose leaves count exactly these people an answer is the shares, or the most frequent class, of
-        the people who get it: a release of one split. Other answers are believed as they are, and prove nothing.
+        Other answers are believed as they are, and prove nothing.
         """
         case, cells = self.case, self.case.cells()
         answers, codes = answers_at(case.release, list(cells.leaf.T), len(cells))
@@ -255,10 +251,9 @@ def _of_estimate(estimate: Estimate) -> Figures:
 
 
 def answers_of(release: Release) -> list[Node] | None:
-    """What the answer of each leaf states of the people who get it, a leaf with it; None of answers that state nothing.
+    """What the answer of each leaf states of its people, a leaf with it; None of answers that state nothing.
 
-    That is the shares of classes, or the rates, or the share of errors, as leaves print them, or else that no class is
-    more frequent than the label. All leaves give answers of one kind.
+    That is shares, rates or errors as printed, or that no class is more frequent than the label; all of one kind.
     """
     whole = not (release.sampled or release.blurred) and release.labels == "majority" and release.boosting is None
     if len(release.trees) != 1 or not whole or release.predicts in ("vote", "score") or release.target.of:
@@ -342,10 +337,9 @@ def grouped(case: Case, told: list[Node]) -> tuple[IntArray, Case]:
 
 
 def classes_left(program: Program, truth: IntArray) -> tuple[BoolArray, bool] | None:
-    """Whether somebody of a quasi-identifier and class can have each class, shape (n_qi, n_classes, n_classes).
+    """Whether somebody can have each class while everybody else has the true one, shape (n_qi, n_classes, n_classes).
 
-    Everybody else has the class of ``truth``, shape (n_qi, n_classes). Also whether every statement was evaluated; what
-    was not allows everything. None where the truth itself misses a statement.
+    What was not evaluated allows everything, as the second answer says; None where the truth misses a statement.
     """
     n_classes, cells = program.n_classes, program.cells
     left = np.ones((len(truth), n_classes, n_classes), bool)

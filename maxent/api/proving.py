@@ -90,11 +90,7 @@ def proving_seconds(left: float | None) -> float:
 
 @dataclass(eq=False)
 class Certainty:
-    """How many people are certain by proof, at least and at most, for limits that need it; found when it is asked for.
-
-    ``truth``, shape (n_qi, n_classes): individuals of each class. ``sensitive``: Codes of the classes that are judged
-    alone, too. ``seconds``: what proofs may take.
-    """
+    """How many people are certain by proof, at least and at most, for limits that need it; found when asked for."""
 
     program: Program
     truth: IntArray | None = None
@@ -104,11 +100,7 @@ class Certainty:
     _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-        """A row of numbers with those that judge limits by proof: ``proved_least``, ``proved_most``; or as it is.
-
-        First by the truth. Where it leaves more people than the limit, by all levels of proof, in the time that there
-        is; not where the row is beyond the limit anyway.
-        """
+        """A row of numbers with those that judge limits by proof, by the truth, then by levels; or as it is."""
         most = most_proved(limits)
         if most is None or "certain_proved" in row:
             return row
@@ -246,8 +238,7 @@ NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is ke
 class Drawing:
     """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
 
-    ``seconds``: what proofs may take. ``program``: of the case, where it is compiled. ``unknown``: whether nobody is
-    taken to know the order of rows, so that verdicts rest on what is proved without it.
+    ``unknown`` is whether verdicts rest on what is proved without the order of rows.
     """
 
     case: Case
@@ -268,8 +259,7 @@ class Drawing:
     def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved without the order of rows.
 
-        Where nobody knows the order, that ended, and nothing else tells of draws, it stands in the place of other
-        numbers of certain people.
+        Where nobody knows it, that ended, and nothing else tells of draws, it stands in the place of other numbers.
         """
         draws = self.case.release.draws
         if draws is None or most_proved(limits) is None or "targets" in row or (found := self._settle()) is None:

@@ -33,11 +33,8 @@ BY_LEAVES_ALONE: Mapping[str, str] = {
 def mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: float | None, limits: Limits) -> Mend:
     """The most accurate subtree of the tree of a case that keeps limits, or why none is offered.
 
-    It is searched by what the leaves state (`maxent.models.defenses.optimal`), and then judged as the release itself
-    is: by an estimate, the attacks and proofs, with all that the adversary and the truth are given.
-
-    ``judged``: the verdict on a release, as on that of the case. ``base_rate``: the share of the most frequent class,
-    which ``max_lift`` is about; None for that of the counts of the leaves.
+    It is searched by what leaves state, then judged as the release itself is; ``base_rate`` is by default that of the
+    counts.
     """
     reason = next(_reasons(case, limits), "")
     if reason:

@@ -301,8 +301,7 @@ def _breaks_limits(found: Review) -> bool:
 def _early(case: Case, program: Program, clock: Clock, found: Review) -> dict[str, Any]:
     """What limits that are not known to be broken can be judged by before a program is solved, as keys of a row.
 
-    Whose class is proved by the totals of single leaves, whose leaf is pure in truth, and how many people the release
-    itself guesses right, where it predicts by quasi-identifiers alone.
+    That is totals of single leaves, leaves that are pure in truth, and right guesses of the release itself.
     """
     [only] = found.judged(found.limits, mend=False).releases
     left = {check.limit for check in only.checks if check.status != "fail"}

@@ -37,12 +37,7 @@ def starting_tree(
     named: Mapping[str, Any],
     reading: Reading | None,
 ) -> Release:
-    """The model that a method is to start from, as a release.
-
-    ``data``: the records, for domains that a file lacks; for a pipeline a DataFrame, as ``fit`` was given. ``method``:
-    its name. ``asked``: the method with all its parameters. ``options``: the parameters that the caller gave.
-    ``named``: ``target`` and ``qi``.
-    """
+    """The model that a method is to start from, as a release; ``data`` are for domains that a file lacks."""
     takers = [name for name, kind in methods().items() if issubclass(kind, InducedTree)]
     if not isinstance(asked, InducedTree) or getattr(asked, "grow", False):
         own = method if not isinstance(asked, InducedTree) else "grow"

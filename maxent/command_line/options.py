@@ -389,11 +389,7 @@ def reading(
 def reads_files(
     *, releases: bool = True, without: Collection[str] = (), **groups: Callable[..., Any]
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
-    """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups.
-
-    ``releases`` is whether it reads releases from files, whose format ``--from`` names. Options ``without`` are left
-    out.
-    """
+    """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups."""
     return takes(without=(*without, *(() if releases else ("format",))), reading=reading, **groups)
 
 
@@ -520,11 +516,7 @@ def split_last(files: Sequence[str], names: str) -> tuple[list[str], str]:
 
 
 def swapped(args: Sequence[str], names: str, files: Sequence[str]) -> Problem | None:
-    """The problem of a refused call that has its tables before what they belong to; None where it has not.
-
-    ``args``: the whole call. ``names``: the names of its arguments, such as ``TREE... QI``. ``files``: the values of
-    these.
-    """
+    """The problem of a refused call that has its tables before what they belong to; None where it has not."""
     from shlex import join
 
     first = next((i for i, file in enumerate(files) if not is_table(file)), 0)

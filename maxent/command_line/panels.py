@@ -72,11 +72,7 @@ output = partial(typer.Option, rich_help_panel=OUTPUT)
 
 
 def written(*kinds: FileKind, names: tuple[str, ...] = (), **about: Any) -> Any:
-    """An option that names a file to write, of one of some kinds: what else is there is replaced by ``--force`` alone.
-
-    This is all that a command says of that: `maxent.command_line.parsing.Command` adds ``--force``, and
-    `maxent.models.files.output.check_outputs` looks at the file.
-    """
+    """An option that names a file to write, of some kinds: what else is there is replaced by ``--force`` alone."""
     option = output(*names, **{"metavar": "FILE", **about})
     option.kinds = kinds
     return option

@@ -28,11 +28,9 @@ class BeforeSciPy:
 
 
 def check_room() -> None:
-    """Refuse to load SciPy where memory is limited to less than it takes (``ulimit -v``).
+    """Refuse to load SciPy where memory is limited to less than it takes (``ulimit -v``): `NoRoom` says how much.
 
-    Its OpenBLAS asks for a buffer for each thread while it is loaded, and where it gets none it asks again, for ever.
-
-    Raises `NoRoom`: Saying how much is needed.
+    Its OpenBLAS asks again, for ever, where it gets no buffer for a thread.
     """
     if sys.platform == "win32":
         return

@@ -33,12 +33,10 @@ STATED: dict[Source, str] = {"marginal": "by the marginal", "release": "by the r
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """Shares of right guesses of somebody who has no release.
+    """Shares of right guesses without a release, None where nothing states them; ``uniform`` is 1 / n_classes.
 
-    ``base_rate`` is the share of the most frequent class, ``code``; both, and the ``source``, are None where nothing
-    states them. ``uniform`` is that of a guess among all classes, 1 / n_classes. ``shares`` are those of all classes,
-    None where some are not known. ``most`` is the largest share that statements allow any class, where no base rate is
-    known; None where they allow everything.
+    ``most`` is the largest share that statements allow any class, where no base rate is known; None where they allow
+    everything.
     """
 
     base_rate: float | None
@@ -80,10 +78,7 @@ def baseline_of(
 ) -> Baseline:
     """The baseline of a release, from the first of its sources that states it.
 
-    ``n_classes``, ``people``: classes, and individuals of the table. ``marginal``, shape (n_classes,): individuals of
-    each class that the adversary knows. ``low``, ``high``, shape (n_classes,): the fewest and the most individuals of
-    each class that the statements of the release allow. ``truth``, shape (n_qi, n_classes): individuals of each
-    quasi-identifier and class.
+    ``low`` and ``high``, shape (n_classes,), are the fewest and the most individuals that its statements allow.
     """
     uniform, most = 1 / n_classes, None
     if marginal is not None:
@@ -153,11 +148,10 @@ def newcombe(right: tuple[float, float], people: tuple[int, int], confidence: fl
 
 
 def welch(values: tuple[FloatArray, FloatArray], weights: tuple[FloatArray, FloatArray], confidence: float) -> Interval:
-    """The interval of the difference of two means, the first less the second, by the normal distribution.
+    """The interval of the difference of two means of weighted numbers, by the normal distribution.
 
-    ``values`` are numbers of people, shape (n,) for each group, and ``weights`` how many people have each.
-    Source: Welch, "The Generalization of 'Student's' Problem when Several Different Population Variances are
-    Involved", Biometrika 34, 1947, for so many people that Student's distribution is the normal one.
+    Source: Welch, "The Generalization of 'Student's' Problem when Several Different Population Variances are Involved",
+    Biometrika 34, 1947.
     """
     z = NormalDist().inv_cdf((1 + confidence) / 2)
     means, variance = [], 0.0

@@ -341,12 +341,9 @@ def people_by_place(program: Program, tree: int = 0) -> PeopleByPlace:
 
 
 def disclosed_by_node(result: Inference, tree: int = 0) -> tuple[NodeDisclosure, ...]:
-    """Disclosure of an estimate at every place of a tree, in the order of places: its nodes, then removed leaves.
+    """Disclosure of an estimate at every place of a tree, from 0: its nodes, then removed leaves.
 
-    Where private attributes decide who is at a node, everybody who can be there counts, with the posterior of their
-    quasi-identifier as a whole.
-
-    ``tree``: which tree of the release, from 0. Raises `IndexError` when the release has no such tree.
+    Where private attributes decide, everybody who can be there counts; raises `IndexError` for no such tree.
     """
     from scipy.special import entr
 
@@ -385,8 +382,7 @@ def sums_by_place(people: PeopleByPlace, values: FloatArray) -> FloatArray:
 def _by_place(combine: np.ufunc, people: PeopleByPlace, values: FloatArray) -> FloatArray:
     """Values of the people of each place, combined; meaningless where nobody is.
 
-    Places are taken in depth-first order, where the stretches between the end of one and the start of the next are
-    empty: so the work is the number of people times their depth.
+    Places go depth-first, where stretches between ends and starts are empty: the work is people times depth.
     """
     order = np.lexsort((-people.stop, people.start))
     bounds = np.column_stack([people.start[order], people.stop[order]]).ravel()
@@ -457,11 +453,8 @@ def shares(
 ) -> Shares:
     """Largest probabilities per quasi-identifier: by the estimate, and the largest that published numbers allow.
 
-    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, shape (n_qi, n_classes): the
-    same as probabilities. ``tolerance``: by how much these may be off. ``part``: of several sensitive columns the one
-    that the posterior is of; by default it is that of their combinations. ``likely``: whether the answer is by the
-    likelihood of draws, and the program has intervals in its place: the odds of a class within a group then grow by as
-    much as those of the whole group may, where else its share does.
+    ``part`` is one of several sensitive columns; with ``likely`` odds within a group grow by as much as those of the
+    group may.
     """
     each = np.arange(len(posterior))
 

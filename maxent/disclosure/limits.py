@@ -267,8 +267,7 @@ class LimitCheck:
 class Reached:
     """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known.
 
-    ``determined`` by equations alone, over the rationals, and ``proved`` with whole people; ``why`` is the reason where
-    nothing is known, or how far that is.
+    ``determined`` by equations over the rationals, ``proved`` with whole people.
     """
 
     people: int = 0
@@ -999,9 +998,7 @@ def draws_of(row: Mapping[str, Any]) -> NoDraws:
 def judge_rows(limits: Limits, rows: Sequence[Mapping[str, Any]], of: int | None = None) -> Verdict:
     """The verdict on the rows of a comparison; the first of several releases is not decisive.
 
-    ``of`` is how many releases there were to be, if some were not reached. Of several sensitive columns each one has to
-    keep the limits: a class of one can be certain while no combination is. Of sensitive classes the limits are about
-    these alone; what is found of all classes stands beside.
+    Each of several sensitive columns has to keep the limits; of sensitive classes these alone, with all classes beside.
     """
     judged = []
     for i, row in enumerate(rows):
@@ -1029,9 +1026,7 @@ def judge_informed(
 ) -> Verdict:
     """The verdict on rows, each also by the row that ``informed`` makes of it, where that decides.
 
-    Such a row has the numbers of an adversary who knows the base rate, and what is proved. Those are not printed.
-    Where the estimate of who knows less is beyond a limit, it is not kept; else it is judged by
-    the estimate of who knows more. The larger of the two figures is named.
+    A limit that the printed estimate breaks is not kept; the larger of the two figures is named.
     """
     first = judge_rows(limits, rows, of)
     open_ = [

@@ -268,8 +268,7 @@ def _row_entropy(p: FloatArray) -> FloatArray:
 def _equal_rows(p: FloatArray) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Rows in an order in which those that are equal within `SAME_POSTERIOR` are neighbours, and where groups start.
 
-    Rounding would part two equal values that lie on both sides of a rounding boundary. Instead the rows of a group are
-    sorted by one column after another and cut wherever neighbours are further apart than the tolerance.
+    Groups are cut where neighbours are further apart: rounding would part values at its boundaries.
     """
     order = np.arange(len(p))
     begins = np.zeros(len(p), bool)

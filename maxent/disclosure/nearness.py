@@ -54,11 +54,9 @@ def agreement(table: IntArray, samples: list[IntArray], group: IntArray) -> Floa
 def null_model(
     table: IntArray, truth: IntArray, control: IntArray | None, group: IntArray, seed: int
 ) -> dict[str, Any]:
-    """The key ``null`` of a reconstruction; see the module's text.
+    """The key ``null`` of a reconstruction, from codes of unknown cells; see the module's text.
 
-    ``table``, ``truth``, shapes (n, n_columns), codes of unknown cells; ``control``, shape (n_control, n_columns), of
-    others, at least as many.  ``difference`` is by how much the table is nearer to the people of the data than to
-    others, a share of cells, with the 95 % ``interval`` of samples of rows and of others.
+    ``difference`` is by how much the table is nearer to the data than to others, with the 95 % ``interval``.
     """
     rng = np.random.default_rng(seed)
     own = matched(table, truth, group)

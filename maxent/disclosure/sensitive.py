@@ -71,17 +71,10 @@ def sensitive_of(
     confidence: float = 0.99,
     shares: Sequence[float] | None = None,
 ) -> Sensitive:
-    """The measures of some classes alone.
+    """The measures of some classes alone, all others taken together.
 
-    Right guesses are those about people of these classes: the share of them whose class is guessed, by the estimate
-    (`maxent.disclosure.truth.guesses`). The base rate is that of always naming the class that is most frequent in
-    truth. Entropy and divergence are those of these classes with all others taken together.
-
-    ``codes``: the classes. ``program``, ``masses``, ``posterior``, ``truth``: as for
-    `maxent.disclosure.truth.in_truth`; ``truth`` may be None. ``shared``: of all classes. ``held``: with a truth.
-    ``controls``: control people: then ``control`` says of how many of those with one of these classes it is guessed, of
-    members and of them, with an interval of the difference. ``confidence``: probability of this interval. ``shares``:
-    the shares of all classes among all people, where they are known.
+    Right guesses are those about people of these classes; the base rate is that of always naming the one that is most
+    frequent in truth.
     """
     counts, classes = program.table.counts, program.release.target.classes
     mine, some = np.isin(np.arange(len(classes)), codes), list(codes)

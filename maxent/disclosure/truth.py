@@ -25,12 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InTruth:
-    """What the truth says of the guesses that a release lets somebody make, arrays of shape (n_qi,).
+    """How many people of each quasi-identifier are guessed right, by estimate, prediction and base rate, if known.
 
-    ``by_estimate`` and ``as_predicted`` are how many people of each quasi-identifier are guessed right, by the class
-    that the posterior makes most likely (of several alike, by chance) and by the class that the release predicts;
-    ``as_predicted`` is None where it predicts nothing of them. ``by_base`` are those of the class that is most frequent
-    among everybody, None where the adversary does not know it. ``pure`` are those in a leaf of one class.
+    Of several likeliest classes one is guessed by chance; ``pure`` are those in a leaf of one class.
     """
 
     by_estimate: FloatArray
@@ -79,13 +76,7 @@ class InTruth:
 def in_truth(
     program: Program, masses: FloatArray, posterior: FloatArray, truth: IntArray, frequent: int | None = None
 ) -> InTruth:
-    """Compare what a release lets somebody guess with the truth.
-
-    ``masses``, shape (n_cells, n_classes): the answer to it, individuals: where private attributes decide on leaves,
-    its shares weigh the predictions. ``posterior``, shape (n_qi, n_classes): the same as probabilities. ``truth``,
-    shape (n_qi, n_classes): individuals of each class. ``frequent``: the most frequent class, where the adversary knows
-    it.
-    """
+    """Compare what a release lets somebody guess with the truth; ``frequent`` is the class that is known to be."""
     guess = predicted_classes(program, masses)
     each = np.arange(len(truth))
     predicted = None if guess is None else truth[each, guess].astype(np.float64)
@@ -114,12 +105,9 @@ def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
 
 
 def pure_people(program: Program, truth: IntArray) -> BoolArray:
-    """Whether the people of a quasi-identifier are in a leaf whose people all have the class that it answers with.
+    """Whether the people of a quasi-identifier are in leaves whose people all have the class that they answer with.
 
-    Somebody whom private attributes put into one of several leaves counts where all of them are such leaves of one
-    class, whoever is in them. Leaves of samples and bootstraps are not those of these people, the leaves of
-    boosted trees answer with scores, and labels that something else decided tell of no people: nobody counts.
-    Shape (n_qi,).
+    Nobody is in leaves of samples, bootstraps, scores, or labels that something else decided.
     """
     release, cells = program.release, program.cells
     found = np.zeros(len(truth), bool)
@@ -156,11 +144,7 @@ def pure_people(program: Program, truth: IntArray) -> BoolArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Controls:
-    """Control people, and their classes.
-
-    ``table`` has their quasi-identifiers, ``truth`` the individuals of each class, shape (n_distinct, n_classes).
-    ``left_out`` are individuals with a value or a class that the release does not know.
-    """
+    """Control people by quasi-identifier and class; the release does not know a value of those ``left_out``."""
 
     table: QITable
     truth: IntArray
@@ -169,11 +153,7 @@ class Controls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BelievedInTruth:
-    """What an adversary believes of control people.
-
-    ``posterior`` (n_qi, n_classes) is P(x|q), ``predicted`` (n_qi,) the class that the release predicts. ``known`` are
-    individuals whose quasi-identifier is in the adversary's table, too.
-    """
+    """What an adversary believes of control people; the quasi-identifiers of those ``known`` are in the table, too."""
 
     posterior: FloatArray
     predicted: IntArray
@@ -220,16 +200,10 @@ def read_controls(
 
 
 def believed(program: Program, masses: FloatArray, posterior: FloatArray, controls: Controls) -> BelievedInTruth:
-    """The posterior that an adversary holds of control people.
+    """The posterior that an adversary holds of control people: their quasi-identifier's, or that of their leaves.
 
-    Somebody whose quasi-identifier is in the adversary's table has its posterior. Anybody else has that of the people
-    who are in the same leaf, of several trees in the same leaves: the classes that the estimate gives these people
-    together. Where nobody is in the same leaves of all trees, it is the mean of the posteriors of each tree's leaf; of
-    a leaf where nobody is, that of the nearest node above where somebody is. Of the leaves that private attributes may
-    lead to, each counts by the people whom the estimate puts there.
-
-    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, shape (n_qi, n_classes): the
-    same as probabilities. ``controls``: of the same attributes and classes.
+    Where nobody is in the same leaves of all trees, it is the mean of those of each tree's leaf, or of the nearest node
+    with somebody.
     """
     table, classes = controls.table, program.n_classes
     theirs = build_cells(program.release, table)

@@ -46,10 +46,8 @@ SUMMED = 1e-5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WorstCase:
-    """What the worst case allows; ``why`` it is not known, empty where it is.
+    """What the worst case allows of groups that are not told apart; ``why`` it is not known, empty where it is.
 
-    ``posterior`` and ``people`` are those of groups who are not told apart, or of quasi-identifiers: P(class), and
-    people of each class, shapes (n, n_classes). ``printed`` are the probabilities that the release prints, same shape.
     ``most``, where it is known, are people who may be certain: of the target, then of each of its columns.
     """
 
@@ -98,10 +96,8 @@ def worst_case(
 ) -> WorstCase:
     """The worst case of a release.
 
-    ``parts``: the releases whose trees those of the program are, in their order. ``truth``, shape (n_qi, n_classes), or
-    None: individuals of each class. ``weighed``: the weights that people had in training, where that is known.
-    ``unweighed``: whether people are known to have had weights that are not given. ``solve``: a program -> the masses
-    of its answer, shape (n_cells, n_classes), or None where there is none.
+    ``unweighed`` is whether people are known to have had weights that are not given; ``solve`` makes masses of a
+    program, or None.
     """
     if truth is None:
         return WorstCase(NO_TRUTH)
@@ -136,10 +132,9 @@ def _among(program: Program, parts: Sequence[Release]) -> list[int]:
 
 
 def _alike(program: Program, among: Sequence[int]) -> IntArray:
-    """The group of each quasi-identifier, shape (n_qi,): those who end in the same leaves of all trees.
+    """The group of each quasi-identifier, shape (n_qi,): those who can end in the same leaves of all trees.
 
-    Where private attributes decide on leaves, it is those who can end in the same ones. They are the same in the
-    columns ``among``, too: growing a tree from a table without drawing people is a function of such numbers of people.
+    They are the same in the columns ``among``, too, of whose numbers growing a tree is a function.
     """
     cells = program.cells
     _, leaves = np.unique(cells.leaf, axis=0, return_inverse=True)
@@ -225,8 +220,7 @@ def _shared(release: Release) -> bool:
 def _unexplained(program: Program, parts: Sequence[Release], truth: IntArray, unweighed: bool) -> str:
     """Why a release is not known to be a function of numbers of classes; empty where it is.
 
-    Shares of leaves have to be those of the true classes, where each class has a weight. Boosted trees have to state
-    sums of second derivatives of people who all had the same weight, unless that is known not to be so (``unweighed``).
+    Shares have to be those of the true classes by weight, and boosted trees state hessians of people of one weight.
     """
     spare, mixed, first = 0, False, 0
     for part in parts:

@@ -28,11 +28,7 @@ def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[s
 
 
 def draw_bench(rows: Sequence[Mapping[str, Any]], seconds: Axes, gap: Axes) -> None:
-    """Draw a line per back end: the seconds it took, and how far its entropy is below the best.
-
-    ``rows``: the rows of a `maxent.results.bench.BenchResult`. ``seconds``, ``gap``: where to draw the two; hollow
-    marks stand for answers that are not to be relied on. Raises `MissingExtra` when matplotlib is not installed.
-    """
+    """Draw a line per back end: its seconds and its gap to the best entropy, hollow where not to be relied on."""
     check_matplotlib()
     lines = range(len(rows))
     for axes in (seconds, gap):

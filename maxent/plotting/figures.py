@@ -123,11 +123,7 @@ def save_plot(
     size: tuple[float, float] = SIZE,
     option: str = "plot",
 ) -> None:
-    """Write a figure to a file, by suffix, atomically; the same numbers give the same file.
-
-    ``draw``: Draws on the figure, which has nothing on it yet. ``path``: Ends in one of `PLOTS`. ``size``: Width and
-    height, inches. ``option``: what errors call the file. Raises `MissingExtra` when matplotlib is not installed.
-    """
+    """Write a figure of a size in inches to a file, by suffix, atomically; the same numbers give the same file."""
     check_outputs({option: (os.fspath(path), PLOTS)})
     check_matplotlib()
     from matplotlib import rc_context
@@ -285,8 +281,7 @@ _CERTAIN = (
 def draw_leaves(axes: Axes, result: Inference, tree: int = 0) -> None:
     """The leaves of a tree side by side, from the most to the least disclosed, removed ones included.
 
-    A block is as high as the mean largest posterior of its individuals: the share of right guesses among them. Somebody
-    whom private attributes may send to several leaves counts in each of them.
+    A block is as high as the share of right guesses; somebody who may be in several leaves counts in each.
     """
     trees = result.program.release.trees
     if not 0 <= tree < len(trees):

@@ -251,8 +251,7 @@ class PolicyFile:
 class Policy:
     """A policy: limits by the keys of checks, checks that are off with the reason, and what the adversary is.
 
-    ``content`` is the whole of it, as a document; ``files`` are those that it was read from, the policy that it
-    extends before it; ``left_out`` are sentences on what of a file does not apply to trees.
+    ``files`` begin with the policy that it extends; ``left_out`` are sentences on what does not apply to trees.
     """
 
     content: Mapping[str, Any]
@@ -370,11 +369,7 @@ def presets() -> dict[str, str]:
 
 
 def read_policy(given: str | PathLike[str] | Mapping[str, Any] | None) -> Policy:
-    """Read a policy.
-
-    ``given``: a TOML file, a YAML file of ACRO (by its suffix), the name of a policy that is shipped, or what such a
-    file says. None for a policy without limits.
-    """
+    """Read a policy: TOML, ACRO's YAML, the name of a shipped one, or what such a file says; None has no limits."""
     if given is None:
         return Policy({"name": "limits of the call"})
     if isinstance(given, Mapping):

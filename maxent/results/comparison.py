@@ -223,8 +223,7 @@ def comparison_row(
 def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:
     """Quasi-identifiers, rows of the table, those first that an adversary is surest of and, with a truth, right about.
 
-    Nats of doubt (the logarithm of the largest posterior) and of error (the divergence) are added up; of equal ones the
-    one with the most people comes first.
+    Nats of doubt and of error are added up; of equal ones that with the most people comes first.
     """
     table, individual = result.program.table, result.disclosure.individual
     surest = result.probabilities.max(axis=1)

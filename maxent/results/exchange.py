@@ -47,12 +47,7 @@ _OUTCOMES = {
 
 @dataclass(frozen=True, slots=True)
 class Handover:
-    """What is handed to output checkers.
-
-    ``status``: pass, fail, or review. ``checks``: id, key, limit, found and status of each. ``files``: what is judged,
-    name -> file or folder. ``method``: the kind of model. ``command``: review or check. ``adversary``: whom the verdict
-    is about.
-    """
+    """What is handed to output checkers about named files: the status (pass, fail, review) and its checks."""
 
     status: str
     checks: Sequence[Mapping[str, Any]]
@@ -359,16 +354,7 @@ def _assessment(given: Handover, status: str, outcome: str) -> dict[str, Any]:
 def save_crate(
     path: str | os.PathLike[str], given: Handover, agent: Party | None = None, provider: Party | None = None
 ) -> None:
-    """Write an RO-Crate 1.2 with the check as an ``AssessAction``, and the model unless it failed.
-
-    Parameters
-    ----------
-    path : path
-        A new folder, or one that was written so.
-    given : Handover
-    agent, provider : Party, optional
-        Who judged, and for whom; default: the program.
-    """
+    """Write an RO-Crate 1.2 with the check as an ``AssessAction``, and the model unless it failed."""
     from rocrate.model.contextentity import ContextEntity
     from rocrate.rocrate import ROCrate
 
@@ -434,20 +420,9 @@ def add_to_crate(
     agent: Party | None = None,
     provider: Party | None = None,
 ) -> None:
-    """Copy a Five Safes RO-Crate (0.4), and add the check to it.
+    """Copy a Five Safes RO-Crate (0.4) or its bag to a bag, and add the check to it.
 
-    A crate that fails holds no results: files that its run made, and any that it does not describe, are left out. One
-    with other results than the model is not passed: nobody judged these.
-
-    Parameters
-    ----------
-    source : path
-        A bag (BagIt), or the crate in it.
-    path : path
-        A new folder, or one that was written so: always a bag.
-    given : Handover
-    agent, provider : Party
-        Who judged; for which organisation the program did. The profile wants one of them.
+    A crate that fails holds no results; one with other results than the model is not passed.
     """
     if agent is None and provider is None:
         expected = "agent= or provider=: who judged, or for which organisation the program did"

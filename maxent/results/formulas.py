@@ -212,12 +212,9 @@ def lifted_program(program: Program) -> LiftedPart:
 def export_program(
     program: Program, *, pyomo: str | None, nl: str | None, tell: Callable[[str], None], textbook: bool = False
 ) -> None:
-    """Write the program as the text of a Pyomo model, as an ``.nl`` file, or both.
+    """Write the program as the text of a Pyomo model, as an ``.nl`` file (with ``.col`` and ``.row`` names), or both.
 
-    ``pyomo``, ``nl``: the files; each is written atomically. Beside ``model.nl`` go ``model.col`` and ``model.row``,
-    the names of its variables and rows in the Pyomo model. ``tell``: Told when the program is so large that it will
-    take long. ``textbook``: the constraints as the paper prints them, see `maxent.constraints.textbook`, in place of
-    the lifted program.
+    ``tell`` hears when it takes long; ``textbook`` has the constraints as the paper prints them.
     """
     from maxent.solvers.backends.pyomo_model import build_model
 

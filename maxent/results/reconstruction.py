@@ -70,11 +70,7 @@ def recount(
     klass: IntArray,
     times: IntArray | None = None,
 ) -> tuple[int, tuple[Missed | MissedScore, ...]]:
-    """How many numbers a release states that tell of people, and those that a table does not have.
-
-    ``value``, shape (n_people, n_attributes), atoms. ``klass``, shape (n_people,), codes of the classes. ``times``,
-    shape (n_trees, n_people): how often each counts for each tree.
-    """
+    """How many numbers a release states that tell of people, and those that a table of atoms does not have."""
     columns = [_one_of_each(atoms, j)[value[:, j]] for j in range(len(atoms.of))]
     stated, missed, leaves = 0, list[Missed | MissedScore](), []
     for t, (tree, counts) in enumerate(zip(release.trees, trees, strict=True)):

@@ -42,11 +42,7 @@ NAMED = 5
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RecordCandidates:
-    """The rows that may be a person's, as some pairs of quasi-identifiers and groups of rows have it.
-
-    ``rows`` and ``groups`` (n_qi,) are how many there are; ``only`` (n_qi,) the class that all of them have, `NO_CLASS`
-    where there are several or no rows; ``people`` (n_groups,) the individuals whom each row of a group may be.
-    """
+    """The rows that may be a person's, their groups and only class, `NO_CLASS` for none, and people of groups' rows."""
 
     rows: IntArray
     groups: IntArray

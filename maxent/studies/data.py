@@ -38,10 +38,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StudyData:
-    """A data set of a study, as the study file has it.
+    """A data set as the study file has it; ``qi`` None: all columns but the target, ``private`` and ``ignore``.
 
-    ``qi`` None: all columns but the target, ``private`` and ``ignore``. Test records are those of a file, ``test``, or
-    of the data whose column ``fold[0]`` has the value ``fold[1]``. ``hierarchies`` is a folder, ``domains`` a file.
+    Test records are those of a file, or those whose column ``fold[0]`` has the value ``fold[1]``.
     """
 
     name: str
@@ -70,12 +69,7 @@ class Protocol:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Material:
-    """A data set that was read.
-
-    ``columns`` are the arguments of `maxent.defend` that name columns; ``files`` are those that were read, and
-    ``digest`` is a hash of ``columns`` and of their content. ``reading`` is how they were read, and ``noticed``
-    what was noticed.
-    """
+    """A data set that was read: the arguments of `maxent.defend` that name columns, its files, and their digest."""
 
     records: DataFrame
     test: DataFrame | None

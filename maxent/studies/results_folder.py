@@ -82,9 +82,7 @@ class Folder:
     def opened(self) -> Iterator[None]:
         """Make the folder, keep others from it meanwhile, and clear away what a run that was killed left half written.
 
-        The system gives the lock back when its process ends, however it does.
-
-        Raises `Taken` when another run has the lock.
+        Raises `Taken` when another run has the lock, which the system gives back when it ends.
         """
         try:
             self.parts.mkdir(parents=True, exist_ok=True)

@@ -55,10 +55,7 @@ def run_all(
 ) -> Rows:
     """The rows of points, as they come; where there is a ``clock``, those that are done when it says to stop.
 
-    Each point names its data; ``pickled`` are these, which are sent to every process or worker once, and emptied where
-    they go through files. ``work`` makes the row of a point from its packed data, and can be pickled; ``failed`` that
-    of one whose process or workers did not survive it. ``jobs`` and ``dask`` are those of `maxent.sweep`. What is
-    running when the clock says to stop is ended: one point after another is then run in a process of its own.
+    Pickled data go to every process or worker once; ``failed`` makes the row of a point whose process was lost.
     """
     if not points:
         return

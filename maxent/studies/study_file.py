@@ -158,11 +158,7 @@ MOST = 100_000
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One point of a study, which gives one row.
-
-    ``options`` are those of `OPTIONS` that are not left to their defaults, in that order; ``id`` is a hash of all
-    parameters and of the content of all files.
-    """
+    """One point of a study, which gives one row, with the options that are not left to their defaults, in order."""
 
     id: str
     data: str
@@ -185,11 +181,7 @@ class Study:
 
 
 def load_study(path: str | PathLike[str], data: str | PathLike[str] | None = None) -> Study:
-    """Read a study file and its data.
-
-    ``path``: a TOML file, see docs/sweep.md. ``data``: the folder to look for files in first; then that of the study
-    file, then the one in the environment variable MAXENT_DATA, then the cache of fetched data sets.
-    """
+    """Read a study file and its data, from a folder, the study's own, MAXENT_DATA, or the fetched data sets."""
     for argument, value, expected in (("study", path, "the path of a study file"), ("data", data, "a folder")):
         if not is_path(value) and not (argument == "data" and value is None):
             raise InvalidInput("options", [Problem(ARGUMENT, argument, expected, shorten(value))])

@@ -264,11 +264,9 @@ def rehearse(
     dask: str | None = None,
     progress: Progress | None = None,
 ) -> None:
-    """Refuse a study with points that will fail; parameters as in `maxent.sweep`.
+    """Refuse a study with points that will fail: each combination of data, defense and adversary is tried once.
 
-    Each combination of data, defense and adversary is tried once, on the first of its draws, with trees of no more than
-    a root. So what is found does not depend on how trees grow: cells without a value, columns that a method cannot use,
-    groups larger than the data, hierarchies that lack values, knowledge that a release does not give.
+    Trees have no more than a root, so that what is found does not depend on how they grow.
     """
     problems = [*_problems_of_run(output, jobs, dask)]
     failing: dict[Problem, list[Point]] = {}

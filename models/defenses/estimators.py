@@ -42,11 +42,7 @@ from maxent.models.trees.rounding import Rounding, round_counts
 
 
 def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> Any:
-    """An ``__init__`` that stores its arguments: those of other classes, with their defaults, and others.
-
-    ``kinds``: dataclasses of parameters, such as methods of defense, and estimators. ``without``: arguments of theirs
-    that this one does not have. ``**others``: more arguments, or other defaults.
-    """
+    """An ``__init__`` that stores the parameters of ``kinds``, but for those in ``without``, and ``others``."""
     found = {
         name: each.replace(kind=inspect.Parameter.KEYWORD_ONLY)
         for kind in kinds

@@ -174,10 +174,8 @@ def space_of(attributes: Sequence[Attribute], ranges: Ranges) -> Space:
 class PathStep:
     """One level of the paths of some records, all of shape (n,).
 
-    ``attribute`` is what the node of each record tests, -1 where the record has come to a leaf before; ``cut`` is the
-    threshold of a numeric one. ``branch`` is the code of the value, or 0 for at most and 1 for above the cut, -1 for
-    none. ``last`` says that all branches lead to leaves. ``node`` is the key of the node that the record's branch leads
-    to.
+    ``attribute`` is -1 where the record has ended; ``branch`` is a code, or 0 at most and 1 above the ``cut``, -1 for
+    none; ``node`` is the key of the next node.
     """
 
     attribute: IntArray
@@ -429,8 +427,7 @@ def draw_batches(
 ) -> DrawnTree:
     """`draw` for records that come in batches, all with these domains; nothing is checked.
 
-    ``ranges`` has every numeric attribute; ``stated`` says whether all domains are known without the data. What has to
-    fit into memory is a batch, and the leaves that records reach.
+    What has to fit into memory is a batch, and the leaves that records reach.
     """
     asked = RandomTrees(**{name: plain(value) for name, value in asdict(asked).items()})
     space = space_of(attributes, ranges)
@@ -502,10 +499,8 @@ def vote_shares(
 ) -> FloatArray:
     """The share of the trees that vote for each class, for each record, shape (n, n_classes).
 
-    A tree votes for the most frequent class (the first of them) of the leaf that a record comes to, when that has
-    counts above 0. Where none has, what `maxent.models.trees.predict.predict_columns`, which has the same arguments,
-    predicts
-    is the only vote.
+    A tree votes where the leaf has counts above 0; without any vote it is `maxent.models.trees.predict.predict_columns`
+    that does.
     """
     n_classes = len(release.target.classes)
     votes = np.zeros((n, n_classes), np.int64)

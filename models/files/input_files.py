@@ -279,13 +279,9 @@ def shown_path(path: Path) -> str:
 
 
 def open_input(path: Path, most: int) -> BinaryIO:
-    """Open a regular file, standard input, or a file of a store.
+    """Open a regular file, standard input (``-``, kept for whoever opens it again), or a file of a store.
 
-    ``path``: a file, an `Address`, or ``-`` for standard input, which is read once, and kept for whoever opens it
-    again. ``most``: the bytes that standard input may have. Files are as large as they are.
-
-    Raises `OSError` when there is no such file, or it is a device, a pipe or a socket, which is never opened or waited
-    for. Raises `TooLarge` when standard input has more bytes.
+    Raises `OSError` for what is no regular file, `TooLarge` when standard input has more than ``most`` bytes.
     """
     if isinstance(path, Address):
         return open_address(path)

@@ -49,11 +49,9 @@ def uncollected() -> Iterator[None]:
 
 
 def read_json_object(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Read the one JSON object that a UTF-8 file holds.
+    """Read the one JSON object that a UTF-8 file of at most `MAX_BYTES` holds.
 
     Literals without a usable value come back as `Unreadable`, objects with repeated keys as `RepeatedKeys`.
-
-    ``path``: the file; a byte order mark is accepted, and at most `MAX_BYTES` bytes.
     """
     source = os.fspath(path)
     return json_object(bytes_of(source), source)

@@ -238,11 +238,9 @@ _POSIX = os.name == "posix"
 
 
 def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inputs: Iterable[Path | None] = ()) -> None:
-    """Refuse files that cannot be written, before any work is done.
+    """Refuse files that cannot be written, or that stand for an input by whatever name, before any work is done.
 
-    ``outputs``: option -> (file or None, the suffixes it may have; none stands for any). ``inputs``: files and patterns
-    of files that are read, which an output must not replace: by no spelling of its name, in whatever case, and by no
-    link. A file that only comes to match a pattern would be read the next time.
+    ``outputs``: option -> (file or None, the suffixes it may have; none stands for any).
     """
     problems, fit = [], {}
     for option, (given, suffixes) in outputs.items():
@@ -263,11 +261,7 @@ def check_outputs(outputs: Mapping[str, tuple[Path | None, Sequence[str]]], inpu
 
 @dataclass(frozen=True, slots=True)
 class Overwriting:
-    """What a call may replace.
-
-    ``kinds``: option -> the kinds of files that its command writes there: only these are replaced. ``force``: whether
-    anything else is, too. ``tell``: told of each file that was replaced.
-    """
+    """What a call may replace: per option files of these ``kinds``, anything with ``force``; ``tell`` hears of each."""
 
     kinds: Mapping[str, Sequence[FileKind]]
     force: bool
@@ -409,11 +403,7 @@ def _is_special(path: str) -> bool:
 def write_atomically(path: Path, write: Callable[[str], None], *, public: bool = False) -> None:
     """Let ``write`` fill a temporary file in the same folder, which then takes the place of ``path`` at once.
 
-    A file that is replaced keeps its permissions. A new one is for its owner alone, mode 0600, unless it is ``public``,
-    which leaves that to the umask. What processes that were killed left of their own is removed from the folder.
-
-    ``path``: through a symbolic link, so that the link stays one. ``write``: given the name of a file that is there,
-    and empty; it opens and fills it. ``public``: whether the content is meant to be published.
+    A replaced file keeps its permissions; a new one is for its owner alone, unless it is ``public``.
     """
     source = os.fspath(path)
     try:
@@ -525,8 +515,7 @@ def write_folder(
 ) -> None:
     """Let ``fill`` make a temporary folder beside ``path``, which then takes its place.
 
-    A folder that is there is replaced if it is empty, or if ``refused`` gives no reason against it; a reason that is a
-    decision gives way to ``--force``, and what this project did not write to nothing.
+    One that is there has to be empty, or not ``refused``; ``--force`` overrules a decision alone.
     """
     check_folder("output", path, refused)
     target = os.path.realpath(path)
@@ -587,10 +576,7 @@ class _Ended(BaseException):
 def scratch(within: Path_pathlib | None = None) -> Iterator[Path_pathlib]:
     """A temporary folder for this user alone, which is gone at the end, also at that by SIGTERM or SIGHUP.
 
-    It is in the folder for temporary files, or ``within`` another one.
-
-    These signals then end the process as they would have, once whatever was opened meanwhile is closed. That takes the
-    main thread; handlers that somebody else has set are left alone.
+    These end the process once all is closed, in the main thread, where nobody else handles them.
     """
     remove_dead(within)
     with _signals() as signals:

@@ -87,11 +87,9 @@ def save_frame(
     csv_literal: bool = False,
     public: bool = False,
 ) -> None:
-    """Write a table (.csv, .parquet), or the document made of its rows (.json).
+    """Write a table (.csv, .parquet), or the document made of its rows (.json), marked with its ``kind``.
 
-    ``kind``: what the file is: in the metadata of Parquet, and the key ``format`` of JSON. ``csv_literal``: whether
-    text in a .csv file is written as it is, also where a spreadsheet would run it as a formula. ``public``: as in
-    `maxent.models.files.output.write_atomically`.
+    ``csv_literal``: text is written as it is, also where a spreadsheet would run it.
     """
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
     suffix = os.fspath(path).lower().rpartition(".")[2]

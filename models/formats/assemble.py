@@ -30,11 +30,7 @@ Codes = dict[str, int]
 def packed(
     source: str, nodes: Iterable[Node], attributes: Sequence[Attribute] = (), classes: Sequence[str] = ()
 ) -> Nodes:
-    """The nodes of a tree as arrays.
-
-    ``nodes``: each is let go when it is packed. ``attributes``: what the nodes test; by default, with the values that
-    branches name in place of domains, what they are seen to. ``classes``: likewise.
-    """
+    """The nodes of a tree as arrays, each let go when it is packed; attributes are by default what tests show."""
     if isinstance(nodes, Nodes):
         held = [(attribute.name, attribute.values) for attribute in nodes.columns.attributes]
         if held == [(a.name, a.values) for a in attributes] and [*nodes.columns.classes] == [*classes]:

@@ -268,12 +268,10 @@ MOST_COLUMNS = 2**16
 
 @dataclass(frozen=True, slots=True)
 class OnnxColumn:
-    """A column of a tensor.
+    """A column of a tensor: ``values`` of text, by code, or numbers, of which it holds ``(x - offset) * scale``.
 
-    ``values`` are the categories of a column that was text: in the order of their codes, or those that have an
-    indicator, which this one is of ``indicates``. ``unseen`` says that other texts are none of the indicators. Of
-    numbers ``filled`` is what a missing one becomes, ``scale`` and ``offset`` what is done to all, in this order:
-    ``(x - offset) * scale``. ``single`` is whether numbers are of single precision.
+    ``indicates`` is the value that an indicator is of, and ``unseen`` says that other texts are none; ``filled`` stands
+    for a missing number.
     """
 
     name: str
@@ -521,11 +519,7 @@ def trees_of(
     classes: tuple[str, ...] | None,
     gaps: frozenset[str],
 ) -> Trees:
-    """The trees of an operator over the columns that it is given.
-
-    ``classes``: names in place of those of the model. ``gaps``: columns of the table that are known to have missing
-    values.
-    """
+    """The trees of an operator over its columns; ``gaps`` are columns that are known to have missing values."""
     read = _Read(source, operator)
     names = read.classes(classes)
     ids = read.wholes("nodes_nodeids")

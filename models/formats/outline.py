@@ -61,8 +61,7 @@ def refuse(source: str, line: Line, expected: str) -> NoReturn:
 def levels_in(text: str, known: Collection[str] | None, separator: str = ",") -> tuple[str, ...] | None:
     """The levels in a text, None where there are several readings, or none.
 
-    ``known``: all levels. Where they are not known, commas with blanks beside them are taken for parts of a level.
-    ``separator``: what levels are joined by.
+    Unless all levels are known, commas with blanks beside them are taken for parts of a level.
     """
     pieces = text.split(separator)
     if known is None:

@@ -32,11 +32,9 @@ _MOST_DECIMALS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingColumns:
-    """The columns of a training table.
+    """The columns of a training table; ``gaps`` have empty cells.
 
-    ``attributes`` has one for each column but the target, in their order: categorical ones with the values that occur,
-    sorted; ``gaps`` are those of which some cells are empty. ``classes`` are those of the target, sorted, none where it
-    is not named. ``frame`` is the table.
+    Values and classes are those that occur, sorted; without a target there are no classes.
     """
 
     attributes: tuple[Attribute, ...]

@@ -90,12 +90,8 @@ def read_published(
 ) -> tuple[PublishedRecords, QITable]:
     """Read generalised records together with the adversary's table, which says what their columns are.
 
-    ``source``: CSV, or Parquet by its suffix. Private attributes of a `GeneralizedTable` are left out. ``qi``: the
-    adversary's table, as for `maxent.models.tables.qi_table.read_qi`. ``target``: the column of the class; by default
-    the only one that the adversary's table lacks. With it, other columns that the table lacks are left out: an
-    adversary cannot compare them. One that is called almost like a column of the table is refused. ``count``: the
-    column of ``qi`` with the number of individuals a row stands for. The result: over the same attributes; the domain
-    of categorical ones is that of both.
+    The target is by default the only column that this table lacks; other such columns are left out, or refused where
+    their name is nearly one of it.
     """
     classes: Sequence[str] = ()
     declared: dict[str, tuple[str, ...]] = {}

@@ -270,17 +270,7 @@ def open_published(published: object, reader: Reader) -> Release | Records:
 
 
 def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model that a tool wrote as a release.
-
-    Parameters
-    ----------
-    path : str or path-like
-        A file or a folder.
-    wanted : Wanted
-        What its file lacks.
-    reader : Reader
-        How to read; `Reading.format` names the format.
-    """
+    """Read a model that a tool wrote, a file or a folder, as a release."""
     chosen = reader_for(path, reader.reading.format)
     source = shown_path(path)
     if problems := parameter_problems(wanted.parameters, chosen.parameters, chosen.name):
@@ -305,13 +295,7 @@ def convert_model(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
 
 
 def reader_for(path: str | PathLike[str], name: str | None = None) -> ReleaseReader:
-    """The reader of a name, else the one that recognises a file.
-
-    Raises
-    ------
-    MissingExtra
-        When the reader of that name cannot be loaded.
-    """
+    """The reader of a name, else the one that recognises a file; `MissingExtra` when it cannot be loaded."""
     if name is not None:
         return _named(name)
     head = read_head(path)

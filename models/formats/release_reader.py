@@ -198,11 +198,7 @@ _LOOKS = (
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """The start of a file, or the names in a folder, that readers recognise it by.
-
-    ``name``: the path, in lower case. ``start``: the first `HEAD_BYTES` bytes; none of a folder, or of what cannot be
-    read. ``entries``: names in a folder, sorted; none of a file.
-    """
+    """The start of a file, or the names in a folder, that readers recognise it by; paths in lower case."""
 
     name: str
     start: bytes = b""

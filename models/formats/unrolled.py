@@ -29,10 +29,9 @@ _Task = tuple[State, tuple[int, int] | None, Mapping[str, _Known], bool, bool]
 
 @dataclass(frozen=True, slots=True)
 class Question(Generic[State]):
-    """A test: its branches, and what each leads to; and what a record without a value leads to.
+    """A test, what each branch leads to, and a record without a value, which some ``lacking`` records have.
 
-    ``lacking`` is whether some record that the tool counts below had no value. ``id`` is the tool's. Values of
-    ``aside`` no record had there; they go other ways, as missing ones do.
+    Values of ``aside`` no record had there; they go other ways, as missing ones do.
     """
 
     id: str
@@ -52,12 +51,7 @@ def unrolled(
     better: str,
     origins: dict[str, str] | None = None,
 ) -> Tree:
-    """The tree of a start and of the steps from it.
-
-    ``step``: the question of a state, or the leaf that it is. ``may_lack``: attributes of which records may lack the
-    value. ``size``: nodes of the tool's tree. ``better``: the way to a better export. ``origins``: takes the ids of
-    leaves, and those that the tool has for them.
-    """
+    """The tree of a start and of the steps from it; ``origins`` takes the tool's ids of leaves."""
     nodes: list[Node] = []
     drawn: dict[int, list[Branch]] = {}
     entire: set[str] = set()
@@ -205,8 +199,7 @@ def fractional_tree(
 ) -> tuple[Tree, bool]:
     """The tree, and whether some of its leaves have no class, as several are as likely.
 
-    ``parts``: the first is the root. ``may_lack``: attributes of which records may lack the value. ``weighted``:
-    whether the numbers of records are of weights, and nothing is to be stated.
+    Numbers that are ``weighted`` state nothing.
     """
     undecided = False
     above = {child: at for at, part in enumerate(parts) for _, child in part.branches}

@@ -159,8 +159,7 @@ def grow(training: Training, growth: Growth) -> list[Draft]:
 def encode(training: Training, encoding: CodedAs) -> tuple[list[Feature], FloatArray]:
     """Input of scikit-learn: the meaning of each column, and float64 of shape (n, n_columns).
 
-    A categorical attribute is one column of codes, or with ``onehot`` a column for each value of its domain, as
-    scikit-learn's ``OneHotEncoder`` makes them: two for an attribute of two values.
+    A categorical attribute is a column of codes, or with ``onehot`` one for each value of its domain.
     """
     coding: list[Feature] = []
     columns: list[npt.NDArray[Any]] = []
@@ -196,10 +195,7 @@ def _thresholds(tree: Any, training: Training, coding: list[Feature]) -> FloatAr
 def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> FloatArray:
     """The error rate of a leaf at its upper confidence limit, U_CF(E, N); arguments broadcast.
 
-    ``errors``, ``n``: records of the leaf that are not of its class, and all of them, at least 1. ``confidence``: the
-    probability CF of as few errors or fewer when that were the rate, above 0. Returns the exact limit of
-    the binomial distribution (Clopper and Pearson 1934), 1 when all records are errors. Quinlan's program approximates
-    it when there are errors: U_25%(1, 16) is 0.160, where he prints 0.157.
+    It is the exact limit of the binomial distribution (Clopper and Pearson 1934), which Quinlan's program approximates.
     """
     from scipy.special import betaincinv
 
@@ -208,11 +204,7 @@ def upper_error(errors: npt.ArrayLike, n: npt.ArrayLike, confidence: float) -> F
 
 
 def prune(drafts: Sequence[Draft], confidence: float) -> list[Draft]:
-    """Replace every subtree by a leaf that is predicted to make no more errors, from the leaves up.
-
-    ``drafts``: the tree in depth-first order; its nodes are changed. ``confidence``: see `upper_error`. The result:
-    what is left, in depth-first order.
-    """
+    """Replace every subtree by a leaf that is predicted to make no more errors, from the leaves up, in place."""
     n = np.array([draft.counts.sum() for draft in drafts])
     right = np.array([draft.counts[draft.label] for draft in drafts])
     predicted = np.where(n > 0, n * upper_error(n - right, np.maximum(n, 1), confidence), 0.0).tolist()
@@ -234,15 +226,7 @@ __all__ = ["Growth", "c45", "cart", "id3", "induce"]
 def induce(training: Training, growth: Growth, *, publish: Publish = "counts", inner_counts: bool = False) -> Release:
     """Grow a tree and publish it.
 
-    Parameters
-    ----------
-    training : Training
-        The records. For ``cart`` with an encoding in the order of appearance they are to be read in that order:
-        ``read_training(..., order=growth.order)``.
-    growth : Growth
-        The inducer and its parameters.
-    publish, inner_counts
-        What the nodes state, see `maxent.models.trees.draft.freeze`.
+    With an encoding in the order of appearance, records are to be read in it (``growth.order``).
     """
     check_flags(inner_counts=inner_counts)
     problems = [*_argument_problems(growth, publish), *_attribute_problems(training, growth)]

@@ -23,12 +23,10 @@ from maxent.models.trees.draft import Draft, depth_first
 
 @dataclass(frozen=True, slots=True)
 class GrowthRules:
-    """Rules for the candidates of a split and their comparison.
+    """Rules for the candidates of a split.
 
-    ``max_depth``: splits between the root and the deepest leaf. ``min_samples_split``, ``least``: records of a node
-    that is split, and of its branches. ``two_suffice``: whether it is enough that two branches have ``least`` records;
-    else all that have any do. ``above_average``: whether numbers are cut where they gain most, and attributes compete
-    only when they gain as much as their competitors do on average.
+    ``two_suffice``: two branches with ``least`` records are enough; ``above_average``: attributes compete only when
+    they gain as much as their competitors on average.
     """
 
     measure: Impurity
@@ -54,12 +52,7 @@ class _GrowthColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _GrowthLevel:
-    """The nodes of a level and their records.
-
-    ``draft`` (n_nodes,) are their positions among the drafts, ``counts`` (n_nodes, n_classes) their records per class,
-    ``unused`` (n_nodes, n_attributes) the attributes that none above tests. The records are ``rows``, of class ``y``,
-    in ``node``, all of shape (n,).
-    """
+    """The nodes of a level, with their counts and unused attributes, and their records."""
 
     draft: IntArray
     counts: IntArray
@@ -76,12 +69,7 @@ class _GrowthLevel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Split:
-    """Every node of a level split by one attribute.
-
-    ``gain`` and ``score`` (n_nodes,) say how well, a score of -inf that the split does not compete. ``width``
-    (n_nodes,) are the branches with records, ``branch`` (n,) is the one that each record takes. ``branches`` describes
-    those of a node, one more than ``width`` where values of the domain do not occur.
-    """
+    """Every node of a level split by one attribute; a score of -inf: it does not compete."""
 
     gain: FloatArray
     score: FloatArray
@@ -91,13 +79,10 @@ class _Split:
 
 
 def grow(training: Training, rules: GrowthRules) -> list[Draft]:
-    """Grow a tree.
+    """Grow a tree, in depth-first order.
 
-    A node stays a leaf when it has too few records, is pure, is ``max_depth`` splits below the root, or when its best
-    split gains no more than `TIE`. Equal splits go to the first attribute, and to the smallest cut. Values of the
-    domain that do not occur in a node share one empty leaf, with the label of the node.
-
-    The result is in depth-first order.
+    Equal splits go to the first attribute, and to the smallest cut; values that do not occur in a node share one empty
+    leaf.
     """
     columns = [_column(a, column) for a, column in zip(training.attributes, training.columns, strict=True)]
     counts = np.bincount(training.y, minlength=len(training.target.classes))
@@ -136,11 +121,7 @@ def _worth_splitting(rules: GrowthRules, level: _GrowthLevel) -> _GrowthLevel:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Blocks:
-    """The records of each node by the value of an attribute: a block for each value present, by node and code.
-
-    ``node``, ``code`` and ``size`` have shape (n_blocks,), ``counts`` (n_blocks, n_classes). ``first`` (n_nodes,) is
-    the first block of each node, ``of`` (n,) that of each record.
-    """
+    """The records of each node by the value of an attribute: a block for each value present, by node and code."""
 
     node: IntArray
     code: IntArray

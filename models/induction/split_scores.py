@@ -23,11 +23,7 @@ TIE = 1e-12  # gains, ratios and impurities that differ by less are one and the 
 
 
 def above_average(gain: FloatArray, score: FloatArray) -> FloatArray:
-    """Leave their scores to the splits that gain at least as much as all of a node's do on average, else -inf.
-
-    Shapes (n_attributes,) or (n_attributes, n_nodes); a gain is -inf where an attribute has no split. The rule is
-    Quinlan's (1993, section 2.2).
-    """
+    """Scores of splits that gain at least as much as a node's do on average, else -inf (Quinlan 1993, section 2.2)."""
     competes = gain > -np.inf
     average = np.where(competes, gain, 0.0).sum(axis=0) / np.maximum(competes.sum(axis=0), 1)
     return np.where(gain >= average - TIE, score, -np.inf)
@@ -53,11 +49,9 @@ class ImpurityMeasure:
         return np.asarray(self.xlogx[counts].sum(axis=-1) - self.xlogx[size])
 
     def judge(self, inside: FloatArray, sizes: FloatArray, counts: IntArray) -> tuple[FloatArray, FloatArray]:
-        """Gains and scores of splits of a node with some class counts, each of shape (n_splits,).
+        """Gains and scores of splits of a node, from the purities of their branches and `xlogx` of their sizes.
 
-        ``inside`` is the sum of the purities of a split's branches, ``sizes`` that of `xlogx` of their sizes. The score
-        is -inf where the gain is at most 1e-12. The gain is the same, unless the score is a ratio: then it is -inf
-        where all records take one branch.
+        A score is -inf where the gain is at most 1e-12, a ratio where all records take one branch.
         """
         n = counts.sum()
         gain = np.asarray((inside - self.purity(counts, n)) / n)
@@ -72,12 +66,7 @@ class ImpurityMeasure:
 
 
 class Scorer:
-    """Score of the best split of each attribute in a node.
-
-    ``by_gain``: whether the best cut of a number is the one that gains most, whatever its score. ``codes`` of shape
-    (n,): per attribute: codes of its values, or ranks of its numbers in ``levels``. ``levels``: the sorted distinct
-    numbers; empty for a categorical one.
-    """
+    """Score of the best split of each attribute in a node; ``by_gain``: a number is cut where it gains most."""
 
     def __init__(self, training: Training, measure: ImpurityMeasure, *, by_gain: bool = False) -> None:
         self.measure, self.by_gain = measure, by_gain
@@ -104,10 +93,9 @@ class Scorer:
     def scores(
         self, rows: IntArray, counts: IntArray, breach: Criterion | None = None, tested: BoolArray | None = None
     ) -> tuple[FloatArray, FloatArray]:
-        """Gain and score of the best split of each attribute among some records, each of shape (n_attributes,).
+        """Gain and score of the best split of each attribute among some records, -inf where there is none.
 
-        Categorical ones are divided into all their values, numeric ones at the best cut; of those that are ``tested``,
-        shape (n_attributes,), no branch may ``breach``. Both are -inf where there is no split.
+        Of attributes that are ``tested`` no branch may ``breach``.
         """
         gains, scores = np.full((2, len(self.codes)), -np.inf)
         if len(self._named):
@@ -230,11 +218,7 @@ Intervals: TypeAlias = tuple[IntArray, IntArray]
 
 
 def breaching_cuts(values: IntArray, counts: IntArray, breach: Criterion) -> Intervals:
-    """Find the cuts that divide a span so that one of its parts breaches.
-
-    ``values`` of shape (n_values,): distinct values in the span, increasing. ``counts`` of shape (n_values, n_classes):
-    the records of each.
-    """
+    """Find the cuts that divide a span so that one of its parts breaches."""
     below = np.cumsum(counts, axis=0)
     bad = np.zeros(len(values) + 1, bool)
     bad[1:-1] = breach(below[:-1]) | breach(below[-1] - below[:-1])
@@ -267,11 +251,7 @@ class Cut:
 def best_cut(scorer: Scorer, attribute: int, rows: IntArray, counts: IntArray, bad: Intervals) -> Cut | None:
     """Find the cut of a node with the best score (or gain, as the scorer has it), None when there is none.
 
-    It is at a number that occurs in the data, as Quinlan's: of the cuts that divide the node alike, and may be made,
-    the nearest to the largest number up to the middle between the node's own.
-
-    ``attribute``: which one, numeric; what is cut are its ranks. ``rows``, ``counts``: the records of the node, and how
-    many they are of each class. ``bad``: cuts that must not be made.
+    Of cuts that divide the node alike it is the nearest to the largest number up to the middle, as Quinlan's.
     """
     levels = scorer.levels[attribute]
     own, place = np.unique(scorer.codes[attribute][rows], return_inverse=True)

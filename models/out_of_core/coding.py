@@ -182,8 +182,6 @@ _WAITING = 1 << 17  # distinct cells of batches that are at least merged togethe
 class Distinct:
     """Distinct cells of a piece: for each column a table of ``key``, ``sign``, ``repeats`` and ``place``.
 
-    The key is a cell as it is stored, null for none; the sign is that of the number of people in its rows, -1 where
-    that is refused. ``place`` is the first of them, from 0. ``rows`` and ``people`` are those of the piece.
     ``kept`` are the cells of all rows by column, ``count`` the people of each row, where a column has them.
     """
 
@@ -331,10 +329,9 @@ class ColumnCodes:
 
 @dataclass(frozen=True, slots=True)
 class Coded:
-    """A table that is read in pieces, with the meaning of its cells.
+    """A table that is read in pieces, with the meaning of its cells; ``codes`` are of attributes, then classes.
 
-    ``attributes`` and ``levels`` are those of a `QITable`; ``codes`` are of each attribute and, with a ``target``, of
-    the classes. ``ends`` are the rows up to the end of each file; places of rows are counted through all of them.
+    ``ends`` are the rows up to the end of each file; places of rows are counted through all of them.
     """
 
     source: str

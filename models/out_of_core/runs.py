@@ -28,8 +28,7 @@ _FITS = 2**62  # numbers below it are whole in an int64, with room to add
 class Packing:
     """Codes of a quasi-identifier as few whole numbers, *words*, that are ordered as the codes are.
 
-    ``sizes`` are the numbers of codes of each attribute, ``words`` the attributes of each word, in their order. The
-    last word has room for ``room`` further values.
+    The last word has room for ``room`` further values.
     """
 
     sizes: tuple[int, ...]
@@ -116,10 +115,9 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a process does with some rows.
+    """What a process does with some rows: codes of attributes, then of classes where they are wanted.
 
-    ``codes`` are of each attribute and, where the target is wanted, of the classes, for which there is just room in the
-    ``packing``. Runs of about ``most`` rows go to the ``folder``.
+    Runs of about ``most`` rows go to the ``folder``.
     """
 
     codes: tuple[ColumnCodes, ...]
@@ -308,8 +306,7 @@ def _groups(rows: Sequence[int], most: int) -> Iterator[LeafGroup]:
 def read_group(runs: Sequence[str], group: LeafGroup, room: int = 1) -> Rows | None:
     """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none.
 
-    ``room`` is that of the last word, for what is no part of the quasi-identifier: rows that differ in it alone are in
-    the same part of a group.
+    Rows that differ in the ``room`` of the last word alone are in the same part.
     """
     parts = list(slices(runs, group.low, group.high))
     if group.parts > 1:
@@ -375,8 +372,7 @@ def columns_of(words: IntArray, packing: Packing) -> Columns:
 def cells_of(words: IntArray, packing: Packing, trees: Sequence[Steps]) -> IntArray | Lost:
     """The cell of each row, by the first row that is in it, shape (n_rows,).
 
-    ``words``, shape (n_words, n_rows), are quasi-identifiers. Trees that may lose people come first, as long as all
-    rows go down.
+    Trees that may lose people come first, as long as all rows go down.
     """
     n = words.shape[1]
     columns = columns_of(words, packing)

@@ -108,10 +108,9 @@ class Regression:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RegressionSums:
-    """Bounds on sums: ``low[r] <= sum_i n_i sum_c weights(r)[i, c] share_ic <= high[r]``, with n_i people like i.
+    """Bounds on sums: ``low[r] <= sum_i n_i sum_c weights(r)[i, c] share_ic <= high[r]``, of n_i people like i.
 
-    ``of``: the term and response that a row is about, -1 for the sum of squares. ``combined``: whether a row is a
-    combination of sums. ``rows``, shape (n_rows, n_terms, n_responses), are factors of the sums in it.
+    ``of`` is the term and response of a row, -1 for the sum of squares; ``combined`` rows have ``rows`` as factors.
     """
 
     fit: Regression
@@ -213,11 +212,7 @@ def _softmax(own: FloatArray, others: FloatArray) -> FloatArray:
 def sums_of(
     fit: Regression, design: FloatArray, people: FloatArray, sample_weight: FloatArray | None = None
 ) -> RegressionSums:
-    """Bounds on the sums that a regression states of people with a design, and on combinations of them.
-
-    ``design``: shape (n, n_terms), a row for people who are alike; ``people``: how many, shape (n,);
-    ``sample_weight``: how much each of them counted in the fit, shape (n,).
-    """
+    """Bounds on the sums that a regression states of people with a design, and on combinations of them."""
     n, terms = design.shape
     weight = np.ones(n) if sample_weight is None else sample_weight
     cases = people * weight

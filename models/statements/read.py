@@ -114,11 +114,7 @@ def _reordered(row: LinearStatement, order: IntArray) -> LinearStatement:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementDocument:
-    """A document of statements about the same people.
-
-    ``name``: of the file. ``individuals``: how many people there are, where it is stated. ``columns``: how they use the
-    columns of the table. ``document``: the keys as they were read.
-    """
+    """A document of statements about the same people, and how they use the columns of the table."""
 
     name: str
     target: Target
@@ -135,12 +131,10 @@ class StatementDocument:
         *,
         of_members: bool = False,
     ) -> Iterator[LinearStatement]:
-        """The linear rows of the statements, each with its source.
+        """The linear rows of the statements, each with its source, by class as ``classes`` orders them.
 
-        ``classes``: those of the rows, in their order; by default that of the document. ``total``, shape (n_classes,
-        2), in the same order: the least and the largest number of people of each class. With it the rows are those of
-        statements that depend on these, without it those of all others. ``of_members``: only rows that hold of some
-        people of the table, whoever they are (`OF_MEMBERS`).
+        With ``total``, the least and largest number of people of each class, they are those of statements that depend
+        on it, else all others.
         """
         order = self._order(classes)
         for row in self._own_rows(table, None if total is None else total[order], of_members):
@@ -195,11 +189,7 @@ def _attribute(source: str, column: str, use: ColumnUse) -> Attribute:
 
 
 def parse_statements(document: Mapping[str, object], source: str, folder: str = "") -> StatementDocument:
-    """Statements of a decoded document.
-
-    ``source`` is what problems call the document, such as its file name, and ``folder`` where the files are that it
-    names. All statements with something wrong in them are named.
-    """
+    """Statements of a decoded document, whose problems name all that is wrong; files it names are in ``folder``."""
     columns: dict[str, ColumnUse] = {}
     keys = Keys(source, "document", document, (), columns)
     keys.text("format", among=(FORMAT,))

@@ -46,8 +46,7 @@ _LABELS = "numbers of people: CORELS prints labels alone, each that of most of t
 class RuleText:
     """Rules of a file as far as they were read, and what is wrong at a line of it.
 
-    ``names`` are the columns of the training table, in whose names signs of tests may be. ``decimals`` are those that
-    the tool prints of thresholds: with so many they may have been rounded.
+    With as many ``decimals`` as the tool prints, thresholds may have been rounded.
     """
 
     source: str

@@ -30,11 +30,7 @@ COMPUTED = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearStatement:
-    """``low <= sum over quasi-identifiers q and classes x of weights[q, x] m[q, x] <= high``, m being individuals.
-
-    ``weights`` has shape (n_qi, n_classes), or (n_qi,) of one class, the number ``klass``. Either side may be infinite.
-    ``says`` is the statement in words, ``source`` where it was published.
-    """
+    """``low <= sum_qx weights[q, x] m[q, x] <= high``, m being individuals; weights (n_qi,) are of class ``klass``."""
 
     weights: FloatArray
     low: float
@@ -93,11 +89,7 @@ class Measured(StatementKeys, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementPeople:
-    """The people of a table, by quasi-identifier: ``counts`` (n_qi,) of each, and numbers and values of their columns.
-
-    ``classes`` are those of the target. ``total``, shape (n_classes, 2): the least and the largest number of people of
-    each class, as far as it is known.
-    """
+    """The people of a table by quasi-identifier, with columns, and ``total`` of each class, at least and most."""
 
     table: QITable
     classes: tuple[str, ...]
@@ -205,8 +197,7 @@ class PrintedNumber:
 class Keys:
     """The keys of a statement, or of an object in it, which are taken one by one; those that nobody takes are unknown.
 
-    Every method raises `InvalidInput` that names file, statement and key for what is not as it should be. Columns are
-    asked for with `column`, `condition` and `use`, so that the table is read with them.
+    Columns are asked for with `column`, `condition` and `use`, so that the table is read with them.
     """
 
     def __init__(

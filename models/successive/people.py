@@ -35,12 +35,7 @@ class PlacesOfReleases:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class People:
-    """The people of several releases.
-
-    ``joined``: the releases, which know who is in which of them. ``table``: everybody, by their public attributes and
-    the releases that they are in. ``keys`` of shape (n_people,): the keys of the people, increasing, where a column
-    names them. ``row`` of shape (n_people,): the row of the table that each of them is in.
-    """
+    """The people of several releases: the table of everybody, and, where a column names them, their keys and rows."""
 
     joined: Joined
     table: QITable
@@ -51,12 +46,9 @@ class People:
 def read_people(
     sources: Sequence[Source], joined: Joined, *, who: str | None = None, count: str | None = None, reader: Reader
 ) -> People:
-    """Read who the people of several releases are.
+    """Read who the people of several releases are: one table of all, or one each, linked by ``who``.
 
-    ``sources``: one table of all people, who are then in all releases; or one for each release. ``joined``: the
-    releases, as if all people were in all of them. ``who``: of several tables: the column that names each person, by
-    which they are linked. Without it each table has to be within the next larger one: as many people, or fewer, with
-    every quasi-identifier. ``count``: the column with the number of individuals a row stands for; none with ``who``.
+    Without it each table has to be within the next larger one.
     """
     n = len(joined.names)
     if len(sources) not in (1, n):

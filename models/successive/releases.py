@@ -66,12 +66,7 @@ class Joined:
 def join_releases(
     releases: Sequence[Release], names: Sequence[str], members: Sequence[tuple[bool, ...]] = ()
 ) -> Joined:
-    """Join releases about overlapping people.
-
-    ``releases``: at least one. Attributes of the same name are taken to be the same, and so are the people's classes.
-    ``names``: their names in messages. ``members`` of shape (n_groups, n_releases): which releases the people of each
-    group are in; none where all people are in all of them.
-    """
+    """Join releases about overlapping people; attributes of the same name are taken to be the same."""
     releases = _typed_alike(releases)
     if problems := [*_targets(releases, names), *_types(releases, names), *_scores(releases, names)]:
         raise InvalidInput("releases", problems)
@@ -117,11 +112,7 @@ def join_releases(
 
 
 def with_statements(release: Release, documents: Sequence[Release], names: Sequence[str]) -> Release:
-    """A release with the statements that were published beside it, about the same people.
-
-    ``documents``: releases of statements. ``names``: of the release and of each document, in messages. Columns that
-    only statements name come last.
-    """
+    """A release with the statements published beside it; columns that only statements name come last."""
     if not documents:
         return release
     releases = _typed_alike([release, *documents])

@@ -43,12 +43,7 @@ _SPELLINGS_NAMED = 3  # values that one note names
 
 
 def spelling_problems(frame: Frame, name: str) -> list[Problem]:
-    """List the values of a column that differ only by blanks or Unicode form; note what else may surprise.
-
-    That are values that differ only by case, and those that others write for missing ones.
-
-    Where text is ``exact`` there is nothing to say.
-    """
+    """List values that differ only by blanks or Unicode form; note those by case, and others' missing ones."""
     if frame.reader.reading.text == "exact":
         return []
     column, texts = frame.columns[name], frame.columns[name].texts()
@@ -125,12 +120,7 @@ _NAMED = 3  # spellings that one note names
 
 
 def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
-    """Read the cells of a frame, each different one once.
-
-    ``frame``: as it is stored. ``reader``: says which cells are missing, and what becomes of text. ``declared``: values
-    that a release or a domain names: none of them means that a value is missing, however it is spelled. The result: all
-    missing cells have the code -1.
-    """
+    """Read the cells of a frame, each different one once; ``declared`` values never mean that one is missing."""
     known = declared or {}
     columns = {
         name: _understood(frame, name, rows, reader, frozenset(known.get(name, ())))
@@ -229,13 +219,10 @@ def categorical(
     optional: bool = False,
     expected: str | None = None,
 ) -> IntArray:
-    """Read a column as values of a domain, compared as text.
+    """Read a column as indices into a domain, compared as text, -1 where there is none.
 
-    ``problems``: cells outside the domain are appended, unless it has `OTHER`; so are missing ones, unless the domain
-    has an empty value or `MISSING`, when the column is not ``optional``. ``key``: where a release declares the domain.
-    ``expected``: what a value has to be, as problems say it; by default one of the domain.
-
-    Result, shape (n_rows,): index into the domain, -1 where there is none.
+    Problems are cells outside the domain, unless it has `OTHER`, and missing ones, unless it has a value for them or
+    the column is ``optional``.
     """
     column = frame.columns[name]
     texts = column.texts()
@@ -262,10 +249,9 @@ def categorical(
 def codes_in(
     column: Column, index: Mapping[str, int], other: int = -1, texts: Sequence[str] | None = None
 ) -> list[int]:
-    """The code of each of the values of a column, whose ``texts`` may be at hand; ``other`` where it has none.
+    """The code of each value of a column, ``other`` where it has none.
 
-    A whole number is found by either of its spellings, 1 and 1.0, where the type of the column is one of numbers: a
-    column of whole numbers gets another type in many tools as soon as it lacks a value.
+    In a column of numbers 1 and 1.0 are one value: many tools change its type as soon as it lacks a value.
     """
     found = [index.get(text, -1) for text in (column.texts() if texts is None else texts)]
     if column.values.dtype.kind in "iuf":
@@ -288,12 +274,9 @@ def finite(
     optional: bool = False,
     advice: str = "impute missing ones or drop their rows, since no tree can route them",
 ) -> FloatArray:
-    """Read the values of a column as finite numbers in [low, high], ``whole`` ones if asked for.
+    """Read the values of a column, not of each row, as numbers in [low, high], NaN for those that are refused.
 
     ``advice`` is what to do about cells without a value, unless these are ``optional``.
-
-    Result, shape (n_values,): one number for each of `Column.values` (not for each row), NaN for those that are
-    refused.
     """
     column = frame.columns[name]
     result = numbers(column, low=low, high=high, whole=whole)
@@ -421,11 +404,7 @@ def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Col
 
 
 def _has_decimal_commas(frame: Frame, name: str, reading: Reading, declared: frozenset[str]) -> bool:
-    """Whether a column has numbers whose decimals follow a comma.
-
-    Unless that was said of the file, all of its values are numbers, none has a point, not all of them could be numbers
-    with commas for thousands, and no declared value has a comma in it.
-    """
+    """Whether a column has numbers whose decimals follow a comma: all are, none with a point, not all as thousands."""
     column = frame.columns[name]
     if frame.decimal == "point" or column.values.dtype.kind in "iuf":
         return False
@@ -529,13 +508,7 @@ PREFIX = "maxent_"
 
 
 def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
-    """Names for columns of ours, in their order: the name of an attribute gets a prefix, as often as it takes.
-
-    So ``count`` is ``maxent_count`` beside an attribute ``count``, and stays ``count`` beside all others. Attributes
-    keep their names.
-
-    ``ours``: different ones, none of which begins with the prefix. ``theirs``: the names of attributes.
-    """
+    """Names for columns of ours: the name of an attribute gets a prefix, as often as it takes."""
     taken = frozenset(theirs)
 
     def free(name: str) -> str:

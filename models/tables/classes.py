@@ -61,11 +61,7 @@ def part_codes(target: Target, part: int) -> npt.NDArray[np.int64]:
 
 
 def marginal(values: npt.NDArray[_Number], target: Target, part: int) -> npt.NDArray[_Number]:
-    """Sums over the product classes that have the same class of one part.
-
-    ``values`` of shape (..., n_classes): numbers of the product classes. ``target``: with several parts. ``part``:
-    which of them.
-    """
+    """Sums over the product classes of the last axis that have the same class of one part."""
     sizes = [len(each.classes) for each in target.of]
     apart = values.reshape(*values.shape[:-1], *sizes)
     first = values.ndim - 1

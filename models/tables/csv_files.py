@@ -103,14 +103,9 @@ def stated(first: bytes, asked: str | None) -> Encoding:
 
 
 def recognised(source: str, opener: Opener, wrong: InvalidInput) -> Encoding:
-    """The encoding of text that is no UTF-8.
+    """The encoding of text that is no UTF-8: `WESTERN` where all words can be, else what charset-normalizer finds.
 
-    It is `WESTERN` when all words with letters beyond ASCII can be words so, of the languages of the South or the
-    North. Otherwise it is the one that charset-normalizer finds, unless it finds another one as likely, the letters
-    could be Western, too, or there are fewer than `_ENOUGH` words.
-
-    ``source``: the file, as messages call it. ``opener``: opens its bytes, from the first. ``wrong``: says which byte
-    is none of UTF-8.
+    It is refused where another one is as likely, or there are fewer than `_ENOUGH` words.
     """
     sample = b"\n".join(_words(opener))
     western = [WESTERN] if _are_words(sample, WESTERN) else []
@@ -431,11 +426,7 @@ class CsvFile:
             raise invalid(self.source, "file", "rows", expected, "a longer one") from error
 
     def lines(self, rows: int, wanted: IntArray) -> tuple[IntArray, list[Problem]]:
-        """Return the lines that some of the rows start on, and the rows that `batches` left out.
-
-        ``rows``: how many rows there were in the batches. ``wanted`` of shape (n_wanted,): some of them, from 0,
-        ascending.
-        """
+        """Return the lines that ``wanted`` rows, ascending, start on, and the rows that `batches` left out."""
         if self.paired and self.ends == rows:
             return wanted + self.blank + 2, []
         lines, problems, scanned = self._scan(wanted)
@@ -473,8 +464,7 @@ class CsvFile:
 def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
     """Check every byte of a CSV file, in bounded memory, and parse its header.
 
-    What separates cells is what ``reading`` names, else what a line before the header names, else what is recognised.
-    The encoding is that of a byte-order mark, else what ``reading`` names, else UTF-8, else what is recognised.
+    Delimiter and encoding are what ``reading`` names, else what the file states, else what is recognised.
     """
     with opener() as file:
         first = file.read(4)

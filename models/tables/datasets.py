@@ -21,11 +21,7 @@ _UCI = "https://archive.ics.uci.edu/ml/machine-learning-databases/"
 
 @dataclass(frozen=True, slots=True)
 class FilePart:
-    """A file that a data set is made of, as its source has it.
-
-    ``size``: bytes. ``sha256``: of the file, in hexadecimal digits. ``fold``: what the column ``fold`` says of its
-    rows, where the source divides them.
-    """
+    """A file of a data set as its source has it; ``fold`` is what that column says of its rows."""
 
     url: str
     size: int
@@ -40,11 +36,7 @@ class FilePart:
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """A public data set.
-
-    ``words``: what it is about. ``target``: the column of the class. ``columns``: in the order of the source.
-    ``parts``: none where no source has it for everybody. ``source``: whom to cite.
-    """
+    """A public data set, in the columns of its source; no parts where no source has it for everybody."""
 
     name: str
     words: str

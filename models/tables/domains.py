@@ -51,12 +51,9 @@ class Domains:
 def read_domains(
     source: DomainSource | None, target: str | Sequence[str], columns: Collection[str] | None = None
 ) -> Domains:
-    """Read domains.
+    """Read domains: values of columns, or their smallest and largest number.
 
-    ``source``: columns, each with the list of its values, as strings, or with the smallest and the largest number there
-    can be; a file is a JSON object. The classes of the target may be given as numbers, too. ``target``: the column of
-    the class, or several. ``columns``: the other columns there are. A file with none of them may be any file: it is
-    refused, and nothing of it shown.
+    A file that names none of the columns may be any file: nothing of it is shown.
     """
     if source is None:
         return Domains()

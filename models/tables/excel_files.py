@@ -40,11 +40,7 @@ Cells = tuple[Any, ...]
 
 @dataclass(slots=True)
 class ExcelFile:
-    """A sheet of a workbook.
-
-    ``source``: its name. ``open``: opens its bytes, from the first. ``sheet``: the name of the sheet. ``reader``: takes
-    notes. ``header``: the cells of the first row that is not blank; they may repeat.
-    """
+    """A sheet of a workbook, whose header is the first row that is not blank."""
 
     source: str
     open: Callable[[], BinaryIO]

@@ -145,13 +145,7 @@ LOOKED_AT = 100  # rows that are looked at, the header among them
 
 
 def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
-    """The delimiter of a table: the comma, unless another one is clear.
-
-    That is so when commas leave the header in one cell, and exactly one other mark divides the header and all rows
-    that are looked at into the same number of cells, more than one.
-
-    ``widths``: the numbers of cells of the header and of the first rows, for a mark; none where they cannot be told.
-    """
+    """The delimiter of a table: the comma, unless it leaves the header whole and another one is clear."""
     if [*widths(",")[:1]] != [1]:
         return ","
     found = [mark for mark in (";", "\t", "|") if len(cells := set(widths(mark))) == 1 and cells != {1}]
@@ -331,11 +325,7 @@ def repeated_columns(header: Sequence[str], names: Iterable[str], where: str) ->
 
 
 def from_pandas(source: object, name: str, wanted: Sequence[str], absent: Callable[[str], bool] = "".__eq__) -> Frame:
-    """Factorise the wanted columns of a DataFrame; labels of columns are compared as text.
-
-    ``name``: what to call it in messages. ``wanted``: columns; those that are not there are left out. ``absent``:
-    whether a text stands for a missing value: without these, a column of Python's numbers is one of numbers.
-    """
+    """Factorise the wanted columns of a DataFrame, those that are there; labels are compared as text."""
     import pandas as pd
 
     if not isinstance(source, pd.DataFrame):

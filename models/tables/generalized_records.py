@@ -51,11 +51,9 @@ class GeneralizedTable:
         return len(self.box)
 
     def frame(self, *, in_order: bool = False) -> DataFrame:
-        """The rows to publish: the attributes, then the target, all as text.
+        """The rows to publish, as text, sorted so that their order tells nothing, unless wanted ``in_order``.
 
-        Numbers are written ``42-61``, or ``42`` where there is one; sets of values ``A|B``, in the order of the domain,
-        with a backslash before each ``|`` or backslash that is part of a value. Rows are sorted by their text, so that
-        their order tells nothing, unless they are wanted ``in_order``: that of the records.
+        Numbers are written ``42-61``, sets ``A|B``, with a backslash before each ``|`` or backslash in a value.
         """
         import pandas as pd
 
@@ -86,16 +84,7 @@ class GeneralizedTable:
 
 
 def hulls(training: Training, members: IntArray, group: IntArray, n_groups: int) -> Boxes:
-    """The smallest box around each group of records.
-
-    Parameters
-    ----------
-    training : Training
-    members, group : int64, shape (n_members,)
-        Positions of records, and their groups, 0..n_groups - 1; a record may be in several.
-    n_groups : int
-        None is without records.
-    """
+    """The smallest box around each group of records; of none without any. A record may be in several groups."""
     return tuple(
         _hull(attribute, column[members], group, n_groups)
         for attribute, column in zip(training.attributes, training.columns, strict=True)
@@ -135,22 +124,7 @@ def stacked(first: Boxes, second: Boxes) -> Boxes:
 def covering(
     table: GeneralizedTable, training: Training, members: IntArray, group: IntArray
 ) -> tuple[IntArray, IntArray]:
-    """Number of rows that cover each record, and of records that each row covers: its box holds their values.
-
-    Parameters
-    ----------
-    table : GeneralizedTable
-    training : Training
-        The records that the table has generalised, in the same order.
-    members, group : int64, shape (n_members,)
-        Positions of records and their groups, as in `hulls`; a record may be in several. Only rows and records of the
-        same group are compared, so that there may be more.
-
-    Returns
-    -------
-    rows, records : int64, shapes (n,)
-        The most of any group.
-    """
+    """The most rows that cover each record, and records that each row covers, of any group; shapes (n,)."""
     rows, records = np.zeros(len(table), np.int64), np.zeros(len(table), np.int64)
     order = np.argsort(group, kind="stable")
     for here in np.split(members[order], np.flatnonzero(np.diff(group[order])) + 1):
@@ -210,11 +184,9 @@ _BITS = 1 << 29  # values times boxes, and people times boxes, that are looked a
 
 
 def covering_pairs(boxes: Boxes, people: QITable, check: Check = unchecked) -> tuple[IntArray, IntArray]:
-    """Every quasi-identifier with every box that holds all of its values.
+    """Every quasi-identifier with every box that holds all of its values, sorted by box, then by quasi-identifier.
 
-    ``boxes``: over the attributes of ``people``, categorical ones over the same domain. ``check``: called for each
-    block of them; it may raise. Returns ``quasi_identifier``, ``box``: sorted by box, then by quasi-identifier. A bit
-    per value and box decides, so that the work grows with people times boxes, 64 at once, and with the pairs.
+    A bit per value and box decides, so that the work grows with people times boxes, 64 at once.
     """
     n_boxes = len(boxes[0])
     longest = max(map(len, people.levels))

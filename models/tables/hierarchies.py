@@ -41,10 +41,7 @@ class Hierarchy:
     def groups(self, values: Sequence[str]) -> IntArray:
         """Numbers of the groups of some of the values, shape (n_levels, len(values)), those of level 0 being unique.
 
-        Levels that group these values as the level below does are left out, and so is one that puts them all together,
-        unless it is level 0: neither is another way to split.
-
-        Raises `KeyError` when a value is not in the hierarchy.
+        Levels that are no other way to split are left out; raises `KeyError` for a value that is not there.
         """
         place = {value: i for i, value in enumerate(self.values)}
         chosen = [place[value] for value in values]
@@ -64,11 +61,7 @@ HierarchySource: TypeAlias = "Hierarchy | str | PathLike[str] | Sequence[Sequenc
 def read_hierarchy(source: HierarchySource, name: str = "hierarchy", reader: Reader | None = None) -> Hierarchy:
     """Read a hierarchy: a row per value, which is followed by its parent, its parent's parent, and so on.
 
-    ``source``: a file is CSV without a header, as ARX writes it, in the encodings that tables may have; its cells are
-    separated by semicolons, or by commas when its first line has no semicolon. The last column may stand for all values
-    (``*``). ``name``: what problems call a source that is no file. ``reader``: says what becomes of names that differ
-    only by blanks or Unicode form, which are refused within a level unless other text is asked for; takes notes of
-    those that differ by case.
+    A file is CSV without a header, as ARX writes it; the last column may stand for all values (``*``).
     """
     reader = reader or Reader()
     if isinstance(source, Hierarchy):

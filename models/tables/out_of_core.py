@@ -31,12 +31,9 @@ _MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what i
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableGroups:
-    """A table with equal rows merged.
+    """A table with equal rows merged, in the order in which they first appear; ``individuals`` below 0 were refused.
 
-    ``frame`` has one row for each distinct one, where it appears first, in the order of these places; rows for a
-    positive number of individuals, for none, and for a number that is refused are never merged with one another.
-    ``individuals``, shape (n_rows,), are those of all rows that each one stands for, below 0 where the numbers were
-    refused, and at most 2**53.
+    Rows for a positive number of individuals, for none, and for a refused one are never merged with one another.
     """
 
     frame: Frame
@@ -53,11 +50,7 @@ def aggregate(
 ) -> TableGroups:
     """Read the named columns of files that together are one table, and merge equal rows.
 
-    ``files``: one or more, in the order of their rows. Columns are found by name in each of them. ``source``: what to
-    call several files in messages; one goes by its own name. Rows of several are numbered through all. ``names``:
-    columns to read and group by; those that are in no file are missing from `Frame.columns`. ``count``: the column,
-    none of ``names``, with the individuals a row stands for; 1 where no file has it. ``declared``: values that are not
-    missing ones, see `maxent.models.tables.cells.understood`.
+    Columns are found by name in each file; without ``count`` every row is one individual.
     """
     reader = reader or Reader()
     tables = [open_file(path, reader) for path in files]
@@ -269,11 +262,7 @@ LARGEST, SMALLEST = 1 << 21, 1 << 17  # rows of a piece, where a file can be div
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some columns of some row groups of a file, which is number ``file`` of its table.
-
-    ``first`` is the number, from 0, of the first of these rows in the file. ``groups`` is None for a file that is read
-    as a whole. ``columns`` are places in `Wanted.names`.
-    """
+    """Some columns of some row groups of a file, None for all of it, from row ``first`` of the file on."""
 
     path: FilePath
     file: int
@@ -299,10 +288,9 @@ class WantedColumns:
 def pieces_of(
     tables: Sequence[TableFile], files: Sequence[FilePath], columns: int, workers: int
 ) -> tuple[tuple[Piece, ...], ...]:
-    """Divide the files of a table into at least two pieces for each worker, where they are large and can be divided.
+    """Divide the files of a table into at least two pieces for each worker, where they are large.
 
-    Parquet files can: into row groups, and where these are few, into columns. Each item has all of the given number of
-    columns of the same rows.
+    Parquet files can be: into row groups, and where these are few, into columns.
     """
     from maxent.models.tables.parquet_files import ParquetFile
 

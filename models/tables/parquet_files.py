@@ -60,11 +60,7 @@ def is_time(stored: pa.DataType) -> bool:
 
 
 def plain_array(array: Any, source: str, name: str, start: int) -> Any:
-    """Return a batch of a column as an array of its `plain_type`.
-
-    ``array`` of shape (n_rows,): of a type that has a plain one. ``source``, ``name``: the file and the column, for
-    messages. ``start``: rows of the file before this batch.
-    """
+    """Return a batch of a column, which begins at row ``start`` of the file, as an array of its `plain_type`."""
     import pyarrow as pa
 
     kind = plain_type(array.type)
@@ -353,10 +349,9 @@ def check_footer(data: BinaryIO) -> None:
 
 
 def _check_columns(file: Any, footer: _Footer) -> None:
-    """Have Arrow check the footer's description of all columns: it raises an error where that is damaged.
+    """Have Arrow check the footer's description of all columns, and raise an error.
 
-    Where Python asks for a column of a row group, it ends the process. Here it is about to read them all, for which it
-    looks where they are; of their bytes it gets none.
+    Where Python asks for a damaged column, Arrow ends the process; here it looks where all are, and gets no bytes.
     """
     footer.was_read = True
     with suppress(_Closed):

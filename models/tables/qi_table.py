@@ -200,11 +200,7 @@ def read_qi(
 
 
 def people_of(training: Training) -> tuple[QITable, IntArray]:
-    """The adversary's table about records that were read, and their classes, shape (n_distinct, n_classes).
-
-    Both are what `read_qi` and `maxent.models.tables.truth_and_facts.read_truth` make of a DataFrame of these records,
-    for a release over the same attributes and classes.
-    """
+    """The adversary's table about records that were read, and their classes, shape (n_distinct, n_classes)."""
     pairs = [pair for pair in zip(training.attributes, training.columns, strict=True) if pair[0].role == "public"]
     coded = [
         np.unique(column, return_inverse=True) if a.values is None else (np.array(a.values, dtype=object), column)
@@ -312,11 +308,9 @@ def read_counted(
     reader: Reader | None = None,
     declared: Mapping[str, Collection[str]] | None = None,
 ) -> tuple[Frame, IntArray]:
-    """Read the needed columns, whatever is in them, and how many individuals each row stands for, shape (n_rows,).
+    """Read the needed columns, and how many individuals each row stands for, -1 where refused.
 
-    Columns that are missing, counts that are refused (then -1), and that there is nobody, are appended to ``problems``.
-    With ``merge``, equal rows of large files and of patterns become one, where the first of them is. ``declared`` are
-    values that are not missing ones, see `maxent.models.tables.cells.understood`.
+    With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
     """
     files = large_files(source, reader) if merge else ()
     groups: TableGroups | None = None

@@ -64,11 +64,7 @@ _GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
 
 @dataclass(frozen=True, slots=True)
 class TableInput:
-    """A file that is to be read as a table.
-
-    ``source``: what messages call it. ``open``: opens its bytes, unpacked, from the first. ``size``: how many there
-    are, as they are stored. ``format``: what they are, unpacked. ``packed``: whether they are in a gzip archive.
-    """
+    """A file that is to be read as a table: its size is as stored, its format that of the unpacked bytes."""
 
     source: str
     open: Callable[[], BinaryIO]
@@ -97,12 +93,9 @@ class TableInput:
 
 
 def table_input(path: FilePath, max_memory: int) -> TableInput:
-    """Find out what a file, or standard input (``-``), is.
+    """Find out what a file, or standard input (``-``), is: by its suffix, standard input by its first bytes.
 
-    Files are known by the suffixes of their names, standard input by its first bytes. It may have ``max_memory`` bytes.
-
-    Raises `OSError` when it cannot be read, or is no regular file. Raises `TooLarge` when standard input has more
-    bytes.
+    Raises `OSError` when it cannot be read, `TooLarge` when standard input has more than ``max_memory`` bytes.
     """
     opener = partial(open_input, path, max_memory)
     with opener() as file:
@@ -246,14 +239,9 @@ def read_frame(
     reader: Reader | None = None,
     declared: Mapping[str, Collection[str]] | None = None,
 ) -> Frame:
-    """Read the wanted columns of a DataFrame or a file, every row of it.
+    """Read the wanted columns of a DataFrame or a file, every row of it; others are missing from `Frame.columns`.
 
-    ``source``: by suffix: .parquet or .pq is Parquet, .xlsx or .xlsm Excel, .gz is compressed CSV, all others are CSV,
-    with a header line; blank lines are skipped. Cells are separated by commas, unless it clearly shows another mark.
-    ``-`` is standard input, of any of these formats. What is no regular file, such as a device or a pipe, is refused.
-    ``name``: what to call a DataFrame in messages; a file goes by its name. ``wanted``: columns to read; those that are
-    not there are missing from `Frame.columns`. ``declared``: values that are not missing ones, see
-    `maxent.models.tables.cells.understood`.
+    Files go by their suffix, CSV without one; ``-`` is standard input, of any format.
     """
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
@@ -307,10 +295,9 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
 
 
 def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath, ...]:
-    """Return the files that a source names and that are not to be read into memory.
+    """Return the files that are not to be read into memory: those of a pattern, sorted, or a single large one.
 
-    Those are the files that match a pattern (``*``, ``?``, ``[...]``, and ``**`` for any folders), in the order of
-    their names, and a single large file. None, for everything else, means `read_frame`.
+    None means `read_frame`.
     """
     if not isinstance(source, (str, PathLike)):
         return ()

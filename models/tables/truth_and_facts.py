@@ -27,11 +27,7 @@ _NONE = -2
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fact:
-    """Background knowledge: of the individuals in ``rows`` of the table, ``count`` are of a class.
-
-    ``rows`` are the indices of all quasi-identifiers that match, ascending; ``line`` and ``source`` say where
-    the fact was stated.
-    """
+    """Background knowledge: of the individuals in ``rows`` of the table, ``count`` are of a class."""
 
     line: int
     source: str
@@ -60,12 +56,9 @@ ALIKE = Weighed(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int
 def read_truth(
     source: Source, release: Release, table: QITable, *, count: str | None = None, reader: Reader | None = None
 ) -> IntArray:
-    """Read the true classes of the individuals in a table.
+    """Read the true classes of the individuals in a table, shape (n_distinct, n_classes), rows as there.
 
-    ``source``, ``release``: as in `read_qi`; the target's column is needed too. ``table``: the same people, without
-    their classes. ``count``: as in `read_qi`, but a truth without this column has one row per individual.
-
-    Result, shape (n_distinct, n_classes): individuals of each class, rows as in ``table``.
+    A truth without a column ``count`` has one row per individual.
     """
     return _placed(source, release, table, count, reader)[0]
 
@@ -121,11 +114,7 @@ def _placed(
 
 
 def read_facts(source: Source, release: Release, table: QITable, *, reader: Reader | None = None) -> tuple[Fact, ...]:
-    """Read background knowledge: in each row some public attributes, a class, and optionally a ``count``.
-
-    An empty cell, or a public attribute that has no column, matches any value. ``count`` (1 if there is no such
-    column) is the number of individuals that match and are of the class.
-    """
+    """Read background knowledge: in each row public attributes, of which empty ones match anything, and a class."""
     public = {attribute.name: j for j, attribute in enumerate(table.attributes)}
     target = release.target
     frame = read_frame(
@@ -162,13 +151,7 @@ def read_facts(source: Source, release: Release, table: QITable, *, reader: Read
 
 
 def read_marginal(source: Source, release: Release, individuals: int, *, reader: Reader | None = None) -> FloatArray:
-    """Read how many individuals are of each class; a class that is not listed has none.
-
-    ``source``: the target's column and either ``count`` (whole numbers that sum to ``individuals``) or ``probability``
-    (that sum to 1 within 1e-6). ``individuals``: individuals in the table.
-
-    Result, shape (n_classes,): individuals of each class, summing to ``individuals``.
-    """
+    """Read how many individuals are of each class, as numbers or probabilities; none of one that is not listed."""
     target = release.target
     wanted = [*target.columns, "count", "probability"]
     frame = read_frame(source, "marginal", wanted, reader, declared_values((), target))
@@ -341,12 +324,7 @@ def read_stakes(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownColumns:
-    """The columns of some public attributes, a row for each person.
-
-    ``attributes``: their positions in `Release.attributes`. ``codes`` of shape (n_people, n_known). ``levels``: as in
-    `maxent.models.tables.qi_table.QITable`. ``source``: the name of the file, or ``qi`` for a DataFrame. People with
-    the same number in ``alike``, shape (n_people,), are told apart by no column of the table, names included.
-    """
+    """Columns of some public attributes, a row for each person; ``alike`` numbers those not told apart."""
 
     attributes: tuple[int, ...]
     codes: IntArray

@@ -16,10 +16,9 @@ Publish = Literal["labels", "rates", "counts"]
 
 @dataclass(slots=True)
 class Draft:
-    """A grown node before it has an id; a list of them is a tree in depth-first order.
+    """A grown node before it has an id; a list of them is a tree in depth-first order, ``children`` are positions.
 
-    ``counts`` has shape (n_classes,), records; ``label`` is an index into the classes. The branches of an inner
-    node are without a child until `freeze`; ``children`` are their positions in the list.
+    The branches of an inner node are without a child until `freeze`.
     """
 
     counts: IntArray
@@ -45,12 +44,7 @@ def depth_first(drafts: Sequence[Draft]) -> list[Draft]:
 def freeze(
     drafts: Sequence[Draft], classes: Sequence[str], publish: Publish = "counts", *, inner_counts: bool = False
 ) -> tuple[Node, ...]:
-    """Nodes of a release from a grown tree: N1, N2... and L1, L2... in the order of ``drafts``.
-
-    ``drafts``: the tree in depth-first order, root first. ``classes``: the classes in the order of `Draft.counts`.
-    ``publish``: what leaves state: the label; label, error rate (exactly (n - n_label) / n, left out when n is 0) and
-    n; or label, n and counts. ``inner_counts``: whether inner nodes state n and counts.
-    """
+    """Nodes of a release from a grown tree: N1, N2... and L1, L2... in the order of ``drafts``, the root first."""
     ids: list[str] = []
     leaves = 0
     for draft in drafts:

@@ -187,11 +187,7 @@ def tests_of(nodes: Sequence[Node], attributes: Sequence[Attribute]) -> Tests:
 def branch_of_code(
     attribute: Attribute, branches: tuple[Branch, ...], levels: Sequence[Any] | npt.NDArray[Any], codes: IntArray
 ) -> IntArray:
-    """The branch that each of some codes takes, shape (n_codes,), -1 where none does; ``levels`` are what they mean.
-
-    A code of -1 means no level and takes no branch. The last level of a numeric attribute is NaN where some records
-    have no number.
-    """
+    """The branch that each code takes, -1 where none does; code -1 is no level, the last may be NaN, no number."""
     if attribute.type == "categorical":
         code = {value: i for i, value in enumerate(levels)}
         taken = np.full(len(levels) + 1, -1, np.int64)
@@ -240,13 +236,9 @@ def divided(went: IntArray, n_branches: int) -> Iterator[IntArray]:
 
 
 def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> IntArray:
-    """The place where each record ends: a leaf, a removed leaf, or the inner node at which it cannot go on.
+    """The place where each record ends: a leaf, a removed leaf, or the inner node whose test it has no value for.
 
-    ``attributes``: what the columns are; every attribute that the tree tests is among them. ``columns`` of shape (n,):
-    categorical: codes (int64) into `Attribute.values`, -1 for a value outside of the domain. Numeric: float64, NaN for
-    a missing one. A record stays at the first node whose test it has no value for.
-
-    Result, shape (n,): Places as `Places` numbers them.
+    Columns are codes, -1 for a value outside of the domain, or numbers, NaN for a missing one.
     """
     places = number_places(tree)
     column = {attribute.name: j for j, attribute in enumerate(attributes)}

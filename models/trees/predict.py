@@ -44,9 +44,8 @@ Removed = Literal["ancestor", "majority"]
 class Terms:
     """What the places of a tree add to the weights of classes; the trees' terms are summed.
 
-    ``own`` (n_places, n_classes) are those of places with an answer, 0 elsewhere. ``instead`` (n_places, n_classes) are
-    those that count when no tree has an answer. ``label`` (n_places,) is the code of the label that a leaf states,
-    else -1: the prediction of a single tree.
+    ``own`` is of places with an answer, ``instead`` counts when no tree has one, ``label`` is the code that a leaf
+    states, else -1.
     """
 
     own: FloatArray
@@ -74,12 +73,7 @@ def shares_of(weights: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class _Answers:
-    """Class shares of the prediction at each place of a tree.
-
-    ``weights`` (n_places, n_classes) are those of the leaves below a place together, ``own`` (n_places,) says whether
-    a place is a leaf with an answer, ``label`` (n_places,) is the code of the label it states, else -1, and
-    ``substitute`` (n_places,) is the place that answers for one without an answer.
-    """
+    """Class shares of the prediction at each place of a tree, and the place that answers for one without an answer."""
 
     weights: FloatArray
     own: BoolArray
@@ -150,8 +144,7 @@ def predicts_numbers(release: Release) -> bool:
 def predicted_numbers(release: Release, reached: Sequence[IntArray]) -> FloatArray:
     """The mean of the trees' numbers, each times its weight, shape (n,); NaN where no tree has one.
 
-    ``reached`` has the place of each record in every tree. A place without a leaf has the mean of what is published
-    below the nearest node with any, each leaf weighted by its records where all state them.
+    A place without a leaf has the mean below the nearest node with any, by records where all leaves state them.
     """
     total, weight = np.zeros((2, len(reached[0])))
     for tree, place in zip(release.trees, reached, strict=True):
@@ -200,11 +193,7 @@ _LARGEST = 1e300  # stands for scores that are beyond all numbers
 
 
 def sum_of_scores(release: Release, reached: Sequence[IntArray], n: int) -> FloatArray:
-    """The scores of records, shape (n, n_classes); 0 of the other class where all trees add to one of two.
-
-    ``release``: with `Release.boosting`, and a value at every leaf. ``reached`` of shape (n,): the place where each
-    record ends; a removed leaf, or an inner node, adds nothing. ``n``: records.
-    """
+    """The scores of records, shape (n, n_classes); removed leaves and inner nodes add nothing to them."""
     total = np.tile(base_scores(release), (n, 1))
     with np.errstate(over="ignore", invalid="ignore"):  # numbers of a file may be as large as they like
         for terms, place in zip(score_terms(release), reached, strict=True):
@@ -400,12 +389,9 @@ def read_codes(
     *,
     key: Literal["values", "classes"] = "values",
 ) -> IntArray:
-    """A column as codes into a domain, shape (n_rows,), -1 outside of it; what is missing is a problem.
+    """A column as codes into a domain, -1 outside of it; what is missing is a problem.
 
-    ``key`` is where a release declares the domain; of values `OTHER` stands for all that it does not name.
-
-    So is a value outside of it that is one of the domain but for blanks or Unicode form; that it is one but for its
-    case is noted.
+    So is a value that is one of the domain but for blanks or Unicode form; one but for its case is noted.
     """
     column = frame.columns[name]
     index, absent = codes_of(domain)
@@ -439,23 +425,7 @@ def _answer(
 def answers_at(
     release: Release, reached: Sequence[IntArray], n: int, removed: Removed = "ancestor"
 ) -> tuple[FloatArray, IntArray]:
-    """The predictions for records whose place in each tree is known.
-
-    Parameters
-    ----------
-    release : Release
-    reached : sequence of int64, shape (n,), one for each tree
-        Places, as `places_of` has them.
-    n : int
-        Number of records.
-    removed : {"ancestor", "majority"}
-        As for `predict_proba`.
-
-    Returns
-    -------
-    float64, shape (n, n_classes), and int64, shape (n,)
-        Probabilities, and codes of the predicted classes.
-    """
+    """Probabilities and predicted classes of records whose place in each tree is known, see `predict_proba`."""
     if release.predicts == "score":
         shares = linked(sum_of_scores(release, reached, n), release.boosting)
         return shares, shares.argmax(axis=1)
@@ -487,12 +457,7 @@ def places_of(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cases:
-    """Records with their classes, to predict.
-
-    ``columns`` has one array per attribute, shape (n,): int64 codes into `Attribute.values`, -1 for a value outside of
-    the domain, or float64 numbers; ``y`` are codes of the target's classes, -1 for another one; ``counts`` is how many
-    records each row stands for.
-    """
+    """Records with their classes, to predict: codes are -1 outside of the domain, each row for ``counts`` records."""
 
     attributes: tuple[Attribute, ...]
     columns: tuple[npt.NDArray[Any], ...]
@@ -502,12 +467,7 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """Accuracy of a release.
-
-    ``accuracy`` is the share of the ``records`` whose class is predicted right. ``unseen`` records have a value that
-    the release does not know, in an attribute that it tests; ``unknown`` ones a class that it does not know, which
-    counts as predicted wrong.
-    """
+    """Accuracy of a release: ``unseen`` records have a value that it does not know, ``unknown`` ones a class."""
 
     accuracy: float
     records: int
@@ -540,13 +500,7 @@ def read_cases(
     optional: Collection[str] = (),
     reader: Reader | None = None,
 ) -> Cases:
-    """Read records with values and classes that the release need not have.
-
-    ``source``: a row per record, with a column for the target and for each of the attributes. ``name``: what to call a
-    DataFrame in messages. ``count``: the column with the number of records that a row stands for, if there is one of
-    this name. ``optional``: attributes that are left out of the cases when there is no such column. ``reader``: how to
-    read.
-    """
+    """Read records with values and classes that the release need not have, without ``optional`` columns that lack."""
     names = [attribute.name for attribute in attributes]
     problems: list[Problem] = []
     needed = [*names, *target.columns]

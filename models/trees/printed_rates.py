@@ -147,12 +147,7 @@ def _half(printed: _Printed, rate: float) -> Fraction:
 
 
 def rate_reader(rates: Iterable[Stated], mode: Rounding) -> RateReader:
-    """Decide how the rates of a release were printed.
-
-    ``mode``: ``exact``: they were not rounded. ``digits``: all were rounded to the largest number of decimals among
-    them. ``auto``: the same, or to the largest number of significant digits; and where the whole numbers of records
-    disprove that, all were cut off or rounded up there, or each has digits of its own.
-    """
+    """Decide how rates were printed: ``exact``, to the most decimals (``digits``), or by what records tell."""
     found = [(rate, None if n == 0 else n) for rate, n in rates]
     if mode == "exact" or not found:
         return RateReader("exact")

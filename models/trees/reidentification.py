@@ -97,8 +97,7 @@ class Risk:
 def error_risk_ratio(total: float, branch_total: float, errors: float, branch_errors: float) -> float:
     """Bits gained by pruning a branch, for each record that is then misclassified (10).
 
-    Infinite when it costs no record; 0 when neither the branch nor its node can be reached with a finite amount of
-    information.
+    Infinite when it costs none; 0 when neither the branch nor its node can be reached with finite information.
     """
     gain = 0.0 if total == branch_total else total - branch_total  # both may be infinite
     cost = errors - branch_errors
@@ -106,33 +105,16 @@ def error_risk_ratio(total: float, branch_total: float, errors: float, branch_er
 
 
 def ranges_of(attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> dict[str, Interval]:
-    """The range of every numeric attribute.
-
-    Parameters
-    ----------
-    attributes : sequence of Attribute
-    columns : sequence of arrays, one per attribute
-        At least one value each: records (`Training.columns`) or distinct values (`QITable.levels`).
-    """
+    """The range of every numeric attribute, of which there is at least one value."""
     pairs = zip(attributes, columns, strict=True)
     numeric = ((a.name, values[~np.isnan(values)]) for a, values in pairs if a.values is None)
     return {name: (float(values.min()), float(values.max())) for name, values in numeric if len(values)}
 
 
 def measure_risk(release: Release, ranges: Ranges | None = None, *, tree: int = 0) -> Risk:
-    """Measure the disclosure risk of every node of a tree (Yang et al. 2019, Definitions 1-7).
+    """Measure the disclosure risk of every node of a tree (Yang et al.
 
-    Records of removed leaves are not in the release: they count nowhere. A leaf without records discloses nobody,
-    its total is infinite.
-
-    Parameters
-    ----------
-    release : Release
-        Every leaf states how many records it has.
-    ranges : mapping of attribute to (low, high), optional
-        What the attribute's values lie between; needed for the numeric attributes that the tree splits.
-    tree : int
-        Which of the release's trees.
+    2019, Definitions 1-7). Records of removed leaves count nowhere; a leaf without records has an infinite total.
     """
     model, ranges = release.trees[tree], ranges or {}
     places, size = number_places(model), len(model.nodes)

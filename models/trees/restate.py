@@ -27,8 +27,6 @@ CountsReader = Callable[[Node], tuple[int, ...] | None]
 def counts_reader(release: Release) -> CountsReader:
     """A function from a node to the records of each class that its statements imply, None where they imply none.
 
-    They are its ``counts``, or follow from rates and ``n``, or, when there are two classes or no errors, from label,
-    error rate and ``n``; where only one whole number of records has such a rate (`maxent.models.trees.printed_rates`).
     Counts imply nothing where small ones were suppressed, or all were rounded.
     """
     classes = release.target.classes
@@ -141,11 +139,7 @@ def _missing(place: str, leaf: Node, n: int | None, publish: Publish) -> Iterato
 def of_target(release: Release, part: int) -> Release:
     """The same trees about one column: classes are its own, and counts are sums over those of the others.
 
-    Labels and rates of combinations say nothing alone of one column, unless they imply counts. Nor do counts that are
-    rounded or may have been suppressed, and splits were compared for all columns together: all of these are left out,
-    which is sound. A label is then only what a leaf predicts: the class that the label of a combination has.
-
-    ``release``: whose target has parts. ``part``: which of ``release.target.of``.
+    What says nothing sound of one column is left out: rates without counts, rounded or suppressed counts, comparisons.
     """
     implied = counts_reader(release)
     of = release.target.of[part].classes

@@ -18,12 +18,7 @@ UNROUNDED = ("error_rate", "rates", "value", "hessian", "mean", "variance")
 
 
 def round_counts(release: Release, rounded: Rounded, seed: int | None = None) -> Release:
-    """The same release with every n and count rounded, each for itself; labels stay those of all records.
-
-    ``release``: its nodes state labels, n and counts of all records, and nothing else about them. ``rounded``: of two
-    multiples that are as near, the larger one is the nearest. By chance the larger neighbour is taken with the
-    probability that leaves the mean as it is. ``seed``: of chance.
-    """
+    """The same release with every n and count rounded, each for itself; labels stay those of all records."""
     refuse(list(_problems(release)))
     dice = np.random.default_rng(seed)
     trees = tuple(
@@ -105,11 +100,7 @@ ROUNDS = 64  # halvings after which a level is known
 
 
 def possible_counts(counts: IntArray, label: IntArray, rounded: Rounded) -> FloatArray:
-    """The most people of each class that rounded counts allow a leaf, shape as of ``counts``; by chance, at the worst.
-
-    ``counts`` of shape (n_leaves, n_classes): the true ones. It is known how many people are in each leaf. ``label`` of
-    shape (n_leaves,): the class that each leaf names, which tells something where it is a most frequent one.
-    """
+    """The most people of each class that rounded counts allow a leaf, at the worst, if its size is known."""
     low, high = _intervals(counts, label, rounded)
     others = low.sum(axis=1, keepdims=True) - low
     return np.asarray(np.minimum(high, counts.sum(axis=1, keepdims=True) - others))

@@ -41,10 +41,7 @@ ROUNDING = 1e-6
 class CvxpyBackend:
     """Conic solvers through CVXPY: Clarabel, or the one named after the colon (``cvxpy:scs``).
 
-    The options' ``max_iterations`` limits the steps of the convex-concave procedure, and in each the iterations of an
-    interior-point solver. Between steps the clock is asked.
-
-    Raises `MissingExtra` when CVXPY has no solver of that name here, or one without exponential cones.
+    Raises `MissingExtra` when CVXPY has no such solver here, or one without exponential cones.
     """
 
     solves = "convex programs, the others locally by the convex-concave procedure"

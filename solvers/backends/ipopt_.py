@@ -44,11 +44,8 @@ _STOPS = {
 class IpoptBackend:
     """Interior-point solves of a part; for entropy first with a floor under the chosen split's logarithms.
 
-    Ipopt gets the Pyomo model, differentiated by Pyomo, or after the colon (``ipopt:own``) the same program with the
-    derivatives of `maxent.solvers.derivatives`: the same steps up to rounding, in less time.
-
-    Raises `UnknownBackend` for any other source of derivatives. Raises `MissingExtra` when cyipopt is not installed, or
-    Pyomo where its model is asked for.
+    Ipopt gets the Pyomo model, or after the colon (``ipopt:own``) the derivatives of `maxent.solvers.derivatives`, in
+    less time.
     """
 
     name = "ipopt"
@@ -237,11 +234,9 @@ def _sums(index: IntArray, values: FloatArray, size: int) -> FloatArray:
 
 
 class PyomoDerivatives:
-    """Objective, constraints, Jacobian and Hessian of the Lagrangian; rows and columns are those of the program.
+    """Objective, constraints, Jacobian and Hessian of the Lagrangian, as `Derivatives` has them.
 
-    Structures are of (row, column) pairs; the values of equal pairs add up. As in
-    `maxent.solvers.derivatives.Derivatives`, a row's constant belongs to its bounds. ``check`` is called for every row,
-    and may raise when time is up. Pickles, without the model.
+    ``check`` is called for every row, and may raise; pickles without the model.
     """
 
     def __init__(self, program: LiftedProgram, check: Callable[[], None] = lambda: None) -> None:

@@ -77,10 +77,9 @@ def run(
     monotone: bool = False,
     fine: bool = False,
 ) -> Run:
-    """One Ipopt run, which the clock may end early.
+    """One Ipopt run, which the clock may end early; ``fine`` goes on from a solution.
 
-    ``fine`` goes on from a solution: a constraint that is only just met (no slack, no multiplier) keeps an interior
-    point away by the square root of the complementarity that is left, so that has to be far below the tolerance.
+    Near a constraint that is only just met the complementarity that is left has to be far below the tolerance.
     """
     settings: dict[str, Any] = {
         "sb": "yes",
@@ -169,11 +168,9 @@ NEAR = 1e-2
 
 
 def refined(program: LiftedProgram, point: FloatArray, options: Options) -> FloatArray:
-    """A few interior-point steps (Ipopt) from an answer to a program, both of shape (n,).
+    """A few interior-point steps (Ipopt) from an answer to a program, which comes back where they find nothing better.
 
-    Global solvers stop at violations and gaps of about 1e-6: an entropy within 1e-6 of the best still leaves the
-    probabilities 1e-3 to move. The answer itself, within its bounds, comes back when the steps lead to nothing better:
-    a point that is further from the constraints, worse and no nearer to them, or far away.
+    Global solvers stop within 1e-6 of the best entropy, which leaves the probabilities 1e-3 to move.
     """
     own = Derivatives(program)
     near = np.clip(point, program.lower, program.upper)

@@ -38,11 +38,9 @@ SHORTEST = 0.01
 
 @dataclass(frozen=True, slots=True)
 class KnownSolver:
-    """A solver that takes logarithms, and its options.
+    """A solver that takes logarithms: what it ``needs`` (on PATH, or a Python package), and its options.
 
-    ``needs`` is an executable on PATH, or with ``package`` a Python package. ``settings`` are options of the solver's
-    own; ``time`` and ``iterations`` name those for limits, in seconds and iterations: Pyomo's time limit may kill it
-    without an answer. ``globally`` is whether it finds global optima, by branch and bound.
+    ``time`` and ``iterations`` name its own limits, as Pyomo's may kill it without an answer.
     """
 
     needs: str
@@ -95,12 +93,9 @@ _STOPS = {
 
 
 class PyomoBackend:
-    """The solver that Pyomo knows by a name, or the executable for AMPL of that name.
+    """The solver that Pyomo knows by a name, or the executable for AMPL of that name; its answer is `refined`.
 
-    Its answer is `refined`, since most solvers stop at tolerances wider than ours.
-
-    Raises `UnknownBackend` for an interface that cannot pass on logarithms. Raises `MissingExtra` when Pyomo does not
-    find the solver.
+    Raises `UnknownBackend` for an interface without logarithms, `MissingExtra` for a solver that is not found.
     """
 
     solves = "programs of any kind, as far as the solver goes"

@@ -15,12 +15,9 @@ if TYPE_CHECKING:
 
 
 def build_model(program: LiftedProgram, start: FloatArray | None = None, *, expanded: bool = False) -> Any:
-    """The program as a `pyomo.environ.ConcreteModel`.
+    """The program as a `pyomo.environ.ConcreteModel`, with the objective ``negative_entropy`` (nats times individuals).
 
-    Variables ``mass[i]`` (individuals) and ``aggregate[i]``, constraints ``linear[r]`` and ``internal[r]``, objective
-    ``negative_entropy`` (nats times individuals), less the logarithm of the likelihood where draws have one.
-    ``expanded`` writes ``a ln(a/w)`` as ``a ln a - a ln w``, whose first term solvers that branch and bound know to be
-    convex.
+    ``expanded`` writes ``a ln(a/w)`` as ``a ln a - a ln w``, whose first term branch and bound knows to be convex.
     """
     import pyomo.environ as pyo
     from pyomo.core.expr.numeric_expr import LinearExpression

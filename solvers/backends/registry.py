@@ -30,11 +30,7 @@ Factory = Callable[..., Any]
 
 @dataclass(frozen=True, slots=True)
 class Description:
-    """A back end as ``maxent backends`` shows it.
-
-    ``installed`` is whether it can be used here; if not, ``missing`` says why and how to get it. ``version`` and
-    ``solves`` are empty where it does not say.
-    """
+    """A back end as ``maxent backends`` shows it; ``missing`` is why it cannot be used here, and how to get it."""
 
     name: str
     installed: bool
@@ -53,12 +49,7 @@ def backend_names() -> tuple[str, ...]:
 def load_backend(name: str) -> Backend:
     """The back end of a name; what follows the first colon is passed to its factory.
 
-    Raises
-    ------
-    UnknownBackend
-        When no entry point has the name, or its factory takes no argument, needs one, or does not know it.
-    MissingExtra
-        When the back end is registered but what it needs is not installed.
+    Raises `UnknownBackend` for a name or argument that is not known, `MissingExtra` for what is not installed.
     """
     if not isinstance(name, str):
         raise UnknownBackend(f"one of {', '.join(backend_names())}", repr(name))

@@ -44,12 +44,9 @@ INSIDE = 0.1
 
 
 class ScipyBackend:
-    """``trust-constr``, a barrier method with trust regions and exact second derivatives, or ``scipy:slsqp``.
+    """``trust-constr``, a barrier method with exact second derivatives, or ``scipy:slsqp``.
 
-    The one hands over to the other where it does not converge: where the entropy of a chosen split is best with masses
-    at 0, there are no derivatives for the barrier to follow.
-
-    Raises `UnknownBackend` for a method that is neither.
+    Either hands over to the other where it does not converge, as where masses of chosen splits are best at 0.
     """
 
     solves = f"small programs (up to {MOST} variables), with local optima where they are not convex; a reference"

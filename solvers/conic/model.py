@@ -158,11 +158,7 @@ class _Side:
 
 
 class NonlinearRows:
-    """The left sides of the nonlinear rows: a CVXPY expression ``value`` with its ``constraints``.
-
-    The side that makes rows smaller is made of cones, that which makes them larger of tangents at a point, which
-    `linearise` places.
-    """
+    """The left sides of the nonlinear rows: a CVXPY ``value`` of cones and of tangents, see `linearise`."""
 
     def __init__(self, program: LiftedProgram, shares: ConicShares, x: Any) -> None:
         cp = cvxpy_module()

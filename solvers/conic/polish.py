@@ -41,8 +41,7 @@ def polish(
 ) -> FloatArray | None:
     """The point near an approximate answer that meets the optimality conditions, None when none is found in time.
 
-    Rows and bounds found violated join what is active, those whose multiplier has the wrong sign leave it. Every row of
-    the answer, shape (n,), is met within ``tolerance`` (individuals, impurity units).
+    Violated rows join what is active, those whose multiplier has the wrong sign leave it.
     """
     return polish_many([program], [point], [active], tolerance, clock)[0]
 

@@ -35,13 +35,9 @@ def gap(
     multipliers: FloatArray | None = None,
     without: FloatArray | None = None,
 ) -> float:
-    """Most entropy that a feasible point can lack, nats times individuals.
+    """Most entropy that a feasible point can lack, nats times individuals; below 0 by rounding alone.
 
-    ``point``, shape (program.n,). ``clock``: asked again and again whether to stop with the bound that there is.
-    ``multipliers``, shape (n_rows,): of a convex program, see `maxent.solvers.dual.bound.entropy_bound`. ``without``,
-    shape (program.n,): the optimum without comparisons, where it is known; it need not be exact. Result: Negative by
-    rounding at most; infinite where nothing is known but that the answer without the comparisons has more entropy, or
-    draws have a likelihood beside the entropy.
+    It is infinite where nothing better is known; ``without``, the optimum without comparisons, need not be exact.
     """
     if program.convex:
         return bound.gap(program, point, clock, multipliers)

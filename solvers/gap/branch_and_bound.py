@@ -250,11 +250,7 @@ CURVED = 1e-3
 
 @dataclass(slots=True, eq=False)
 class BoxBounds:
-    """Bounds in boxes, nats, infinite where there is none, by tangents at masses, with multipliers.
-
-    ``mu`` are those of the comparisons, ``nu`` of the same with chords, shape (n_boxes, n_comparisons), ``below`` and
-    ``above`` of the ends. The bounds hold where F is below its tangents.
-    """
+    """Bounds in boxes, nats, infinite where there is none, by tangents at masses, with their multipliers."""
 
     most: FloatArray
     masses: FloatArray
@@ -316,11 +312,8 @@ def bounded(
 ) -> BoxBounds:
     """The least bounds in boxes that come up, or the first that are enough.
 
-    A bound that is enough ends the work on its box, unless a multiplier is above the answer's.
-
-    ``low``, ``high``, shape (n_boxes, n_functions). ``flat``, shape (n_boxes, n_functions): the weights kappa.
-    ``price``, shape (n_comparisons,): what comparisons may be missed for, nats per individual. ``near``, shape
-    (n_boxes, n): Masses to begin from; they may miss the equations a little.
+    ``flat`` are the weights kappa, ``price`` what comparisons may be missed for, nats per individual; ``near`` may miss
+    the equations a little.
     """
     form, m = Lagrangians.of(setting, low, high, flat), _met(setting, near)
     rows, best, live = form.rows(m), BoxBounds.none(setting, m), np.arange(len(m))
@@ -597,8 +590,7 @@ def bending(
 ) -> tuple[FloatArray, FloatArray, BoolArray]:
     """Directions from masses, orthonormal in the metric ``sum d^2 / masses``, and what comparisons bend along them.
 
-    The shapes are (n_boxes, n, n_directions) and twice n_directions; the last answer says in which boxes both are
-    known.
+    The last answer says in which boxes both are known.
     """
     base, curves = setting.at.across, setting.at.curves
     least, most = setting.ends(boxes.low, boxes.high)

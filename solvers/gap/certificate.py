@@ -46,9 +46,8 @@ ALLOWED = 1e-13
 
 
 def proved(priced: Priced, clock: Clock, found: Iterate, near: float = 0.0) -> BarrierProof:
-    """An upper bound of the entropy of the program, nats, by multipliers.
+    """An upper bound of the entropy of the program, nats, by multipliers ``near`` those of the Lagrangian's maximum.
 
-    One that is ``near`` the Lagrangian's maximum will do; it is not improved where it would hardly come so near.
     Where no masses meet the equations it is what an unfinished search for them makes it, perhaps infinite.
     """
     problem, linear = priced.problem, priced.relaxed.linear
@@ -127,11 +126,7 @@ def equations_alone(program: LiftedProgram) -> LiftedProgram:
 def alike_as_one(
     program: LiftedProgram, elimination: Elimination
 ) -> tuple[LiftedProgram, FloatArray, sparse.csr_matrix]:
-    """The program with one class for all that are treated alike, and of how many each class is, shape (n_classes,).
-
-    The third are the sums of variables that its own are, shape (n, program.n). ``elimination`` is that of the program's
-    aggregates.
-    """
+    """The program with one class for all that are treated alike, of how many each is, and its sums of variables."""
     klass = _classes(program, elimination)
     first, times = _representatives(program, elimination, klass)
     if (first == np.arange(len(first))).all():

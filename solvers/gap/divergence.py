@@ -134,10 +134,9 @@ NONNEGATIVE_STEPS = 3
 
 
 def nonnegative(matrix: FloatArray, value: FloatArray) -> FloatArray:
-    """The ``x >= 0`` with the least ``|matrix x - value|``, shape (n,), for a few variables.
+    """The ``x >= 0`` with the least ``|matrix x - value|`` by Lawson and Hanson's active sets, for a few variables.
 
-    The active-set method of Lawson and Hanson, *Solving Least Squares Problems* (1974), chapter 23. SciPy has it, too,
-    in a package that each process takes 0.15 s to load.
+    SciPy has it, too, in a package that each process takes 0.15 s to load.
     """
     n = matrix.shape[1]
     x, free = np.zeros(n), np.zeros(n, bool)
@@ -213,8 +212,7 @@ def balanced(
 ) -> tuple[FloatArray, float]:
     """Multipliers of further rows, and how much more ``entropy + multipliers'left`` can be by its tangent, nats.
 
-    ``slopes``, shape (n_rows, n), are the gradients of the rows ``left >= 0`` at the masses, and ``across`` those of
-    `Rows.across` there. The tangent is that over all masses that meet the linear rows.
+    ``slopes`` are the gradients of the rows ``left >= 0`` at the masses, ``across`` those of `Rows.across`.
     """
     gradient = -(np.log(masses / rows.linear.weight) + 1.0)
     room = rows.unequal @ masses - rows.least
@@ -367,12 +365,7 @@ CLEAR = 1e-9
 
 
 def lacking(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """Optimality gap of an answer, nats; infinite where nothing is proved.
-
-    Where it is finite it is what the answer itself is away from its optimality conditions.
-
-    ``program``: not convex. ``point``, shape (program.n,).
-    """
+    """Optimality gap of an answer of a program that is not convex, nats; infinite where nothing is proved."""
     at = answer(program, point)
     if at is None:
         return np.inf

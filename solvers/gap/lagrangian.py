@@ -402,11 +402,7 @@ def prices(
     times: FloatArray,
     near: tuple[FloatArray, ...],
 ) -> Prices:
-    """The best prices that are known.
-
-    ``times``, shape (n_classes,), is how many classes each stands for. Lines touch at equal shares and ``near`` points,
-    each of shape (n,).
-    """
+    """The best prices that are known, by lines at equal shares and ``near``; ``times`` counts alike classes."""
     node, trees = _nodes(program)
     found = _by_leaf(program, elimination, times, near) if trees == 1 else None
     return _by_node(program, node, trees) if found is None else found
@@ -587,11 +583,7 @@ MET = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Priced:
-    """The convex program, its start, and the rows and columns of the original program.
-
-    The first ``len(at)`` columns are the variables ``at``, the others slacks. ``stated`` are the equations that are
-    neither totals nor definitions.
-    """
+    """The convex program, its start, and the variables ``at`` and rows of the original; the rest are slacks."""
 
     problem: GapProblem
     start: FloatArray
@@ -622,7 +614,6 @@ def between(
 ) -> Touched | None:
     """Points at shares of the way from an answer to the optimum ``without`` comparisons, or that optimum alone.
 
-    It is looked for unless it is given as a point that meets the statements: wherever lines touch, the bound holds.
     None where sizes of branches are open, or aggregates are left without a definition.
     """
     if any((terms.size_var >= 0).any() for terms in program.terms):

@@ -203,10 +203,9 @@ class _Search:
 
 @dataclass(slots=True)
 class _Rounds:
-    """State of the rounds since they last began: anew from a state, without multipliers.
+    """State of the rounds since they last began; ``stalled`` ones came no closer to meeting the constraints.
 
-    ``bound`` is on the natural gradient; ``apart`` how far each constraint was from being met, or from having no pull,
-    per individual; ``worst`` the violation, and ``stalled`` rounds in which it came no closer to 0.
+    ``apart`` is how far each constraint was from being met, or from having no pull, per individual.
     """
 
     state: State

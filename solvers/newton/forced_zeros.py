@@ -30,8 +30,7 @@ def with_forced_zeros(
 ) -> Restricted | None:
     """The program on the face that a point is near to, None where it is near to none, or that takes so many seconds.
 
-    Fixed are masses that nearly vanish, of the quasi-identifiers that comparisons are about which the point misses.
-    What rows imply then is explicit.
+    Masses that nearly vanish are fixed, of the quasi-identifiers that comparisons are about which the point misses.
     """
     own, n = Derivatives(program), program.n_masses
     lower, _ = own.bounds()

@@ -638,9 +638,7 @@ class _StackedRounds:
 def solve(layout: Layout, theta: FloatArray, accuracy: Accuracy, near: FloatArray, seed: int, clock: Clock) -> Ends:
     """Minimise ``sum m ln p`` of each item subject to its constraints, from scores of shape (n_groups, n_classes).
 
-    ``near``, shape (n_programs,), are nats within which two answers of a program are the same. Items are in the order
-    of their starts, and within each of their programs: when the best of a program's first starts came out twice, those
-    that follow are given up.
+    Starts that follow are given up when the best of a program's first ones came out twice, within ``near`` nats.
     """
     run = _Run(layout, theta, accuracy, near, seed, clock)
     for _ in range(ROUNDS * STEPS):
@@ -1018,10 +1016,9 @@ class Together:
     def best(
         self, starts: Sequence[Sequence[FloatArray]], accuracy: Accuracy, near: FloatArray, seed: int, floor: float
     ) -> BestPoints:
-        """The best end of each program, from points of each for every start.
+        """The best end of each program, converged ones first, from points of each for every start.
 
-        ``near``, shape (n_programs,), are nats within which two answers are the same; ``floor`` is the smallest
-        probability. Ends that did not converge are taken only where none did.
+        ``near`` are nats within which two answers are the same; ``floor`` is the smallest probability.
         """
         n = len(self.programs)
         whole = self.layout.of_items(np.tile(np.arange(n), len(starts)))

@@ -174,11 +174,7 @@ class Loose:
 
 
 def relax_internal(part: LiftedPart, program: LiftedProgram, first: FloatArray, options: Options) -> Loose | None:
-    """The least slack found in the internal rows, from several starts where it may be a local minimum.
-
-    ``program`` is over the variables of ``part``, and ``first`` are masses of its groups. None when there is no time,
-    or Ipopt is not installed.
-    """
+    """The least slack found in the internal rows, from several starts; None without time or Ipopt."""
     if not installed("cyipopt"):
         return None
     rng = np.random.default_rng(options.seed)
@@ -269,15 +265,9 @@ class PartSolver:
     _state: Any = None
 
     def solve(self, start: FloatArray, options: Options) -> Solution:
-        """The back end's solution from a start, with a violation that can be relied on.
+        """The back end's solution from a start, with a violation that can be relied on: that of its masses alone.
 
-        The masses alone count: they are clipped to their bounds and the aggregates computed from them. ``CONVERGED`` is
-        left only to a point within the tolerance. A back end that fails (an ordinary exception, no point, a point of
-        another shape or with NaNs) has found nothing, and its message says why. So has one that does not end in time,
-        or whose own process crashes or is ended.
-
-        Raises `MaxentError, MemoryError`: from the back end: what is missing on this machine is no matter of this
-        program.
+        A back end that fails, crashes, or does not end in time has found nothing, and its message says why.
         """
         backend, program = self.backend, self.program
         try:
@@ -314,11 +304,9 @@ class PartSolver:
         )
 
     def better_inside(self, found: Solution, masses: FloatArray, options: Options) -> Solution:
-        """A solution, or a better one that a solve finds which begins nearer to some masses.
+        """A solution, or a better one from a start nearer to some masses, where the program is not convex.
 
-        It begins again where a program is not convex, and masses of a solution that converged are at the edge. Solvers
-        move scores, and the less a mass is, the less it moves with its score: there they can end although more of it
-        would have more entropy.
+        Solvers move scores, and small masses move little with theirs: at the edge they can end too early.
         """
         if found.stop is not Stop.CONVERGED or self.program.convex:
             return found
@@ -451,8 +439,7 @@ def refusal(task: Task, backend: Backend) -> str | None:
 def attempt_program(task: Task, program: LiftedProgram, backend: Backend, options: Options) -> Attempt:
     """Solve a program over the part's variables; failing that, with the equalities that inequalities imply explicit.
 
-    Statements that contradict each other let no start lead anywhere, and each takes long to find that out. So small
-    programs whose statements overlap are first looked at as linear programs, others after a start that led nowhere.
+    Small programs whose statements overlap are first looked at as linear programs, as contradictions take long to find.
     """
     only = single_point(program)
     settled = None if only is None else _single(program, only, options)

@@ -70,8 +70,7 @@ class Cluster:
     ) -> Generator[tuple[Key, Callable[[], Any]], None, None]:
         """Make calls, and yield their keys as they are done, with functions that return or raise what they did.
 
-        Shared data are arguments of their own. While workers begin, this process does something ``first``. It ends
-        early when ``give_up()``, or when it is closed: calls that have not begun are never made.
+        Meanwhile this process does something ``first``; it ends early when ``give_up()``, or when it is closed.
         """
         from distributed import Future as Shared
 
@@ -263,10 +262,7 @@ def _in_time(connect: Callable[[], Any], address: str, seconds: float) -> Any:
 def connected(address: str, limit: float | None = None) -> Iterator[Cluster]:
     """A cluster, by the address of its scheduler: ``tcp://host:8786``, or ``local:N`` for a new one of N processes.
 
-    Connecting takes `CONNECT` seconds at most, or the ``limit`` of the call where that is less.
-
-    Raises `MissingExtra` when distributed is not installed. Raises `ClusterLost` when there is no such scheduler, it
-    has no worker, workers do not have this version of maxent, or do not start.
+    Raises `MissingExtra` without distributed, `ClusterLost` without a scheduler or workers of this version in time.
     """
     check_address(address)
     from distributed import Client

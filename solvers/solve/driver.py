@@ -55,13 +55,7 @@ MEASURING = 3.0
 
 
 def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
-    """The result of ``work``.
-
-    Raises
-    ------
-    OutOfTime
-        When it does not end within some seconds of the moment when the clock says so.
-    """
+    """The result of ``work``; `OutOfTime` when it does not end within some seconds of the clock saying so."""
     found = in_time(clock, work, late)
     if found is None:
         raise OutOfTime(clock.stop() or Stop.TIME_LIMIT)
@@ -223,11 +217,10 @@ class _FittedBlock:
 def nearer(
     program: Program, evaluator: Evaluator, masses: FloatArray, tolerance: float, late: Callable[[], bool]
 ) -> FloatArray:
-    """The masses that miss the constraints least, shape (n_cells, n_classes), of all that there is time for.
+    """The masses that miss the constraints least, of all that there is time for.
 
-    They are these where linear ones are met. Else the uniform answer is fitted, then these are, for `FEW` rounds each
-    as far as `QUICK` allows, and then whichever is nearer until ``late`` says to end; it is asked after each block of
-    sums. Sums of several classes (but not of all), and sums with other coefficients than 1, are not fitted.
+    Where linear ones are missed, the uniform answer and these are fitted, except to sums of several classes, and to
+    coefficients other than 1.
     """
     begin = time.thread_time()
     if evaluator.linear.violation(masses).max(initial=0.0) <= tolerance:
@@ -445,14 +438,8 @@ def solve_program(
 ) -> Outcome:
     """The maximum-entropy point of a program, or the best one so far when the options' clock says to stop.
 
-    ``options.presolve`` False solves the whole program, every cell and constraint, in one piece. While copies of this
-    process find gaps, ``meanwhile`` may be told the outcome, which is the last one but for the bound and the gap.
-
-    Raises
-    ------
-    OutOfTime
-        When the clock says so before it is known by how much the uniform answer misses the constraints, or so late
-        that no other could be measured.
+    Raises `OutOfTime` before it is known how much the uniform answer misses; ``meanwhile`` hears the outcome but for
+    its gap.
     """
     whole = not options.presolve or isinstance(backend, WholeBackend)
     ready = given_up(options.clock, partial(prepare, program, options.clock, whole=whole), LAST)

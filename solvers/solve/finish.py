@@ -32,9 +32,7 @@ LOWER, LOWEST = 0.1, 1e-3
 def finished(program: LiftedProgram, found: Solution, options: Options) -> Solution:
     """A solution moved to the optimum that it is near, and its probabilities raised to the floor.
 
-    Solvers stop at accuracies of their own, and an entropy within 1e-10 of the largest still leaves probabilities 1e-5
-    to move. The solution itself comes back when neither Newton's method on the optimality conditions nor a descent from
-    there finds anything as good.
+    An entropy within 1e-10 of the largest still leaves probabilities 1e-5 to move.
     """
     exact = _exact(program, found, options)
     if exact is None:

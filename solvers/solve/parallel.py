@@ -164,13 +164,9 @@ def each(
     options: Options,
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
-    """The results of work on items, with their numbers, as they are finished; those that are late are left out.
+    """The results of work on items, with their numbers, as they are finished; the largest begin first, late ones lack.
 
-    The largest begin first. With ``options.jobs`` other than 1 they go to as many processes (-1: one for each core;
-    None: as many as pay), and with ``options.cluster`` to its workers. There linear algebra keeps to `one_thread`; the
-    caller does so for this process. Where processes cannot be `forked`, all are pickled.
-
-    Raises `WorkerLost` when a process did not survive.
+    They go to ``options.jobs`` processes, or to the workers of a cluster, where linear algebra keeps to `one_thread`.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
     jobs = min(asked(options, sizes), len(items))
@@ -242,12 +238,7 @@ def forked(
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of calls in copies of this process, as they are done, until it is time to give up; see `can_fork`.
 
-    The calls are in the copies' memory, so that only results are pickled; with one thread of linear algebra. This
-    process does something else ``meanwhile``, before it waits. Where it may find ``more`` calls then, one copy fewer
-    begins; copies that are made later, each in place of one that has ended, make these. With ``own`` it is one of the
-    processes, and makes calls afterwards, too.
-
-    Raises `BrokenExecutor` when a process was ended. Raises `Exception`: what a call raises.
+    This process does something else ``meanwhile``, which may find ``more`` calls, and with ``own`` makes calls itself.
     """
     context = multiprocessing.get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
@@ -405,10 +396,7 @@ class Workers:
     ) -> list[Y]:
         """The results of a function of an installed module, in the order of its arguments.
 
-        What this process does ``first`` it does while others begin, if there are others.
-
-        A call whose worker is lost is made again: it has to do the same again. Results are those of the calls, whoever
-        made them.
+        This process does something ``first`` while others begin; a call whose worker is lost is made again.
         """
         from maxent.solvers.solve.dask_cluster import ClusterLost, SchedulerLost
 
@@ -459,8 +447,7 @@ def workers_of(
 ) -> Iterator[Workers]:
     """The workers that options ask for: ``jobs`` processes (default: one; -1: one for each core), or a Dask cluster.
 
-    Connecting to a cluster takes the ``limit`` of the call at most, as for `connected`. Processes are not ``copied``
-    from this one where it may have begun threads by then.
+    They are not ``copied`` from a process that may have begun threads.
     """
     if dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
@@ -621,10 +608,7 @@ def attempt_parts(
 ) -> list[Attempt]:
     """`attempt_part` of every task and of the ``rest``, in their order; ``done`` is told how many are finished.
 
-    Small ones are solved together as far as the back end does so. All are spread as `each` does. Where copies of this
-    process solve them, they begin with large tasks, and it makes the rest meanwhile.
-
-    Raises `WorkerLost` when a process did not survive. Raises `Exception`: what making the rest raises.
+    Small ones are solved together; copies of this process begin with large ones while it makes the rest.
     """
     tasks, units, refusals = list(tasks), list[_Unit](), list[str]()
     found: dict[int, Attempt] = {}
@@ -698,12 +682,7 @@ def _attempts(backend: Backend, unit: _Unit, options: Options) -> Sequence[Attem
 def bounded_parts(
     answers: Sequence[PartAnswer], options: Options, meanwhile: Callable[[], object] = lambda: None
 ) -> list[PartAnswer]:
-    """Answers with their gaps, infinite where there is no time for them. They are spread as `each` does.
-
-    Where copies of this process find them it does something else ``meanwhile``.
-
-    Raises `WorkerLost` when a process did not survive.
-    """
+    """Answers with their gaps, infinite where there is no time for them, spread as `each` does."""
     found = list(answers)
     waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]
     points = [(program, point, without) for _, program, point, without in waiting]

@@ -18,8 +18,7 @@ if TYPE_CHECKING:
 def averaged(program: Program, outcome: Outcome, options: Options) -> Mixture | None:
     """The mean of the optima that permutations make of an answer, None where it is the only one of them.
 
-    An answer that is not an optimum stays as it is, and so does one when time runs out. A convex program has one
-    optimum, and the likelihood of draws tells classes apart.
+    So it is in a convex program, and with a likelihood of draws, which tells classes apart.
     """
     if outcome.status != "optimal" or outcome.convex or program.likelihood is not None:
         return None

@@ -81,11 +81,7 @@ def _rounded(coef: tuple[float, ...], by: int) -> tuple[tuple[int, ...], int, fl
 
 
 def whole_rows(stated: PartRows, people: FloatArray, weight: IntArray, n_classes: int) -> WholeRows:
-    """The linear statements of a part over whole numbers.
-
-    ``people``, shape (n_regions,), individuals who can be in each region. ``weight``, shape (n_groups,), individuals of
-    each group's quasi-identifiers: the largest mass of the group.
-    """
+    """The linear statements of a part over whole numbers, by people of regions and weights of groups."""
     table, inside = stated.table, stated.inside
     row: list[IntArray] = []
     unknown: list[IntArray] = []
@@ -354,11 +350,7 @@ def whole_program(program: Program) -> WholeProgram:
 
 
 def affordable(program: Program, rows: InternalRows) -> IntArray:
-    """Rows of the comparisons that are looked at, as far as they are cheap together.
-
-    First those of the smallest nodes; of a node those of the attribute that it tests, as near to its split as there
-    are: from these it follows most of single people.
-    """
+    """Rows of the comparisons that are looked at, as far as they are cheap together: smallest nodes first."""
     constraint = rows.constraint_of(np.arange(rows.n_rows))
     held = [program.cells.trees[c.tree] for c in program.internal]
     cells = np.array(

@@ -90,11 +90,7 @@ class NoiseGains:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawGains:
-    """Of draws of a bootstrap; ``drawn`` and ``distinct``, shapes (n_rows,), draws and different people among them.
-
-    ``d`` draws of ``m`` people in all are as likely as ``m^d``, and those of u different people among them as
-    ``m (m - 1) ... (m - u + 1)``. Where different people are not counted by class, ``distinct`` is 0.
-    """
+    """Gains of a bootstrap: d draws of m people are as likely as ``m^d``, u of them ``m (m - 1) ... (m - u + 1)``."""
 
     drawn: FloatArray
     distinct: FloatArray
@@ -116,12 +112,7 @@ Learn = Callable[["FloatArray"], "FloatArray"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Plausible:
-    """Tables drawn.
-
-    ``people``, shape (n_patterns,), individuals of each pattern in the table that is shown. ``mean``, of the same
-    shape, their mean in plausible tables. ``samples``, shape (n_tables, n_people), the pattern of each person there,
-    owner after owner.
-    """
+    """Tables drawn: people of each pattern in the one shown, their mean, and the pattern of each person in each."""
 
     people: IntArray
     mean: FloatArray
@@ -139,9 +130,7 @@ def draw_tables(
 ) -> Plausible:
     """Plausible tables of people.
 
-    ``matrix``, shape (n_rows, n_patterns), has ones where people of a pattern count for a row, about which ``gains``
-    tells. ``owner``, shape (n_patterns,), whose pattern each is, in order; ``weight``, shape (n_owners,), people of
-    each owner. ``late``: whether a share of the time is over.
+    ``matrix`` has ones where people of a pattern count for a row, about which ``gains`` tells; ``owner`` is increasing.
     """
     table = _PlausibleTable(matrix, gains, owner, weight, rng)
     mean = np.zeros(len(owner))
@@ -343,12 +332,7 @@ def rebuild_uncertain(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LastRow:
-    """The posterior of a row.
-
-    ``value``, shape (n_attributes,), and ``klass``: the likeliest value of each column by itself. ``chance``, shape
-    (n_attributes + 1,), their probabilities. ``log_ratio``: by how much more likely than another some pattern makes
-    what was published, nats.
-    """
+    """The posterior of a row: the likeliest value of each column by itself, with its probability."""
 
     patterns: Patterns
     value: IntArray
@@ -367,11 +351,7 @@ def last_row(
     seed: int,
     most: int = MOST,
 ) -> LastRow:
-    """The posterior of the one row that is not in ``sums``, shape (n_numbers,), the people of each number.
-
-    ``others``, values of shape (n, n_attributes) and classes: those who tell what is likely beforehand; None: every
-    cell is.
-    """
+    """The posterior of the one row not in ``sums``; ``others`` tell what is likely, None: every cell."""
     patterns = patterns_of(atoms, trees, atoms.everything()[None], np.random.default_rng(seed), most=most)
     numbers = uncertain_numbers(release, patterns, trees)
     gains, n_classes = gains_of(release, numbers), len(release.target.classes)

@@ -90,10 +90,9 @@ def rebuild_seeded(
     most: int = MOST,
     run: Run = elsewhere,
 ) -> SeededTable:
-    """A table of rows of which it is known how often each was drawn for each tree.
+    """A table of rows of which it is known how often each was drawn for each tree, shape (n_trees, n_rows).
 
-    ``trees`` state exactly the draws of places and classes, or nothing. ``times``, shape (n_trees, n_rows). ``start``,
-    shape (n_owners, n_words), boxes of values; ``owner``, shape (n_rows,), that of each row. The rest as for
+    ``trees`` state exactly the draws of places and classes, or nothing; the rest is as for
     `maxent.solvers.worlds.tables.rebuild`.
     """
     need("ortools", "whole tables need OR-Tools")

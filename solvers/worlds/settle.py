@@ -418,8 +418,7 @@ def settle(
 ) -> int:
     """Settle what is asked of a part, shape (n_owners, n_classes), and say how many comparisons were left out.
 
-    Stops when everything asked is settled or was given up, or at the end of patience. ``tell`` hears of every step.
-    ``likely`` are shares of the classes, of the same shape: what they make look certain is asked first.
+    It stops at the end of patience; what ``likely`` shares make look certain is asked first.
     """
     solver = WorldSolver(part, state, patience)
     if (state.low <= state.high).all() and settle_halves(part, state, asked, patience, likely):
@@ -505,11 +504,7 @@ def _callback(take: Callable[[Callable[[Any], int]], None]) -> Any:
 
 
 def extremes(part: WholePart, low: IntArray, high: IntArray, largest: IntArray) -> Extremes:
-    """What is known before anything was asked.
-
-    ``low``, ``high``, shape (n_owners, n_classes), individuals, proved. ``largest``, shape (n_owners,), individuals of
-    the largest member of each pooled quasi-identifier.
-    """
+    """What is known before anything was asked: proved bounds, and the largest member of each pool."""
     weight = np.repeat(part.weight[:, None], low.shape[1], axis=1)
     low, high = np.maximum(low, 0), np.minimum(high, weight)
     return Extremes(low, high, weight, np.zeros_like(low), part.weight - largest, part.weight)

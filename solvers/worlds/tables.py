@@ -51,8 +51,7 @@ def nearer(
 ) -> IntArray:
     """Whole numbers that miss less than ``people`` do, or nothing, each owner with as many as before.
 
-    Each step looks at a row that is missed, takes somebody out of it or into it, and moves them from or to the pattern
-    of the same owner where the rows are missed by least.
+    Each step moves somebody of a missed row to or from the pattern of the same owner where rows are missed by least.
     """
     moves = _Moves(system, people)
     best, least = people.copy(), int(moves.missed().sum())
@@ -201,11 +200,7 @@ def _smoothed(people: FloatArray) -> FloatArray:
 
 
 def likeliest_values(held: Sequence[BoolArray], depends: Dependence) -> tuple[FloatArray, IntArray]:
-    """The likeliest values in each pattern, and the logarithm of their probability.
-
-    ``held``, shape (n_patterns, n_values); of the class, which is last, one only. Result: shape (n_patterns,), nats,
-    and int64, shape (n_patterns, n_attributes), the class last.
-    """
+    """The likeliest values in each pattern, the class last, and the logarithm of their probability, nats."""
     n = len(held[-1])
     best = [np.where(has, 0.0, -np.inf) for has in held]
     best[-1] = best[-1] + depends.of_class
@@ -239,12 +234,7 @@ AFFORDABLE = 4_000_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likely:
-    """Expected frequencies of patterns.
-
-    ``people``, shape (n_patterns,), expected individuals. ``cost``, shape (n_patterns,), minus the logarithm of the
-    likelihood of the likeliest values of each, nats. ``value``, shape (n_patterns, n_attributes), the likeliest atom of
-    each attribute.
-    """
+    """Expected people of patterns, and their likeliest values, with minus the log likelihood, nats."""
 
     people: FloatArray
     cost: FloatArray
@@ -365,11 +355,7 @@ def parts_of(
 
 
 def shared_groups(base: IntArray, codes: IntArray, tables: IntArray) -> IntArray:
-    """The groups that some tables share, shape (n_patterns,), numbered from 0.
-
-    ``base``, shape (n_patterns,), groups that all tables share. ``codes``, shape (n_descriptors, n_patterns), the value
-    of each, -1 where it may be one of several. ``tables``, shape (n_tables, n_patterns), people of each pattern.
-    """
+    """The groups that all ``tables`` share, numbered from 0; a code of -1 may be one of several."""
     group = np.unique(base, return_inverse=True)[1]
     divided = True
     while divided:
@@ -416,11 +402,7 @@ APART, EACH = 6, 0.1
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """Result of a part.
-
-    ``people``, shape (n_patterns,), individuals of each pattern in a table that agrees with everything; None: none yet.
-    ``group``, shape (n_patterns,), groups that all tables share.
-    """
+    """A table that agrees with everything, None for none yet, and the groups of patterns that all tables share."""
 
     people: IntArray | None
     group: IntArray
@@ -633,10 +615,7 @@ def rebuild(
 ) -> Rebuilt:
     """A whole table of people that agrees with what trees state.
 
-    ``start``, ``weight``, shapes (n_owners, n_words) and (n_owners,): the box of values that is possible for each
-    owner, people of whom the same is known, and their number. ``seed``: of random choices. ``clock``: when to stop;
-    without a limit after `WHOLE` seconds. ``most``: Patterns of a class that are looked at. ``run``: how parts are
-    solved. Raises `MissingExtra` where OR-Tools is not installed. Raises `WorkerLost` when a process did not survive.
+    ``start`` is the box of values that is possible for each owner, ``most`` the patterns of a class that are looked at.
     """
     need("ortools", "whole tables need OR-Tools")
     rng = np.random.default_rng(seed)

@@ -62,15 +62,8 @@ def estimate_tables(
 ) -> Estimate:
     """The estimate of more people than memory holds; posteriors go to files in a folder as they come.
 
-    The people of a tree whose splits are public meet in sums alone. So they are routed to leaves once, by all workers,
-    and kept on disk in the order of the leaves; the leaves are estimated, each as one person; and groups of leaves are
-    read back one at a time, for their quasi-identifiers and divergences. The numbers are those of one piece. Of
-    several trees, people who are in the same leaf of each, a cell, are what those of a leaf are of one.
-
-    Where choices of splits are published, all people are estimated together if they fit into memory; else stand-ins for
-    those whom no choice that matters tells apart. Where something else links people of different leaves
-    (`maxent.api.out_of_core.folder`), all of them are estimated together, if they fit, and the result has no ``parts``.
-    ``surest`` is whether the quasi-identifiers that the adversary is surest of are found, too.
+    People are routed to leaves, or to cells of several trees, each of which is one person; where something links them,
+    all are estimated together, without ``parts``.
     """
 
     def links(release: Release) -> Iterator[str]:
@@ -205,10 +198,9 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandIns:
-    """Stand-ins of a group: ``leaf`` (n,), ``codes`` (n, n_attributes) and ``count`` (n,) people of each.
+    """Stand-ins of a group: leaf, codes and people of each.
 
-    ``real`` are the leaves whose own people these are. ``classes``, shape (n, n_classes), are people of each class,
-    with a truth; of a leaf that has stand-ins only their sum is that of its people.
+    ``real`` are the leaves whose own people these are; of others only the sum of ``classes`` is true.
     """
 
     leaf: IntArray
@@ -219,11 +211,7 @@ class StandIns:
 
 
 def stand_ins(group: LeafGroup, path: Path) -> StandIns | Evaluated | None:
-    """Stand-ins of a group; in leaves that have no more people that differ, these themselves.
-
-    ``path`` is that of an `Evaluation`, of the `Looks` that tell people of leaves apart, and of a boolean, whether no
-    leaf has stand-ins. None for a group without people; where people are not those of the truth, how they differ.
-    """
+    """Stand-ins of a group, by what tells people of leaves apart; None without people, words where truth differs."""
     how, looks, whole = cast("tuple[Evaluation, Looks, bool]", unpickled(path))
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
@@ -321,9 +309,8 @@ def solve_leaves(
 ) -> Leaves:
     """The posteriors of all leaves.
 
-    Without choices of splits a quasi-identifier stands for all people of its leaf. With them stand-ins do, of all
-    people of a leaf; where one of these choices matters, below its node, of those whom it does not tell apart. That is
-    done again until there is no other.
+    A quasi-identifier stands for a leaf; with choices of splits stand-ins do, told apart below nodes whose choices
+    matter, until no other does.
     """
     release = opened.release
     people = replace(opened, tables=replace(opened.tables, truth=None))

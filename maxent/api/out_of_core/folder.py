@@ -182,11 +182,7 @@ def moved(paths: Iterable[str], folder: Path | None) -> tuple[Path, ...]:
 
 
 class PartFile:
-    """A Parquet file that is being written, of the people of a group; nobody reads it before it has its name.
-
-    Its columns are those of attributes, whose ``levels`` are what codes mean, and others of the pyarrow types
-    ``kinds``; ``names`` are those of all, no two the same.
-    """
+    """A Parquet file of the people of a group that is being written; nobody reads it before it has its name."""
 
     def __init__(self, folder: Path, names: Sequence[str], levels: Sequence[npt.NDArray[Any]], kinds: Sequence[Any]):
         import pyarrow as pa

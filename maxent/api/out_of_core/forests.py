@@ -30,11 +30,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """What is to be made of every group.
-
-    ``runs`` are of the adversary's table, ``truth`` those of the truth, whose last words hold the class, too; None
-    without. New runs go to the ``folder``.
-    """
+    """What is to be made of every group: runs of the table and the truth, None without, to runs in the ``folder``."""
 
     runs: tuple[str, ...]
     truth: tuple[str, ...] | None
@@ -45,11 +41,9 @@ class Refining:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refined:
-    """The cells of a group, numbered in the order of their smallest quasi-identifiers, leaf by leaf.
+    """The cells of a group, by their smallest quasi-identifiers (``words``), leaf by leaf, with their people.
 
-    ``run`` and ``truth`` are the rows in the order of these numbers. ``words``, shape (n_words, n_cells), are the
-    smallest quasi-identifiers, ``people``, shape (n_cells,), individuals; ``classes``, shape (n_cells, n_classes),
-    those of each class.
+    ``run`` and ``truth`` are the rows in this order.
     """
 
     run: str
@@ -114,8 +108,7 @@ def by_cell(
 ) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
     """The people of a table by cell in place of the leaves of the first tree; runs of the truth, and people by class.
 
-    ``groups`` are of those leaves, ``truth`` the runs of the true classes from ``source``. Cells are numbered in the
-    order of these leaves, then of their smallest quasi-identifiers, whatever the groups are.
+    Cells are numbered by these leaves, then by their smallest quasi-identifiers, whatever the groups are.
     """
     trees = _steps(release, scanned)
     plan = Refining(scanned.runs, truth, scanned.packing, trees, with_.folder)

@@ -62,11 +62,7 @@ class FoundLeaves:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Writing:
-    """What is written of every group.
-
-    ``names`` are those of all columns: attributes, and what was ``found``. ``levels`` are what the codes of attributes
-    mean; files go to the ``folder``.
-    """
+    """What is written of every group: names of all columns, what the codes of attributes mean, and the folder."""
 
     runs: tuple[str, ...]
     packing: Packing
@@ -123,11 +119,7 @@ GROUP = 1 << 17
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
-    """What was published, and its people, before they are read.
-
-    ``linked`` says what links these, so that their leaves alone will not do; nothing where they will. Results go
-    ``where`` the call says, and it is told of progress.
-    """
+    """What was published, and its people, before they are read; ``linked`` says why their leaves alone will not do."""
 
     release: Any
     tables: Tables

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surest:
-    """A quasi-identifier, as codes, with its people and the likeliest class.
+    """A quasi-identifier, as codes, with its people and the likeliest class; the fewest ``hidden`` nats come first.
 
-    ``hidden`` are nats of doubt, and with a truth of error, too: those with the fewest come first, of equal ones that
-    with the most people, as in `maxent.results.comparison.exposure_order`.
+    These are of doubt, and with a truth of error, too.
     """
 
     hidden: float
@@ -189,10 +188,9 @@ Far = tuple[float, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """Divergences of the quasi-identifiers of a group from the truth.
+    """Divergences of the quasi-identifiers of a group from the truth: sums of finite ones by leaf, nats.
 
-    ``total`` is the sum over people in each of the ``leaves``, nats, of the finite ones; ``infinite`` are the
-    quasi-identifiers whose divergence is not finite. ``top`` are the largest, infinite ones first.
+    ``infinite`` ones are named apart, and come first in ``top``.
     """
 
     leaves: IntArray
@@ -204,11 +202,7 @@ class Divergences:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A group that was evaluated.
-
-    ``rows`` are its quasi-identifiers, and ``path`` the file with their posteriors. ``different`` are some of those
-    whose number of people is another in the truth, ``(codes, people, people in the truth)``, of ``n_different``.
-    """
+    """A group that was evaluated: its rows, the file of posteriors, and some whose people differ in the truth."""
 
     rows: int = 0
     path: str | None = None

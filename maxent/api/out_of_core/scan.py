@@ -64,12 +64,9 @@ class Resources:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scanned:
-    """People of a table by leaf.
+    """People of a table by leaf, depth-first, with the first row (-1 for none) and quasi-identifier of each.
 
-    ``people``, shape (n_leaves,), are the individuals of each leaf, numbered depth-first; ``first`` is the first row in
-    it, -1 for none, and ``example``, shape (n_words, n_leaves), its first quasi-identifier by codes, so that what is
-    numbered in the order of quasi-identifiers has the numbers that it has in one piece. ``runs`` are all rows. With
-    ``cells`` leaves are cells of several trees (`maxent.api.out_of_core.forests`), of which no row is known.
+    With ``cells`` leaves are cells of several trees (`maxent.api.out_of_core.forests`), of which no row is known.
     """
 
     coded: Coded

@@ -20,9 +20,8 @@ Figure = float | int | str | None
 class Matter:
     """A release that was reviewed, and the parts of a policy that checks need beside their limit.
 
-    ``review``: Attacks, estimate, and the model as it was read. ``roles``: Attributes that the policy names, each
-    ``public`` or ``private``. ``background``: members of a leaf whose classes the adversary knows. ``files``: names of
-    the files of the release; none where it is no file.
+    ``background`` are members of a leaf whose classes the adversary knows; ``files`` are none where the release is no
+    file.
     """
 
     review: Review
@@ -107,11 +106,7 @@ def within(
     why: str = "",
     by: str = "",
 ) -> Finding:
-    """A finding about a number that is between two others, equal where it is known, None where nothing is.
-
-    ``by`` is what it rests on, in words. ``sure`` is whether a number that seems to be within the limit proves that;
-    ``why`` is the reason where it is not.
-    """
+    """A finding about a number between two others; ``sure`` is whether one that seems to be within proves it."""
     least, most = -inf if low is None else low, inf if high is None else high
     kept, broken = (most <= limit, least > limit) if bound == "at most" else (least >= limit, most < limit)
     status: Status = "fail" if broken else "pass" if kept and sure else "cannot_tell"

@@ -94,8 +94,7 @@ class BestFirst:
     def cut(self, leaves: Collection[str] | None = None, stop: Callable[[], object] = lambda: None) -> bool:
         """Cut off the subtrees that have these leaves of the one that came last, by id; without ids that one alone.
 
-        Removed leaves are among what they have, wherever there are any. What is left is searched leaf by leaf until
-        ``stop`` says to end; returns whether all of it is, else others do not come that are not cut off.
+        Removed leaves count as had; returns whether all that is left was searched before ``stop`` said to end.
         """
         part, found = self._last
         places = leaves_of(part.places, found.splits)
@@ -158,11 +157,7 @@ def _other(part: Candidates, found: FoundSubtree, place: int) -> Candidates:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchedTree:
-    """A tree of a forest, cut back: its number, its depth at most, and the release of it alone.
-
-    ``own`` and ``instead``, shape (n, n_classes), are what it adds to the predictions of the records, see
-    `maxent.models.trees.predict.Terms`.
-    """
+    """A tree of a forest, cut back to a depth, and what it adds to predictions: ``own``, ``instead``, see `Terms`."""
 
     number: int
     depth: int
@@ -185,12 +180,9 @@ def members(
     remove: bool = False,
     publish: Publish = "counts",
 ) -> list[SearchedTree]:
-    """The purest subtree of each tree within limits, at each depth where it is another one; the deepest first.
+    """The purest subtree of each tree within limits at each depth, the deepest first; of some trees there is none.
 
-    The purest says most to the others: the most accurate has no leaves that are of the same class as those beside them.
-
-    Parameters are those of `maxent.models.defenses.optimal.subtree.optimal_subtree`, of several trees. Trees of which
-    no subtree keeps the limits are left out.
+    The purest says most to the others: the most accurate has no leaves of the same class beside each other.
     """
     found: list[SearchedTree] = []
     for number, tree in enumerate(forest.trees):

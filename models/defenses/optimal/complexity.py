@@ -68,8 +68,7 @@ class ComplexityLine:
 def complexities(found: Candidates) -> tuple[float, ...]:
     """Complexities to compare, increasing from 0: one for every subtree that is best for some, `TRIED` at most.
 
-    Between two at which the best subtree changes it is their geometric mean. Limits on sums are left aside, as
-    cross-validation compares what keeps them. None where no subtree keeps the limits on leaves.
+    Each is the geometric mean of two at which the best subtree changes; limits on sums are left aside.
     """
     largest = 1.0 + float(np.abs(priced(found, 1.0).worth).max()) / max(1, int(found.counts[0].sum()))
     ends = _best_at(found, 0.0), _best_at(found, largest)
@@ -113,11 +112,7 @@ Grow = Callable[[Training], Release]  # grows a tree from records, its leaves wi
 
 @dataclass(frozen=True, slots=True)
 class Validated:
-    """A complexity, and what the people of all folds lose with it and without any.
-
-    Losses are per person: wrong labels, costs, or Brier scores where the objective is the Gini impurity; None where
-    there is nothing to choose.
-    """
+    """A complexity, and what the people of all folds lose with it and without any, each; None: nothing to choose."""
 
     complexity: float
     loss: float | None
@@ -136,12 +131,7 @@ def validated(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Validated:
-    """The complexity that is best for people whom the tree was not made from.
-
-    ``limits``: with ``complexity_folds``. ``remove``, ``publish``, ``hierarchies``, ``rounded``: as for
-    `maxent.models.defenses.optimal.subtree.optimal_subtree`. Predictions are made from rounded counts. ``seed``: of the
-    folds, which are stratified by the class, and of rounding by chance.
-    """
+    """The complexity that is best for people whom the tree was not made from, by stratified folds."""
     folds = limits.complexity_folds or 0
     if len(training) < folds:
         expected = f"at most {len(training)}, the number of records"

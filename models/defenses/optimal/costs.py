@@ -59,10 +59,9 @@ def _checked(stated: Any, target: Target) -> FloatArray:
 
 
 def weights_stated(counts: FloatArray | IntArray, label: IntArray, publish: Publish) -> FloatArray:
-    """What leaves say of the classes of their people, as predictions are made from it.
+    """What leaves say of the classes of their people.
 
-    ``counts`` of shape (..., n_classes): records of each class. ``label`` of shape (...): the class that they name.
-    ``publish``: what they state: the label alone counts for one record; with a rate all other classes are as likely.
+    A label alone counts for one record; with a rate all other classes are as likely.
     """
     classes = counts.shape[-1]
     if publish == "counts" or (publish == "rates" and classes == 2):

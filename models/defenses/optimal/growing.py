@@ -220,11 +220,7 @@ class Two:
 
 
 def best_two(held: FloatArray, total: FloatArray, worth: Worth, *, splits_below: bool = True) -> Two:
-    """The best tree of depth two at most.
-
-    ``held`` of shape (n_classes, n_splits, n_splits): people that go the first way of both of two splits. ``total`` of
-    shape (n_classes,): all people. ``worth``: of leaves. ``splits_below``: whether branches may be split.
-    """
+    """The best tree of depth two at most; ``held`` are people who go the first way of both of two splits."""
     alone = Two(float(worth(total[:, None])[0]))
     n = held.shape[1]
     if not n:
@@ -274,11 +270,7 @@ class GrownSubtree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """Looks for optimal trees.
-
-    ``worth``: of leaves, see `Worth`. ``most``: the same without
-    limits: what the people of a record are worth at most. ``least``: people that every leaf needs, at least 1.
-    """
+    """Looks for optimal trees; ``most`` is `worth` without limits, ``least`` the people that every leaf needs."""
 
     worth: Worth
     most: Worth
@@ -409,15 +401,10 @@ def optimal_tree(
     progress: Progress | None = None,
     publish: Publish = "counts",
 ) -> Searched:
-    """Grow the tree that is best within limits on its leaves.
+    """Grow the tree of binary splits that is best within limits on its leaves, of a depth of `DEPTH` unless asked for.
 
-    Splits are binary: one category against the others, or a cut of numbers, of which the cuts between quantiles are
-    compared where there are many.
-
-    ``limits``: without limits on sums. ``max_depth``: splits above the deepest leaf; default `DEPTH`. Up to `PROVED`
-    the tree is proved to be the best; deeper ones take their splits from optimal trees that look ahead. ``publish``:
-    what leaves are to state in the end: decisions that cost something are made from it. The result: ``most`` is 1, or 0
-    for impurities and costs, where nothing is proved. With a complexity both are less or more what the leaves cost.
+    Up to `PROVED` it is proved to be the best; deeper ones take their splits from optimal trees that look ahead, and
+    ``most`` is then 1, or 0 of impurities and costs.
     """
     depth = DEPTH if max_depth is None else max_depth
     classes = training.target.classes
@@ -448,11 +435,7 @@ def optimal_tree(
 def leaf_worth(
     limits: SubtreeLimits, sensitive: IntArray, *, exact: bool = True, publish: Publish = "counts", price: float = 0.0
 ) -> tuple[Worth, Worth]:
-    """What leaves are worth with limits, and what people are worth at most.
-
-    ``exact`` is whether single precision holds all counts, ``publish`` what leaves are to state, and ``price`` what
-    every leaf costs, records.
-    """
+    """What leaves are worth with limits, less the ``price`` of each in records, and what people are worth at most."""
     kind = np.float32 if exact and limits.objective == "accuracy" and not price else np.float64
     never = kind(-np.inf)
     share = min(each for each in (limits.max_posterior, limits.alpha, 1.0) if each is not None)

@@ -28,12 +28,9 @@ from maxent.models.trees.places import divided as by_branch
 
 
 def contracted(nodes: Sequence[Node], groups: Collection[str]) -> tuple[Node, ...]:
-    """The same tree, where the branches of groups that are split are branches of the node above.
+    """The same tree, where the branches of ``groups`` that are split are branches of the node above.
 
-    A group stays a split of its own where a leaf below it was removed: what is predicted there is what the rest of the
-    group says.
-
-    ``nodes``: the tree, each node after the one above it. ``groups``: the ids of nodes that stand for groups.
+    A group stays a split where a leaf below it was removed: what is predicted there is what the rest of the group says.
     """
     split: dict[str, tuple[Branch, ...]] = {}
     made: list[Node] = []
@@ -51,11 +48,7 @@ def contracted(nodes: Sequence[Node], groups: Collection[str]) -> tuple[Node, ..
 
 @dataclass(frozen=True, slots=True)
 class MergedPart:
-    """Some branches of a split, by number, and their records.
-
-    It is divided into ``parts``, two or more; or it goes on as its branch ``lead`` does; or, with neither, it ends in a
-    leaf.
-    """
+    """Some branches of a split: divided into ``parts``, or going on as branch ``lead``, or with neither a leaf."""
 
     name: str
     members: tuple[int, ...]
@@ -67,11 +60,7 @@ class MergedPart:
 def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarchy, least: int) -> MergedPart:
     """All branches of a split, divided so that no part has fewer than ``least`` records, if all have as many.
 
-    What has fewer is joined, in the smallest group that has enough: to the branch of the most records there, or, where
-    no part of the group has enough alone, all of it becomes one part.
-
-    ``held``: the values of each branch. ``n``: its records. ``hierarchy``: it has all these values. ``least``: at least
-    1.
+    What has fewer joins the largest part of the smallest group that has enough, or that whole group becomes one part.
     """
     row = {value: i for i, value in enumerate(hierarchy.values)}
     rows = [[row[value] for value in values] for values in held]
@@ -132,16 +121,10 @@ def _joined(part: MergedPart, small: MergedPart) -> MergedPart:
 def opened(
     release: Release, hierarchies: Mapping[str, HierarchySource], training: Training, least: int
 ) -> tuple[Release, Mapping[str, int]]:
-    """Open the splits of a tree step by step along hierarchies.
+    """Open the splits of a tree step by step along hierarchies; also of how many branches each group is, by its node.
 
-    A branch of fewer than ``least`` records would keep the whole split from being published. So it is joined to others,
-    see `divided`: its people go on as those of the branch that it is
-    joined to. Splits in two stay as they are, and so do those below which the same attribute is tested again, and those
-    of which less than two branches would be left.
-
-    ``release``: one tree, whose leaves state their counts. ``hierarchies``: as
-    `maxent.models.tables.hierarchies.read_hierarchy` takes them. ``training``: the records that the leaves count.
-    ``least``: at least 1. Returned is also of how many branches with records each group is, by the id of its node.
+    A branch of fewer than ``least`` records is joined to others (`divided`). Splits in two stay, and so do those below
+    which the same attribute is tested again, or of which less than two branches would be left.
     """
     read = {name: read_hierarchy(source, name) for name, source in hierarchies.items()}
     domains = {a.name: a.values for a in release.attributes if a.values is not None}

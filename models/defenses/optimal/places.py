@@ -49,8 +49,7 @@ class CutBack:
 def cut_back(places: Places, large: BoolArray, label: IntArray, weights: FloatArray | None) -> CutBack:
     """The tree of places that are ``large`` enough, of which each predicts its ``label``; shapes (n_places,).
 
-    ``weights``, shape (n_places, n_classes), is what leaves state of their classes, which answers for removed ones:
-    None where none is removed.
+    ``weights`` answer for removed leaves: None where none is removed.
     """
     if weights is None:
         splits = places.n_branches > 0
@@ -89,9 +88,8 @@ def otherwise(tree: CutBack, n_classes: int) -> IntArray:
 def by_chance(tree: CutBack, counts: IntArray) -> IntArray:
     """People below each place who may be right with each class by chance, shape (n_places, n_classes).
 
-    Of a removed leaf these are the people who are more than with what that tree predicts, but for those above the
-    number with which the sign test begins to tell the two apart. ``counts``, of the same shape, are people of each
-    class.
+    Of a removed leaf these are the people beyond its prediction, but for those above the number at which the sign test
+    tells the two apart.
     """
     of_class = counts[tree.ends]
     own = of_class[np.arange(len(tree.ends)), tree.predicted][:, None]
@@ -290,9 +288,8 @@ def candidates(
 def _trifles(more: IntArray, otherwise: IntArray, records: int) -> tuple[float, FloatArray]:
     """The worth of a record, and what is taken off for leaves, see `Candidates`.
 
-    A prediction outweighs all branches that are merged, ``more`` of them at a place, one of these all leaves, and a
-    record all of it. Of so many records that doubles would not hold it, and of branches that may be merged, predictions
-    are left aside.
+    A prediction outweighs all merged branches, one of these all leaves; predictions are left aside beside merged
+    branches, and where doubles would not hold it all.
     """
     branch = len(more) + 1.0
     prediction = branch * (1 + int(more.sum()))
@@ -329,8 +326,7 @@ def leaf_entropies(counts: IntArray, believed: FloatArray | None = None) -> Floa
 def truth_entropy(training: Training) -> float:
     """People times the entropy of the class among those with the same public attributes, nats.
 
-    The divergence D_overall of a tree whose leaves state counts is what the entropies of its leaves sum up to, less
-    this, per person.
+    The entropies of leaves that state counts, less this, are the divergence D_overall.
     """
     public = [
         np.unique(column, return_inverse=True)[1]

@@ -33,9 +33,7 @@ NAME = "optimal"
 class Searched:
     """The best subtree found; ``most`` is what no subtree within limits has more of, as `Searched.reached` is counted.
 
-    ``reached`` and ``most`` are shares of records with the right label, or Gini impurities or costs per record (then
-    ``most`` is the least); with a complexity, less or more what the leaves cost. The splits that are kept have
-    ``branches``, and had ``branches_before`` as grown.
+    Both are shares of right labels, or impurities or costs per record, with what leaves cost.
     """
 
     release: Release

@@ -36,11 +36,7 @@ _MISSING_RIGHT = {"AsTrue": True, "AsFalse": False, "AsIs": False}
 
 @dataclass(frozen=True, slots=True)
 class CatboostColumns:
-    """The columns of the input.
-
-    ``known`` are the attributes that are tested, or have categories, by name; ``missing_right`` says of numeric ones
-    where missing numbers go; ``names`` are those of hashes of categories.
-    """
+    """The columns of the input: the ``known`` by name, where missing numbers go, ``names`` of hashes."""
 
     source: str
     floats: Mapping[int, Attribute]
@@ -189,8 +185,7 @@ def training_of(params: Values, loss: str, scale: float) -> tuple[float, float] 
 def _draws(params: Values) -> bool:
     """Whether rows were drawn, or put into a random order, before splits were chosen: the file states the seed.
 
-    Values of leaves are of everybody. Which splits were chosen is of who was drawn: two people who are in the same
-    leaves can then not change places.
+    Values of leaves are of everybody, but the choice of splits is of who was drawn.
     """
     boosting, learner = params.raw.get("boosting_options"), params.raw.get("tree_learner_options")
     bootstrap = learner.get("bootstrap") if isinstance(learner, dict) else None

@@ -90,11 +90,8 @@ def agrees(
 ) -> bool:
     """Whether the sums of hessians at all leaves are those of a training table.
 
-    ``release``: of scores, with a base; `Tree.weight` is not looked at, as all trees were trained on the sum of those
-    before. ``covers`` of shape (n_nodes,): the sums that nodes state. ``training``: with the target, classes may have
-    weights of their own (``scale_pos_weight``), which the first root tells. ``first`` of shape (n_classes,): the scores
-    before the first tree, where its values contain them. ``second`` is the weight of a record of the second class of
-    two, where that is known.
+    ``first`` are the scores before the first tree, where its values contain them; ``second`` the weight of a record of
+    the second class, where known.
     """
     boosting = release.boosting
     if boosting is None or boosting.link == "none":
@@ -184,10 +181,8 @@ def number_of_second(
 ) -> tuple[float, float] | None:
     """How many records are of the second class, and the score before the tree; None unless one number alone fits.
 
-    ``weights``: the weights of both classes, from the records of the second, shape (n,), and those of both.
-    ``averaged``: whether the score is the logarithm of the odds of the second class among the records, else 0.
-    ``contained``: whether the values of the tree contain that score.
-    ``weighed``: whether the odds of that score are those of the weights of both classes.
+    ``averaged``: whether that score is the log odds of the second class, ``weighed`` of the weights; ``contained``:
+    whether the tree's values contain it.
     """
     n = float(tree.records.sum())
     if len(tree.records) < 2 or n * len(tree.records) > _MOST:

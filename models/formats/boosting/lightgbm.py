@@ -49,11 +49,10 @@ _PLAIN = {
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trained:
-    """What the file says of the training, in its own words.
+    """What the file says of the training.
 
-    ``shrinkage`` are the rates of the trees, None where they are not stated; ``parameters`` those at the end of the
-    text, none of JSON; ``bins`` how many bins each column of categories has; ``slope`` the factor of scores of two
-    classes. ``class_weight`` are weights of classes that were those of records, ``balanced`` where they are none.
+    ``bins`` are how many bins each column of categories has, ``slope`` the factor of scores of two classes,
+    ``balanced`` whether classes have weights of their own.
     """
 
     shrinkage: Sequence[float | None]
@@ -286,8 +285,7 @@ def _holds_whole_records(
 ) -> bool:
     """Whether leaves of the first trees hold whole records of several classes with their weights, all in all as many.
 
-    Of a leaf of the class x, ``H / (h p (1 - p))`` is what its records weigh, and those of x weigh ``p`` of that and
-    ``v (H + l2) / rate``, v being its value without the score before the tree.
+    The records of a leaf of class x weigh ``H / (h p (1 - p))``, those of x ``p`` of that and ``v (H + l2) / rate``.
     """
     if _number(trained.parameters, "lambda_l1", 0.0) != 0 or max(map(abs, base)) > _FAR:
         return False
@@ -361,9 +359,7 @@ class GrownLightgbm:
 class Header:
     """The statements of a model about all trees.
 
-    ``averages`` is whether scores are means of the iterations, no sums. ``infos`` are the codes of categories that a
-    column has, -1 for none of them, () of one without two values, None of numbers; ``size`` is that of the file, in
-    characters.
+    ``infos`` are the codes of categories of each column, -1 for none of them, () without two values, None of numbers.
     """
 
     source: str
@@ -400,11 +396,7 @@ def header(
 
 
 def columns_of(head: Header, categories: object, stated: Sequence[int] | None) -> tuple[LightgbmColumn | None, ...]:
-    """The columns of the input, None for those of which no type is known, and which no node can test.
-
-    ``categories``: ``pandas_categorical``: the values of each column that was a category of pandas, in their order.
-    ``stated``: columns that are said to be categorical.
-    """
+    """The columns of the input, None for those of which no type is known, and which no node can test."""
     lists = [] if categories is None else categories
     if not isinstance(lists, list) or not all(isinstance(values, list) for values in lists):
         raise invalid(head.source, "document", "pandas_categorical", "a list of lists of values", "something else")

@@ -171,10 +171,8 @@ class GrownXgboost:
 class XgboostModel:
     """A model but for its trees, which ``grown`` makes of columns.
 
-    ``groups`` are the classes to which trees add, by number, ``iterations`` when each was trained, and ``weights`` how
-    much each counts. ``dropped`` is whether trees were trained without some of those before (DART), ``doubt`` why
-    values are not those of the formula that gives counts, empty where the file has no reason. Records of the second
-    class weigh ``second`` (``scale_pos_weight``), all others 1. ``aside`` is what the file tells beside its trees.
+    ``dropped`` is whether trees were trained without some before (DART), ``doubt`` why values are not those of the
+    formula that gives counts; records of the second class weigh ``second``.
     """
 
     source: str

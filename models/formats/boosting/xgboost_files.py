@@ -61,11 +61,7 @@ class Weights:
 
 
 def training_of(trees: Iterable[Weights | None], rate: float | None, l2: float | None) -> tuple[float, float] | None:
-    """The learning rate and the L2 penalty of all trees; None where their weights do not prove them.
-
-    ``trees``: none of a tree whose weights are not there: then nothing is proved. ``rate``, ``l2``: those that are
-    known, which only have to agree.
-    """
+    """The learning rate and the L2 penalty of all trees; None where weights are not there, or do not prove them."""
     every = list(trees)
     found = [_equations(tree) for tree in every if tree is not None]
     rows = np.concatenate([np.zeros((0, 8)), *found])

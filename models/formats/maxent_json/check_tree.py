@@ -53,8 +53,7 @@ def check_branches(
 ) -> None:
     """Note branches that overlap, and values that can reach a node but that none of its branches covers.
 
-    One walk from the root keeps what can still reach the node, per attribute; a step changes it at a single
-    attribute and is undone on the way back, so that memory stays linear in the document.
+    One walk keeps what can still reach the node, undone on the way back, so that memory stays linear in the document.
     """
     reach: dict[str, _Reach] = {
         a.name: (-math.inf, math.inf, a.missing) if a.values is None else dict.fromkeys(a.values) for a in attributes
@@ -362,12 +361,7 @@ def check_sums(
     order: Sequence[int],
     publication: Publication,
 ) -> Tally:
-    """Note inner nodes whose children's records do not sum to theirs; the tally of the root.
-
-    ``nodes``, ``places``: the nodes of one tree, and how problems name them. ``children``: for each node the positions
-    of its children, None for a removed leaf. ``order``: positions of the nodes that the root reaches, parents before
-    children. ``publication``: what the numbers are about.
-    """
+    """Note inner nodes whose children's records do not sum to theirs; the tally of the root."""
     tallies: dict[int, Tally] = {}
     nothing, exact = Tally(), not publication.suppressed
     if not any(nodes[i].n is not None or nodes[i].counts is not None for i in order if children[i]):
@@ -458,8 +452,7 @@ def _sum_of_children(total: int, exact: bool) -> str:
 def check_roots(problems: list[Problem], roots: Sequence[tuple[str, Tally, bool]], publication: Publication) -> None:
     """Note trees that were grown on different records, unless each had a sample of its own.
 
-    ``roots`` has, per tree, the place of its root, its tally and whether the tree is whole (no leaf removed;
-    a root's numbers may be from before or from after a removal).
+    ``roots`` has, per tree, the place of its root, its tally and whether no leaf was removed.
     """
     if publication.resampled not in (None, UNREAD):
         for place, tally, whole in roots:
@@ -521,11 +514,7 @@ def disagreements(
     child: IntArray,
     levels: Sequence[IntArray],
 ) -> Iterator[Disagreement]:
-    """Numbers that are no multiples of the base, and those that no records can have that are rounded like this.
-
-    ``said``: of the nodes. ``publication``: of numbers that are rounded. ``branch_ends``, ``child``: links as
-    `maxent.models.columns.Columns` has them. ``levels``: the nodes of each depth, the roots first.
-    """
+    """Numbers that are no multiples of the base, and those that no records can have that are rounded like this."""
     rounded, classes = publication.rounded, publication.classes
     if rounded is None:
         return
@@ -709,11 +698,7 @@ def _check_nodes(
 
 @dataclass(frozen=True, slots=True)
 class TreeLayout:
-    """Links of the nodes of one tree, by their positions in its list of nodes.
-
-    ``children[i]`` has an entry per branch of node ``i``, None where nothing usable hangs. ``order`` is every
-    node that the root reaches, parents before children.
-    """
+    """Links of one tree: the ``children`` of each node by branch, None for nothing usable, and an ``order``."""
 
     children: tuple[tuple[int | None, ...], ...]
     order: tuple[int, ...]

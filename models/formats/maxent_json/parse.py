@@ -109,11 +109,7 @@ class Names:
 
 
 class Fields:
-    """The keys of one JSON object; reading a wrong one notes a problem and gives None (or the default).
-
-    ``where``: the place of the object, as problems name it. ``raw``: the decoded object. ``known``: every key it may
-    have; others are noted at once, and so are keys that the document repeats.
-    """
+    """The keys of one JSON object at a place; reading a wrong one notes a problem and gives None (or the default)."""
 
     __slots__ = ("problems", "raw", "where")
 
@@ -877,10 +873,9 @@ _NODE = ("id", "attribute", "branches", *_SAID, "part_of")
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A document as far as it could be read.
+    """A document as far as it could be read; ``places[t][i]`` is the name of node ``i`` of tree ``t`` in problems.
 
-    ``places[t][i]`` is how problems name node ``i`` of tree ``t``. A node that is no object, or without a
-    usable id, has the id "" (which no node of a valid document has).
+    A node without a usable id has the id "".
     """
 
     release: Content

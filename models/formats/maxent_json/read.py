@@ -178,15 +178,7 @@ def named_release(release: Release, source: str, reader: Reader) -> Release:
 
 
 def parse_release(document: object, source: str) -> Release:
-    """Make a release of an already decoded document.
-
-    Parameters
-    ----------
-    document : object
-        Decoded JSON: dict, list, str, int, float, bool and None.
-    source : str
-        What problems call the document, such as its file name.
-    """
+    """Make a release of decoded JSON that problems call ``source``."""
     return _released(checked_release(document, source))
 
 
@@ -218,10 +210,6 @@ def _schema_text() -> str:
 
 
 def release_schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of the format.
-
-    It states the structure of a document; what relates fields and nodes (sums, domains, cycles) only
-    `load_release` checks.
-    """
+    """Return the JSON Schema (draft 2020-12) of the format: its structure, not what relates its parts."""
     schema: dict[str, Any] = json.loads(_schema_text())
     return schema

@@ -347,11 +347,7 @@ _SURE = 1e-9
 
 
 def sound_numbers(nodes: Columns, tree_ends: IntArray, levels: Sequence[IntArray], publication: Publication) -> bool:
-    """Whether the numbers of all nodes are sure to agree.
-
-    ``nodes``: of all trees. ``tree_ends`` of shape (n_trees + 1,): where the nodes of each tree end; the first is 0.
-    ``levels``: the nodes of each depth, the roots first. ``publication``: what the numbers are about.
-    """
+    """Whether the numbers of the nodes of all trees are sure to agree."""
     said = nodes.statements
     records = float(said.count.sum(dtype=np.float64)) + float(np.maximum(said.n, 0).sum(dtype=np.float64))
     if records > LARGEST_COUNT or len(nodes) * len(publication.classes) > MOST_CELLS:
@@ -564,11 +560,7 @@ def levels_of(nodes: Columns, starts: IntArray) -> tuple[IntArray, ...]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _AboveNodes:
-    """Nodes and branches above each node.
-
-    ``owner`` (n_branches,) has the node of each branch, ``leads`` (n_nodes,) the branch that leads to each node,
-    `NOTHING` for roots.
-    """
+    """The node of each branch (``owner``), and the branch that leads to each node, `NOTHING` for roots."""
 
     nodes: Columns
     owner: IntArray
@@ -856,8 +848,6 @@ def read_typed(data: bytes) -> Content | None:
     """The release that a sound document describes, with its nodes as arrays; None when something may be wrong.
 
     Whatever it reads, `maxent.models.formats.maxent_json.check_tree.checked_release` reads as an equal release.
-
-    ``data``: a file: JSON in UTF-8, with or without a byte order mark.
     """
     try:
         return _release(data)

@@ -87,11 +87,7 @@ def _by_class(value: object) -> object:
 
 
 def save_release(release: Content, path: str | os.PathLike[str]) -> None:
-    """Write a release as a `maxent/1` JSON file, one line per node.
-
-    The release is validated first, and written under a temporary name that then replaces the file: whatever
-    goes wrong, the file is as it was, and no other is left behind.
-    """
+    """Write a release as a `maxent/1` JSON file, one line per node, validated first and all or nothing."""
     source = os.fspath(path)
     check_release(release, source)
     head = release_to_document(replace(release, trees=()))

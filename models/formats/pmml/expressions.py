@@ -58,11 +58,7 @@ class PmmlColumn:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Expr:
-    """What is computed of a column.
-
-    ``values`` has one for each category; of numbers one for each interval, of which ``uppers`` are the upper bounds,
-    the last one infinite, and at the end that of a missing cell. Without a column it is one fixed value.
-    """
+    """What is computed of a column: a value per category, or per interval up to ``uppers``, and of missing cells."""
 
     column: PmmlColumn | None
     values: tuple[Value, ...]

@@ -101,11 +101,7 @@ _DEEPEST = 30  # fields that are derived of each other
 
 @dataclass(eq=False)
 class Scope:
-    """Fields by name: those that a model has of its own, then those of the model around it.
-
-    ``found`` are expressions, ``kinds`` types of data, ``derived`` what is not computed yet, ``functions`` the
-    functions that the document defines; ``single`` is whether numbers are compared in single precision.
-    """
+    """Fields by name, those of a model before those around it; ``derived`` is what is not computed yet."""
 
     around: Scope | None = None
     found: dict[str, Expr] = field(default_factory=dict)

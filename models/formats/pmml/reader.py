@@ -26,8 +26,7 @@ from maxent.models.release import Release
 def name_default_children(root: Element) -> None:
     """Give nodes without a default child the one that others have whose test is of the same field.
 
-    Missing values of a field go with the smallest numbers, or with the largest, in all trees of a model; where nothing
-    tells of a field, it is as of all others that do.
+    Missing values of a field go to the same end in all trees; where nothing tells, as of all others that do.
     """
     told: dict[str, set[int]] = {}
     silent: list[tuple[str, Element, tuple[Element, ...]]] = []

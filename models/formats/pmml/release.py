@@ -199,11 +199,10 @@ How: TypeAlias = Literal["counts", "rates", "scores", "values", "labels"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PmmlModel:
-    """A model whose trees are elements, of PMML or made of another format.
+    """A model whose trees are elements of PMML, or made of another format; ``exact``: thresholds are the tool's own.
 
-    ``element`` is the outermost, ``tool`` the program. ``exact`` is whether thresholds are those of the tool, and
-    ``draws`` whether the trees of a forest with bootstrap count as many draws, ``whole`` whether each is known to count
-    all records.
+    ``draws`` is whether the trees of a forest count as many draws, ``whole`` whether each is known to count all
+    records.
     """
 
     element: Element

@@ -64,11 +64,7 @@ class PmmlRouted:
 
 @dataclass(slots=True, eq=False)
 class Route:
-    """The nodes of a tree.
-
-    ``ways`` are how many lead to each element, by its `id`; ``follows_missing`` says of each column whether a missing
-    value of it ever has a prediction.
-    """
+    """The nodes of a tree, how many ways lead to each, and whether missing values have a prediction."""
 
     nodes: list[PmmlRouted] = field(default_factory=list)
     ways: dict[int, int] = field(default_factory=dict)

@@ -75,11 +75,7 @@ Split = RpartCut | LevelSets
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A node as rpart has it.
-
-    ``n``: its records. ``splits``: its split, and the surrogates for it; none of a leaf. ``lacking``: whether some
-    record lacks the value that is tested. ``stated``: its label, and what is stated of it as a leaf.
-    """
+    """A node as rpart has it: its split and surrogates, none of a leaf, and whether records lack the value."""
 
     n: int
     splits: tuple[Split, ...]
@@ -217,11 +213,7 @@ def refuse_gaps(source: str, tested: Iterable[str], training: TrainingColumns | 
 
 
 def classes_of(source: str, nodes: Sequence[Labelled], known: Sequence[str], *, plain: bool) -> tuple[str, ...]:
-    """The classes in the order of the shares, which R sorts as its locale does: labels have the largest shares.
-
-    ``nodes``: at least one, all with as many shares. ``known``: the classes in the order of Python; none where they are
-    not known. ``plain``: whether labels are classes with the largest share.
-    """
+    """The classes in the order of the shares, which R sorts as its locale does: labels have the largest shares."""
     width = len(nodes[0].shares)
     labels = list(dict.fromkeys(node.label for node in nodes))
     if not known and len(labels) == width and not plain:

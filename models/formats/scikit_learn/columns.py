@@ -15,8 +15,7 @@ from maxent.models.tables.cells import MISSING, OTHER
 class Feature:
     """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``.
 
-    ``missing`` says that its attribute has missing values, which are numbers that are not there, or one more value; and
-    ``unseen`` that values without a code go where these do.
+    Missing values are none, or one value more; ``unseen`` says that values without a code go where these do.
     """
 
     name: str

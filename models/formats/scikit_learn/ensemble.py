@@ -61,11 +61,7 @@ def splits_of(tree: Any) -> Splits:
 
 
 def exact(thresholds: FloatArray) -> FloatArray:
-    """Thresholds with which values of single precision are compared, as those of doubles.
-
-    One of a few digits that single precision holds, such as 37.5, stays: only numbers of more than seven digits would
-    go elsewhere.
-    """
+    """Thresholds with which values of single precision are compared, as doubles; short ones stay as they are."""
     moved = thresholds.copy()
     for at in np.flatnonzero(np.isfinite(thresholds)).tolist():
         threshold = float(thresholds[at])
@@ -97,10 +93,8 @@ _ROUNDING = 1e-6  # by how much a recovered count may be off a whole number
 def counts_without(model: Any, tree: Any) -> IntArray | None:
     """Records of each class at the nodes of a ``tree_``, None where the class weights of its model do not tell them.
 
-    Weights that are stated are divided by. Balanced ones are n / (K n_c), with the n_c records of a class unknown: that
-    the records of nodes add up is linear in these. Whatever is found has to be whole numbers at every node.
-
-    ``model``: with ``class_weight`` and ``classes_``; the tree was grown from all its rows, each once.
+    Stated weights are divided by; balanced ones, n / (K n_c), follow as the records of nodes add up. Numbers have to be
+    whole.
     """
     weights, totals = weighed(tree), np.asarray(tree.n_node_samples, np.float64)
     if isinstance(model.class_weight, Mapping):
@@ -158,8 +152,7 @@ def grown_from(model: Any, rows: int) -> bool:
 def weighed_alike(model: Any, y: Any) -> bool | None:
     """Whether, but for the weights of their classes, all rows had the same weight in training.
 
-    None where a model does not tell. What its nodes weigh has to be whole numbers of rows, as many as it was grown
-    from. ``y`` are the classes of the rows, as ``fit`` was given them.
+    None where a model does not tell: its nodes have to weigh whole numbers of rows, as many as it was grown from.
     """
     fitted = getattr(model, "estimators_", None)
     members = [model] if fitted is None else np.asarray(fitted, object).ravel().tolist()
@@ -206,13 +199,10 @@ def _balanced(weights: FloatArray, totals: FloatArray) -> FloatArray | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Member:
-    """A tree of a model, and what its nodes say.
+    """A tree of a model, and what its nodes say, by indices into the model's columns and classes.
 
-    ``features``, ``classes``: the columns of the input, and the classes of the values, that it was given, as indices
-    into the model's. ``counts``, shape (n_nodes, n_classes): records of its classes, or draws; negative at nodes where
-    they are not known. ``rows``, shape (n_nodes,): records, or of draws how many different ones there are. ``values``,
-    shape (n_nodes, n_classes): Terms of the scores of its classes. ``weight``: how much its values count. ``tree``:
-    where how it was grown is of interest.
+    ``counts`` are negative where they are not known; ``rows`` are records, or of draws how many different ones there
+    are.
     """
 
     splits: Splits
@@ -229,8 +219,7 @@ class Member:
 class Ensemble:
     """The trees of a model, and how they predict together; ``draws`` are what each of them counts.
 
-    ``base`` are the scores before the first tree, of the one class that all trees add to or of each. ``weights`` are
-    those of the records of each class, where the model was told to weigh them. ``told``: who was drawn.
+    ``base`` are the scores before the first tree, ``weights`` those of the classes' records, ``told`` who was drawn.
     """
 
     members: tuple[Member, ...]
@@ -253,11 +242,7 @@ def is_ensemble(model: object) -> bool:
 
 
 def trees_of(source: str, model: Any, rows: int | None, *, weighted: bool = False) -> Ensemble:
-    """The trees of a tree, or of a fitted forest or bag.
-
-    ``rows``: how many rows ``fit`` was given. ``weighted``: whether the caller says with which whole weights a tree was
-    fitted, so that it counts repeated records.
-    """
+    """The trees of a tree, or of a fitted forest or bag; ``weighted`` by whole weights that are stated."""
     if not is_ensemble(model):
         check_model(source, model)
         return _single(model, rows, weighted)

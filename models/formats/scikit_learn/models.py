@@ -255,11 +255,7 @@ def class_names(model: Any, y: Any, classes: Sequence[str] | None = None) -> np.
 
 
 def check_classes(release: Release, table: DataFrame, labels: Sequence[str]) -> None:
-    """Refuse classes that are not those of the rows, as leaves tell that count all records alike, or score them.
-
-    ``release``: of a model that is there. ``table``: what its ``fit`` was given. ``labels`` of shape (n_rows,): the
-    class of each record, by its name.
-    """
+    """Refuse classes that are not those of the rows, as leaves tell that count all records alike, or score them."""
     boosting = release.boosting
     if release.resampled is not None or release.target.numbers is not None:
         return

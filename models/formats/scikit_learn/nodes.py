@@ -23,11 +23,7 @@ from maxent.models.trees.draft import Publish
 
 
 class Ids(Sequence[str]):
-    """N1, N2... of inner nodes and L1, L2... of leaves, each made when it is asked for.
-
-    ``leaf`` of shape (n_nodes,). ``number`` of shape (n_nodes,): by default 1, 2... among leaves, and among inner
-    nodes.
-    """
+    """N1, N2... of inner nodes and L1, L2... of leaves, each made when it is asked for; by default counted apart."""
 
     __slots__ = ("_leaf", "_number")
 
@@ -106,12 +102,7 @@ def ends_of(size: int, inner: Sequence[int], right: Sequence[int]) -> list[int]:
 def reached(
     everything: int, nodes: Iterable[int], right: Iterable[int], chosen: Iterable[int], end: Sequence[int]
 ) -> Sides:
-    """What each branch takes of the values that reach its node, after the tests of the same attribute above.
-
-    ``everything``: all values of the attribute, as bits. ``nodes``, ``right``: positions of the nodes that test it,
-    increasing, and of their second children. ``chosen``: the values that each sends to its first child, whether they
-    reach it or not. ``end``: of all nodes, see `ends_of`.
-    """
+    """What each branch takes of the values that reach its node, as bits, after tests of the attribute above."""
     found: Sides = []
     above: list[tuple[int, int, int, int]] = []
     for at, second, bits in zip(nodes, right, chosen, strict=True):
@@ -161,11 +152,7 @@ def positions(bits: int) -> list[int]:
 
 
 def tests_of(source: str, splits: Splits, order: DepthFirst, coding: Sequence[Feature], names: Sequence[str]) -> Tests:
-    """The tests of the inner nodes of a tree, two branches each.
-
-    ``splits``: of which thresholds are in the codes of ``coding``. ``order``: of the same tree. ``coding``: what each
-    column of the input means. ``names``: the attributes.
-    """
+    """The tests of the inner nodes of a tree of two branches each, by what each column of the input means."""
     at = order.order[order.inner]
     tested, threshold, to_left = splits.feature[at], splits.threshold[at], splits.missing_left[at]
     index = {name: j for j, name in enumerate(names)}
@@ -263,11 +250,7 @@ def bare(
     attributes: Sequence[Attribute],
     classes: Sequence[str],
 ) -> tuple[Columns, DepthFirst]:
-    """The nodes of a fitted tree in depth-first order, without anything that they state.
-
-    ``splits``: of which thresholds are in the codes of ``coding``. ``coding``: what each column of the input means.
-    ``attributes``: those of ``coding``, and perhaps others. ``classes``: those of the ensemble.
-    """
+    """The nodes of a fitted tree in depth-first order, without anything that they state."""
     order = depth_first(splits.left, splits.right)
     tests = tests_of(source, splits, order, coding, [attribute.name for attribute in attributes])
     n = len(order)
@@ -317,11 +300,7 @@ def nodes_of(
     inner_counts: bool,
     draws: bool,
 ) -> Nodes:
-    """The nodes of a tree, in the attributes of ``coding``, which has the columns that the tree was given.
-
-    ``coding``, ``attributes``, ``classes``: see `bare`. ``publish``, ``inner_counts``: what the nodes state, see
-    `maxent.models.trees.draft.freeze`; scores are stated in any case. ``draws``: whether counts are of draws.
-    """
+    """The nodes of a tree, in the attributes of ``coding``, which has the columns that the tree was given."""
     nodes, order = bare("from_sklearn", member.splits, coding, attributes, classes)
     leaf = nodes.attribute == NOTHING
     counts = None

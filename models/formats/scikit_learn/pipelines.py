@@ -43,12 +43,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Traced:
-    """A column between two steps.
-
-    ``source``: the column of the table that it is made of. ``same``: whether values are in it as they are in the table,
-    wherever the table has one. ``ranges``: whether it is made of all numbers by their size; else of single values, such
-    as those that an encoder knows.
-    """
+    """A column between two steps, made of the column ``source``: the ``same`` values, ``ranges``, or single values."""
 
     source: int
     same: bool = True
@@ -320,11 +315,7 @@ def _by_size(text: str) -> tuple[float, str]:
 
 @dataclass(frozen=True, eq=False)
 class Pipe:
-    """The steps before a model, fitted, and the table that they were fitted on.
-
-    ``table``: with the columns of the first step's input only, in its order. ``traces``: the column of the table that
-    each column of the model's input comes from.
-    """
+    """The fitted steps before a model, the columns of their table, and which of these each input of the model is of."""
 
     source: str
     steps: Sequence[Any]
@@ -402,12 +393,7 @@ Threshold = tuple[int, float]  # a `Test` with a threshold
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Made:
-    """A column of the model's input as a function of a column of the table.
-
-    ``numbers`` (n_values,) are what is made of each value, in single precision where the model compares in that;
-    ``missing`` of a missing one: NaN where it stays missing, or where there is none. ``same`` says that numbers stay
-    what they are.
-    """
+    """A column of the model's input as a function of one of the table; ``missing`` is NaN if it stays missing."""
 
     numbers: FloatArray
     missing: float
@@ -461,10 +447,7 @@ def cuts_of(
 ) -> dict[Threshold, PipelineCut]:
     """Tests of columns of numbers as thresholds of the table, which divide its numbers exactly as the pipeline does.
 
-    Of numbers that nobody in the table has, those go left that the pipeline sends there, too: each threshold is the
-    largest double that goes to its side.
-
-    ``tests``: all of them are intervals, see `is_interval`. ``single``: whether the model compares in single precision.
+    Numbers that nobody has go where the pipeline sends them: each threshold is the largest double of its side.
     """
     found: dict[Threshold, PipelineCut] = {}
     open_: list[tuple[Threshold, bool, float, float]] = []
@@ -527,11 +510,7 @@ def is_interval(left: BoolArray) -> bool:
 def _searched(
     pipe: Pipe, tests: Sequence[tuple[Threshold, bool, float, float]], single: bool
 ) -> dict[Threshold, PipelineCut]:
-    """Thresholds found by dividing the doubles between two neighbours of the table again and again, all together.
-
-    Rounding keeps order, and so do the steps that are followed: what a step makes of the numbers between two
-    neighbours changes its side once.
-    """
+    """Thresholds found by halving the doubles between two neighbours of the table: steps keep their order."""
     if not tests:
         return {}
     per_source: dict[int, list[int]] = {}
@@ -958,12 +937,8 @@ def release_of(
 ) -> Release:
     """A fitted model, or a pipeline that ends in one, as a release whose splits are in columns of the table.
 
-    ``model``: as `maxent.from_sklearn` takes it, or a ``Pipeline`` (nested ones, too) that ends in one. ``table``: what
-    ``fit`` was given, with its strings, categories, numbers and missing values. More columns may be there. ``target``:
-    the name of the sensitive attribute. ``classes``: names of ``model.classes_``, in that order. ``qi``: the
-    quasi-identifiers, columns of the table; all other attributes are private. By default all are public. ``bins``,
-    ``values``, ``sample_weight``: as of `maxent.from_sklearn`. ``read``: in place of it where the last step is no model
-    of scikit-learn: makes a release over the columns ``features`` of its input, each a number, which ``rows`` are of.
+    ``read`` makes a release over the columns of its input where the last step is no model of scikit-learn; the rest is
+    as of `maxent.from_sklearn`.
     """
     steps, final = _flat(model)
     said: dict[str, Any] = {"classes": classes, "bins": bins, "values": values}

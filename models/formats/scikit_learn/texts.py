@@ -32,8 +32,7 @@ _INFREQUENT = "infrequent_sklearn"
 def feature_of(name: str, training: TrainingColumns) -> Feature | str:
     """The meaning of a column of a model's input, or what was expected where it has none that is sure.
 
-    A column of the table is itself: numbers, or codes of its sorted values. ``colour_red`` says whether a column has a
-    value, as a ``OneHotEncoder`` names its output; and ``cat__`` before either is the name of a step.
+    It is a column of the table, ``colour_red`` of a ``OneHotEncoder``, or either after the name of a step, ``cat__``.
     """
     plain = [name] if training.named(name) is not None else list(_plain(name))
     found = [feature for each in dict.fromkeys(plain) for feature in _meanings(each, training)]
@@ -119,11 +118,7 @@ def drawn_release(
     finer: str = "decimals=10",
     unweighted: str = "",
 ) -> Converted:
-    """The release of a tree as it is drawn.
-
-    ``export`` is how to draw it best, ``finer`` the option that prints more digits, and ``unweighted`` says why nodes
-    have no weights although labels are decided by some.
-    """
+    """The release of a tree as it is drawn; ``finer`` is the option that prints more digits."""
     decimals = min((len(node.threshold.partition(".")[2]) for node in drawn if node.children), default=_EXACT)
     training = read_training(wanted, reader)
     features = _features(source, drawn, wanted, training)

@@ -64,12 +64,7 @@ _IMPURITIES: Mapping[str, Impurity] = {"gini": "gini", "entropy": "entropy", "lo
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Fit:
-    """The data that a tree was fitted on, as far as they are known.
-
-    ``rows``: rows that ``fit`` was given, those of weight 0 too; None: unknown. ``weight`` of shape (rows,): how many
-    records each row stood for; None: every row that is in the tree stood for one. ``whole`` of shape (n_features,):
-    which features had no missing values; None: what the tree itself shows is all that is known.
-    """
+    """What is known of the data of a tree: rows, records for each row, and features without missing values."""
 
     rows: int | None = None
     weight: FloatArray | None = None
@@ -77,11 +72,7 @@ class Fit:
 
 
 def read_fit(source: str, model: DecisionTreeClassifier, X: Any, sample_weight: Any) -> Fit:
-    """Check the caller's statements about the data against the fitted tree.
-
-    ``model``: fitted. ``X`` of shape (n_rows, n_features): what ``fit`` was given. ``sample_weight`` of shape
-    (n_rows,): what ``fit`` was given.
-    """
+    """Check the caller's statements about what ``fit`` was given against the fitted tree."""
     weight = None if sample_weight is None else _weights(source, model, sample_weight)
     if X is None:
         return Fit(None if weight is None else len(weight), weight)
@@ -210,8 +201,7 @@ def _encoding(coding: Sequence[Feature]) -> Encoding | None:
 def _compared(tree: Any, coding: Sequence[Feature], whole: BoolArray | None) -> Iterator[str]:
     """The attributes whose splits are known to have been judged by all records of each node.
 
-    scikit-learn lets missing values compete on either side of every cut, or alone. Where the data are unknown, only
-    a feature that is tested would have shown where missing values went.
+    Missing values compete on either side of every cut, or alone, and show only in features that are tested.
     """
     known = np.isin(np.arange(len(coding)), tree.feature) if whole is None else whole
     for attribute in dict.fromkeys(feature.attribute for feature in coding):
@@ -337,8 +327,7 @@ def numeric_nodes(
 ) -> Nodes:
     """The nodes of a regression tree with means, and unless only these are published (``labels``) n and variance.
 
-    ``draws``: they are of draws, and n counts these; ``distinct`` says of how many records. Then the root says as much
-    as the leaves: the mean of all draws shows whether somebody rounded means afterwards.
+    Of draws the root says as much as the leaves: the mean of all shows whether somebody rounded afterwards.
     """
     tree = member.tree
     assert tree is not None  # regression_of has it
@@ -574,9 +563,7 @@ def _text(value: object) -> str:
 def _adaboost(source: str, model: Any, rows: int | None, alike: bool) -> Ensemble:
     """AdaBoost: each tree votes for the class of its leaf, or by the logarithms of its shares (SAMME.R).
 
-    Records may have had other weights than each other before the first tree, and shares that come to whole numbers do
-    not prove that they had not: the first tree counts records of several classes only where they are known to be
-    ``alike``. Who is among records of one class is certain whatever they weigh.
+    The first tree counts records of several classes only where they are known to have weighed ``alike``.
     """
     n_classes = len(model.classes_)
     for tree in model.estimators_:

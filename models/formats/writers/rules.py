@@ -17,12 +17,7 @@ from maxent.models.trees.places import Places, interval_of, number_places
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """What the tests on the way to a place ask of one attribute, all of them together.
-
-    ``values``: of a categorical attribute: the values that pass. ``gt``, ``le``: of a numeric one: the numbers that
-    pass, ``gt < number <= le``; none where ``gt >= le``. ``missing``: of a numeric one: whether records without a
-    number pass.
-    """
+    """What the tests on the way to a place ask of one attribute: ``values``, ``gt < number <= le``, ``missing``."""
 
     attribute: Attribute
     values: tuple[str, ...] = ()
@@ -182,11 +177,7 @@ class WantedForm:
 
 @dataclass(frozen=True, slots=True)
 class Writer:
-    """A form in which releases are written for others to use.
-
-    ``name``: as ``--to`` takes it. ``suffix``: of its files. ``words``: what it is, in a few words. ``write``: release
-    and `Wanted` -> the text of the file. Raises `InvalidInput` for what it cannot say.
-    """
+    """A form in which releases are written: ``--to`` takes its name; raises `InvalidInput` for what it cannot say."""
 
     name: str
     suffix: str
