@@ -3,7 +3,8 @@
 Twelve tasks, each one command in a process of its own, of two or more versions in alternation. A version is a git
 revision, or `now` for the files as they are. Each gets a worktree and an environment in build/bench, with the libraries
 of this environment, so that versions differ alone. A version that lacks a command is measured at the first commit that
-has it, which the row names. The least of the runs counts. docs/benchmarks.md is written anew.
+has it, which the row names. The least of the runs counts; what gave no answer is not run again. docs/benchmarks.md is
+written anew.
 
 One pass is what it takes to read a task's files, and once to write a number for each person and class, at the memory
 bandwidth that is measured in the same run. Adult is read from the folder in MAXENT_DATA.
@@ -292,6 +293,8 @@ def main() -> int:
         found: dict[str, list[Used]] = {each: [] for each in mine}
         for _ in range(call.runs):
             for version in found:
+                if found[version] and not found[version][-1].ended:
+                    continue  # it would not answer again
                 found[version].append(run(environment(version), task, folder))
         lines = list(rows(task, found, speed, folder))
         print("\n".join(lines), flush=True)
