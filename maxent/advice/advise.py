@@ -58,6 +58,9 @@ def advise(call: decision_options.Advising, limits: dict[str, Any]) -> Advice:
         When the search ended before the best was tested on all folds.
     """
     begin = now()
+    for name, why in decision_options.UNTAKEN["advise"].items():
+        if name in limits:
+            raise invalid("options", ARGUMENT, name, f"none: {why}", shorten(limits[name]))
     data, target = _with_classes(call.data, call.y, call.target)
     qi, private, model, seed, folds, reading = call.qi, call.private, call.model, call.seed, call.folds, call.reading
     if problems := out_of_range(call):

@@ -290,8 +290,8 @@ def told(advice: Advice) -> Iterator[str]:
         elif len(advice.rows) > 1 and not advice.model and best["folds"]:
             slightly = "slightly higher costs" if advice.cost else "slightly less"
             yield f"it was chosen by these folds: expect {slightly} of other people (--test FILE measures it)"
-        yield from advice.notes
         yield f"the same release: maxent {advice.command}"
+    yield from advice.notes
     ends = ", ".join(f"{number} {OUTCOMES[name]}" for name, number in _ends(advice.outcomes))  # type: ignore[index]
     yield f"others: {ends}" if ends else "there were no others"
     yield from (f"not tried: {each['candidate']}: {each['why']}" for each in advice.untried)

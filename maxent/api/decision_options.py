@@ -372,6 +372,21 @@ class Checking(
     purpose: str = option("", "Of the record: what the release is for.", group="call")
 
 
+_TABLE = (
+    "candidates are compared by what an adversary with the table and the base rate infers; judge the best one by it"
+)
+# What other commands take and one does not, with the reason, by the command.
+UNTAKEN: Mapping[str, Mapping[str, str]] = {
+    "advise": {
+        "sample_weight": "trees are grown from people who weigh alike, and accuracy counts each of them once",
+        "statements": "candidates are judged by themselves; judge the best one with what is published beside it",
+        "control": "accuracy is that of folds, and of other people with test",
+        "policy": "state its limits one by one, and check the best one by it",
+        **dict.fromkeys(("population", "people", "adversary", "rows", "rows_unknown", "no_marginal"), _TABLE),
+    }
+}
+
+
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)
 class Advising(Interruptible, Read):
     """A call of `maxent.advise`."""

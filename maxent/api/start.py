@@ -65,6 +65,9 @@ def starting_tree(
         found = _undone(model, data, target)
     else:
         found = from_sklearn(model, target=target)
+    if found.statements:
+        expected = "trees alone: what is published beside them is judged with them, by maxent.review"
+        raise invalid("options", ARGUMENT, "model", expected, "statements")
     if found.boosting is not None or found.predicts == "score" or found.target.numbers:
         expected = f"trees whose leaves have classes, for {', '.join(takers)}"
         raise invalid("options", ARGUMENT, "model", expected, "scores or numbers")

@@ -419,9 +419,11 @@ def _problem(error: Any, command: Any, context: Any) -> Problem:
         flag = any(option in param.opts and param.is_flag for param in command.get_params(context))
         return Problem(ARGUMENT, option, "no value" if flag else "a value", "one" if flag else "nothing")
     if option is not None:
-        return Problem(
-            ARGUMENT, option, f"an option of {context.command_path!r}", f"none of this name{close_to(option, known)}"
-        )
+        from maxent.api.decision_options import UNTAKEN
+
+        why = UNTAKEN.get(context.info_name or "", {}).get(option.lstrip("-").replace("-", "_"))
+        found = f"none of this name{close_to(option, known) if why is None else f': {why}'}"
+        return Problem(ARGUMENT, option, f"an option of {context.command_path!r}", found)
     if getattr(error, "param", None) is not None:
         return Problem(ARGUMENT, spelled(error.param), "a value that it takes", error.message)
     return Problem(ARGUMENT, "COMMAND", "a command", "nothing" if not context.args else error.message)

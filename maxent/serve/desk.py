@@ -25,8 +25,9 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from maxent.disclosure.limits import WITH
 from maxent.models.errors import InvalidInput, invalid
-from maxent.serve.work import ADVISED, ANSWER, BESIDE, PROGRESS, RECORD, cut, disk, in_words, write
+from maxent.serve.work import ADVISED, ANSWER, BESIDE, PROGRESS, RECORD, SEARCHED, cut, disk, in_words, write
 
 FORMAT = "maxent-desk/1"
 STATE = "review.json"
@@ -113,7 +114,31 @@ class Sitting:
         found = dict(self.judged.get("files", {})) | dict(self.advised.get("files", {}))
         if self.state == "judged" and (self.folder / self.files.get("model", "")).is_file():
             found = {self.files["model"]: "The model's own file, which was judged", **found}
+            if "statements" in self.files:
+                found[self.files["statements"]] = "The statements that are published beside it"
         return found
+
+    @property
+    def unsearched(self) -> str:
+        """What a judgement took, and a search for what would pass does not, in words."""
+        from maxent.policy.policy import NEVER_OFF
+
+        found = []
+        if self.choices.get("sample_weight"):
+            found.append(f"the weights in {self.choices['sample_weight']}")
+        words = {"population": "the register", "statements": "the statements", "control": "the people outside"}
+        found += [f"{said} {self.names[role]}" for role, said in words.items() if role in self.files]
+        if self.choices.get("no_marginal"):
+            found.append("an adversary who does not know the base rate")
+        seen = {*self.choices.get("known", ()), *self.choices.get("targets", ())}
+        if hidden := [name for name in self.looked.get("offered", ()) if name not in seen]:
+            found.append(f"columns that an adversary does not know ({cut(', '.join(hidden), 200)})")
+        for each in self.judged.get("outputs") or [self.judged]:
+            for check in each.get("checks", ()):
+                whom = check.get("adversary")
+                if not check.get("off") and (whom or check["key"] not in SEARCHED) and check["id"] not in NEVER_OFF:
+                    found.append(f"{check['id']}{f' of {WITH[whom]}' if whom else ''}")
+        return ", ".join(dict.fromkeys(found))
 
     def path(self, role: str) -> Path:
         """The place of a file."""
@@ -328,6 +353,7 @@ class Desk:
             raise Refused("First the model is judged.", 409)
         asked: dict[str, Any] = {name: review.choices[name] for name in ("targets", "known", "time_limit")}
         asked |= {"limits": review.judged.get("limits", {}), "row": review.judged.get("row", {})}
+        asked |= {"sensitive": review.choices.get("sensitive"), "unsearched": review.unsearched}
         self._begin(review, "advise", self._request(review, asked), float(asked["time_limit"]) + BEYOND)
 
     def best(self, review: Sitting) -> Sitting:
@@ -343,6 +369,9 @@ class Desk:
             raise Refused(disk(error), 507) from None
         found.files["model"], found.names["model"] = "model.json", f"instead of {review.names['model']}"
         found.removed = []
+        # What was stated of the model's file is not of this one, and its trees were grown without weights.
+        of_the_file = ("classes", "features", "parameters", "sample_weight", "published_as")
+        found.choices |= dict.fromkeys(of_the_file)
         self.look(found)
         return found
 

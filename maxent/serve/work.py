@@ -16,6 +16,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -46,6 +47,8 @@ ROWS, CELL, SENTENCE = 10, 60, 2000
 COLUMNS, SHOWN = 500, 12
 # A column with at most so many values may be a class; with more it is a number or a name.
 CLASSES = 30
+# Limits that a search for what would pass compares by.
+SEARCHED = ("min_k", "max_posterior", "max_certain", "max_right_guesses", "max_lift")
 # Files that may lie beside model and table.
 BESIDE = ("policy", "population", "control", "statements")
 
@@ -434,7 +437,8 @@ def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> An
     review = found.review
     summary, release, record, report = (_marked(name, mark) for name in (SUMMARY, RELEASE, RECORD, REPORT))
     files = {summary: "The numbers, for programs"}
-    review.release.save(release)
+    said = review.release.statements
+    replace(review.release, statements=said if beside is None else said[:-1]).save(release)  # what is beside is last
     files[release] = "The release: what would be published, as maxent reads it"
     found.record(record)
     files[record] = "The record, for whoever verifies it"
@@ -520,19 +524,21 @@ def advise(request: Mapping[str, Any], told: Told) -> Answer:
     from maxent.advice.advise import advise as advised
     from maxent.advice.result import cells_of, header
     from maxent.advice.result import told as in_sentences
-    from maxent.disclosure.limits import NAMES
 
-    limits = {name: value for name, value in request["limits"].items() if name in NAMES}
+    limits = {name: value for name, value in request["limits"].items() if name in SEARCHED}
     found = advised(
         request["table"],
         target=request["targets"] if len(request["targets"]) > 1 else request["targets"][0],
         qi=request["known"],
+        sensitive=request["sensitive"],
         reading=_reading(request),
         folds=2,
         time_limit=request["time_limit"],
         progress=told,
         **limits,
     )
+    if without := request["unsearched"]:
+        found = replace(found, notes=(*found.notes, f"the search did not take into account: {without}"))
     files = {}
     if found.best is not None:
         found.save(ADVISED)

@@ -387,10 +387,36 @@ def test_limits_about_sensitive_classes(patients):
     ({"target": ["progression", "age"], "qi": QI[1:], "model": "tree.json"}, "one column, for a tree to start from"),
     ({"cost": [[1, 2]]}, "cost: expected numbers of at least 0, a row for each decision and 3 columns"),
     ({"sensitive": "nobody"}, "sensitive: expected classes of"),
+    ({"sample_weight": [1]}, "sample_weight: expected none: trees are grown from people who weigh alike"),
+    ({"population": "people.csv"}, "population: expected none: candidates are compared by what an adversary with the"),
+    ({"statements": ["count.json"]}, "statements: expected none: candidates are judged by themselves"),
 ])  # fmt: skip
 def test_what_is_wrong_is_told(patients, wrong, said):
     with pytest.raises(InvalidInput, match=re.escape(said)):
         maxent.advise(patients, **{"target": "progression", "qi": QI, "methods": ["none"], **wrong})
+
+
+@pytest.mark.parametrize("call", [maxent.advise, maxent.defend])
+def test_statements_are_no_tree_to_start_from(patients, tmp_path, call):
+    told = {"kind": "count", "class": "high", "equals": 5}
+    target = {"name": "progression", "classes": ["high", "low", "medium"]}
+    document = {"format": "maxent-statements/1", "target": target, "statements": [told]}
+    (tmp_path / "count.json").write_text(json.dumps(document), encoding="utf-8")
+    how: Any = {"methods": ["none"]} if call is maxent.advise else {"method": "none"}
+    with pytest.raises(InvalidInput, match="model: expected trees alone: what is published beside them"):
+        call(patients, target="progression", qi=QI, model=tmp_path / "count.json", **how)
+
+
+@pytest.mark.parametrize(("option", "said"), [
+    ("--sample-weight", "none of this name: trees are grown from people who weigh alike"),
+    ("--population", "none of this name: candidates are compared by what an adversary with the table"),
+    ("--no-marginal", "none of this name: candidates are compared"),
+    ("--popuation", "none of this name"),
+])  # fmt: skip
+def test_what_it_does_not_take_is_refused_by_name(patients, capsys, option, said):
+    call = ["advise", str(patients), "--target", "progression", "--qi", "age", option, "x.csv"]
+    assert main(call) == 2
+    assert f"{option}: expected an option of 'maxent advise', found {said}" in capsys.readouterr().err
 
 
 def test_it_shows_itself_in_a_notebook(advised):

@@ -458,6 +458,13 @@ def test_a_judged_review_is_opened_again(tmp_path):
 KNOWN = [("known", name) for name in ("Education", "Country", "Gender")]
 
 
+def counted(people):
+    """A document that states how many earn more."""
+    count = {"kind": "count", "class": ">50K", "equals": int((people["Salary"] == ">50K").sum())}
+    target = {"name": "Salary", "classes": ["<=50K", ">50K"]}
+    return {"format": "maxent-statements/1", "target": target, "statements": [count]}
+
+
 def test_a_policy_a_register_and_limits_of_others(tmp_path):
     kept = tmp_path / "kept"
     people = pd.read_csv(D1 / "truth.csv")
@@ -465,10 +472,12 @@ def test_a_policy_a_register_and_limits_of_others(tmp_path):
     people.iloc[[0, 3, 5]].to_csv(tmp_path / "outside.csv", index=False)
     text = 'name = "Office 7"\n[limits]\nmin_k = 3\nmax_certain = 5\n'
     (tmp_path / "officer.toml").write_text(text, encoding="utf-8")
+    (tmp_path / "count.json").write_text(json.dumps(counted(people)), encoding="utf-8")
     beside = {
         "policy": tmp_path / "officer.toml",
         "population": tmp_path / "register.csv",
         "control": tmp_path / "outside.csv",
+        "statements": tmp_path / "count.json",
     }
     fields = [("target", "Salary"), *KNOWN, ("min_k", "1"), ("predictions-max_certain", "0")]
     with served(tmp_path, "--folder", str(kept)) as page:
@@ -494,6 +503,8 @@ def test_a_policy_a_register_and_limits_of_others(tmp_path):
         assert "by Office 7. 11 people" in text
         assert "at least 3: beyond the limit" in text
         assert "largest P(member)" in text
+        assert json.loads(visitor.get(f"{review}/file/release.json?save=1")[2])["format"] == "maxent/1"
+        assert json.loads(visitor.get(f"{review}/file/statements.json?save=1")[2]) == counted(people)
         again = visitor.post(f"{review}/again")[1]["location"]
         assert visitor.post(f"{again}/judge", [*fields, ("with_limits", "yes")])[0] == 303
         visitor.wait(again)
@@ -506,7 +517,7 @@ def test_a_policy_a_register_and_limits_of_others(tmp_path):
         verified = subprocess.run([sys.executable, "-m", "maxent", "verify", record], capture_output=True)
         assert verified.returncode == 0, verified.stderr
         inputs = json.loads(record.read_text(encoding="utf-8"))["inputs"]
-        assert {"release", "table", "population", "control", "policy"} <= {each["role"] for each in inputs}
+        assert {"release", "table", "statements", *beside} <= {each["role"] for each in inputs}
 
 
 @pytest.mark.parametrize(
@@ -597,6 +608,51 @@ def test_what_would_pass(tmp_path):
         assert other != review
         visitor.wait(other)
         assert "instead of tree.json" in visitor.get(other)[2]
+
+
+@pytest.mark.slow
+def test_a_search_says_what_it_does_not_take(tmp_path):
+    people = pd.read_csv(D1 / "truth.csv").assign(weight=[1, 2] * 5 + [1])
+    X = pd.get_dummies(people[["Education", "Country"]]).astype(int)
+    table = pd.concat([X, people[["Salary", "weight"]]], axis=1)
+    table.to_csv(tmp_path / "people.csv", index=False)
+    table.drop(columns=["Salary", "weight"]).to_csv(tmp_path / "register.csv", index=False)
+    grown = DecisionTreeClassifier(max_depth=2, random_state=0)
+    skops.io.dump(grown.fit(X, people["Salary"], sample_weight=people["weight"]), tmp_path / "weighed.skops")
+    (tmp_path / "count.json").write_text(json.dumps(counted(people)), encoding="utf-8")
+    beside = {"population": tmp_path / "register.csv", "statements": tmp_path / "count.json"}
+    known = [("known", name) for name in X.columns[1:]]
+    fields = [("target", "Salary"), ("sample_weight", "weight"), ("published_as", "pmml"), *known, ("min_k", "2")]
+    with served(tmp_path) as page:
+        visitor = page.visit()
+        review = visitor.begin(tmp_path / "weighed.skops", tmp_path / "people.csv", **beside)
+        more = [("no_marginal", "yes"), ("predictions-max_certain", "11")]
+        visitor.post(f"{review}/judge", [*fields, *more])
+        visitor.wait(review)
+        text = visitor.get(review)[2]
+        assert "There is no result" not in text, text
+        left_out = re.search("does not take into account: ([^<]*)[.] Judge", text)[1]
+        assert left_out == (
+            "the weights in weight, the register register.csv, the statements count.json, an adversary who does not "
+            f"know the base rate, columns that an adversary does not know ({X.columns[0]}), MX202 of the predictions"
+        )
+        assert visitor.post(f"{review}/advise")[0] == 303
+        visitor.wait(review)
+        assert f"<li>the search did not take into account: {left_out}</li>" in visitor.get(review)[2]
+        assert "the search did not take into account" in visitor.get(f"{review}/file/advice.html?save=1")[2]
+        best = visitor.post(f"{review}/best")[1]["location"]
+        visitor.wait(best)
+        text = visitor.get(best)[2]
+        asked = [*(each for each in fields if each[0] not in ("sample_weight", "published_as")), *more]
+        assert "<option selected>pmml" not in text
+        assert "<option selected>weight" not in text
+        assert visitor.post(f"{best}/judge", asked)[0] == 303
+        visitor.wait(best)
+        text = visitor.get(best)[2]
+        assert "register.csv" in text
+        assert "count.json" in text
+        assert "People weigh" not in text
+        assert "There is no result" not in text
 
 
 def test_tables_of_r_are_one_model(tmp_path):
