@@ -566,7 +566,7 @@ def _certain(of: Believed, largest: FloatArray) -> int:
 
 # fmt: off
 _ALL = (
-    Measure("divergence", "divergence overall, nats", "nats", "high",
+    Measure("divergence", "divergence overall", "nats", "high",
         "Kullback-Leibler divergence of the truth from the posterior over everybody (D_overall); 0 when they are equal",
         _of_truth(lambda divergence, of: mean(divergence, of.counts)), json="divergence.overall", sentence=True,
         brief=1, report=8, axis="overall divergence, nats",
@@ -585,11 +585,11 @@ _ALL = (
         "quasi-identifiers for which the estimate rules out what is true",
         _of_truth(lambda divergence, of: int(np.isinf(divergence).sum())), json="divergence.infinite", line="if any",
         sentence=True),
-    Measure("entropy", "entropy left, nats", "nats", "high",
+    Measure("entropy", "entropy left", "nats", "high",
         "the adversary's mean uncertainty about a class: 0 to ln(number of classes)",
         _of(conditional_entropy), json="entropy", sentence=True, report=4,
         says="Doubt that is left: The average uncertainty (entropy) about a person's {target} that remains by the "
-        "estimate. 0 means that it is sure of everybody; {most} nats, that it prefers no class. What the "
+        "estimate. 0 % means that it is sure of everybody; 100 %, that it prefers no class. What the "
         "release predicts may be right more often than that suggests."),
     Measure("bayes_vulnerability", "Bayes vulnerability", "probability", "low",
         "expected share of right guesses when an adversary guesses everybody's most probable class",

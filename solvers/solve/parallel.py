@@ -564,7 +564,7 @@ def _reconcile(
         )
         return replace(failed, masses=task.first, by=backend.name)
     off = attempt.gap / task.individuals
-    far = f", at most {off:.1e} nats per individual from it" if np.isfinite(off) else ""
+    far = f", at most {off:.1e} per individual from it" if np.isfinite(off) else ""
     text = f"stopped before the optimum ({attempt.best.stop.value}{far}): {where}"
     return _answer(task, attempt, text, inconsistent=inconsistent, before=before)
 

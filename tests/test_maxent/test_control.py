@@ -178,7 +178,7 @@ def test_those_who_are_not_known_to_the_release_are_left_out(tmp_path: Path, cap
     rows = json.loads(capsys.readouterr().out)["releases"]
     assert [row["control"] for row in rows] == [alone, alone]
     said_of_two = printed_by(capsys, ["compare", files[0], *files, *more, "--sensitive", "ill"]).out
-    for line in ("of 38 others: a difference of", "WP216: singling out", "of ill alone: the same guesses find"):
+    for line in ("of 38 others: a difference of", "(WP216): singling out", "of ill alone: the same guesses find"):
         assert said_of_two.count(line) >= 2
     assert rows[0]["beyond_control"] == alone["difference"]
     assert "control" not in pd.read_csv(tmp_path / "rows.csv").columns

@@ -244,9 +244,9 @@ def test_a_bound_of_the_entropy_is_never_more_than_the_maximum(files):
     loose = replace(found, outcome=replace(found.outcome, entropy_upper_bound=3.5129, duality_gap=2.8))
     assert loose.certificate == "gap"
     assert loose.summary["entropy_upper_bound"] == pytest.approx(log(2))
-    assert "at most 0.6931 nats" in worth(loose)
+    assert "at most 100.00 % doubt" in worth(loose)
     early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
-    assert worth(early).endswith("; the optimum has at most 0.0000 nats")
+    assert worth(early).endswith("; the optimum leaves at most 0.00 % doubt")
 
 
 def test_a_bound_of_entropy_and_likelihood_is_told_as_none_of_the_entropy():
@@ -254,7 +254,7 @@ def test_a_bound_of_entropy_and_likelihood_is_told_as_none_of_the_entropy():
     model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(x, ["yes", "no", "yes", "yes"] * 5)
     found = maxent.estimate(maxent.from_sklearn(model, target="ill"), x, noise="likelihood")
     early = replace(found, outcome=replace(found.outcome, entropy_upper_bound=-82.87, status="time_limit"))
-    assert "nats" not in worth(early)
+    assert "doubt" not in worth(early)
     assert early.most_entropy == log(2)
 
 

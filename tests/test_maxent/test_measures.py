@@ -228,7 +228,7 @@ def test_the_risks_are_in_text_and_report(tmp_path: Path, capsys: pytest.Capture
     truth = str(d1 / "truth.csv")
     call = ["estimate", *files, "--truth", truth, "--control", truth, "--report", str(tmp_path / "r.html")]
     said = " ".join(printed_by(capsys, call).out.split())
-    assert "WP216: singling out 0.0 %, of others 0.0 %" in said
+    assert "(WP216): singling out 0.0 %, of others 0.0 %" in said
     assert "linkability 45.5 %, of others 45.5 %" in said  # 5 leaves, 11 people
     text = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "The three risks of the Article 29 Working Party (Opinion 05/2014 on anonymisation, WP216)" in text

@@ -88,6 +88,20 @@ def view(*arguments, **options):
     return release_view(result, row)
 
 
+def test_units_of_entropies_are_in_an_appendix_alone(tmp_path, capsys):
+    text, page = report(tmp_path, "estimate", *D1, *TRUTH1)
+    appendix = page.text.index("Appendix: how it was solved, and units")
+    end = page.text.index("What the adversary uses", appendix)
+    assert "0.0775 nats" in page.text[appendix:end]
+    assert "nats" not in page.text[:appendix] + page.text[end:]
+    assert "nats" not in text[text.rindex("<script>") :]
+    said = printed_by(capsys, ["estimate", *map(str, D1), *map(str, TRUTH1)]).out
+    said += printed_by(capsys, ["compare", str(D1[0]), *map(str, (*D1, *TRUTH1))]).out
+    assert "doubt left 53.30 %" in said
+    assert "the three risks of the Article 29 Working Party (WP216)" in said
+    assert "nats" not in said
+
+
 def test_the_report_of_an_estimate(tmp_path):
     limits = ["--max-posterior", "0.9", "--min-k", "2", "--max-certain", "4"]
     text, page = report(tmp_path, "estimate", *D1, *TRUTH1, *limits)

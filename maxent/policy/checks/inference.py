@@ -89,7 +89,7 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX206", "min_divergence", "overall divergence of the truth from the posterior, nats", NATS,
-        partial(_measured, "divergence", "overall divergence of the truth (nats)", "at least"),
+        partial(_measured, "divergence", "overall divergence of the truth", "at least"),
         "The Kullback-Leibler divergence of the truth from the posterior over everybody (D_overall). Needs --truth.",
         "The nearer the posterior is to the truth, the more the release has told.",
         "Zhu and Du (2010), D_overall.",

@@ -149,6 +149,10 @@ def _solver(result: Solved) -> Iterator[tuple[str, str]]:
     yield "Back end", result.backend
     yield "Convex problem", "yes" if outcome.convex else "no"
     yield "Only optimum", "yes" if result.unique else "not known"
+    most = log(result.program.n_classes)
+    yield "Entropy left", f"{result.disclosure.entropy:.4f} of at most {most:.4f} nats"
+    if (far := result.disclosure.measures.get("divergence")) is not None:
+        yield "Divergence of the truth", f"{far:.4f} nats"
     yield "Largest violation of a constraint", f"{outcome.violation:.1e} (tolerance {result.tolerance:g})"
     if isfinite(outcome.duality_gap):
         yield "Proved gap", f"at most {max(outcome.duality_gap, 0.0):.1e} nats per person"
@@ -525,7 +529,7 @@ def _environment() -> Environment:
     )
     environment.filters |= {
         "percent": html_report_view.percent,
-        "nats": html_report_view.nats,
+        "distance": html_report_view.distance,
         "people": html_report_view.people,
         "shown": html_report_view.shown,
     }

@@ -19,7 +19,7 @@ from maxent.results.html_report.view import (
     ReleaseView,
     ReportView,
     TreeView,
-    nats,
+    distance,
     people,
     percent,
     plural,
@@ -147,7 +147,8 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
         value, unit = row.get("right_guesses", value), "share"
     share = measure.share(value, row["individuals"])
     if measure.key == "entropy":
-        share = value / log(n_classes) if n_classes > 1 else 0.0
+        value, unit = value / log(n_classes) if n_classes > 1 else 0.0, "share"
+        share = value
     title, says = (part.format_map(words) for part in measure.says.split(": ", 1))
     return Number(measure.key, title, value, _text(measure, value, unit, row, words), share, unit, measure.better, says)
 
@@ -160,7 +161,7 @@ def _text(measure: Measure, value: float, unit: str, row: Row, words: Mapping[st
         return f"{100 * value:+.1f} points ({100 * low:+.1f} to {100 * high:+.1f})"
     if unit == "nats":
         infinite = row["infinite"] if measure.key == "divergence" else 0
-        return nats(value) + (f" for {plural(infinite, 'quasi-identifier')}" if infinite else "")
+        return distance(value) + (f" for {plural(infinite, 'quasi-identifier')}" if infinite else "")
     if unit == "individuals":
         return f"{value:,} of {total:,}" + (f" ({percent(value / total)})" if measure.key == "certain" else "")
     if measure.key == "bayes_vulnerability":
@@ -184,7 +185,6 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
     return {
         "target": target,
         "certain": CERTAIN,
-        "most": f"{log(n_classes):.4f}",
         "how": how,
         **{group: percent(control.get(group, 0.0)) for group in ("members", "controls", "confidence")},
         "proved": f", {HOW[origin]}; {row['certain']:,} by the estimate" if groups_prove else "",
@@ -223,7 +223,7 @@ def _of_records(number: Number, target: str) -> Number:
 def change(number: Number, first: Number) -> tuple[str, str]:
     """The change of a number from the first release, and whether that is ``better``, ``worse`` or neither.
 
-    Shares differ in percentage points, nats and numbers of people in themselves.
+    Shares differ in percentage points, distances and numbers of people in themselves.
     """
     if isinf(number.value) or isinf(first.value):
         return "", ""

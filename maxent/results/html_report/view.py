@@ -265,9 +265,9 @@ def percent(share: float) -> str:
     return f"{min(max(100 * share, 0.1), 99.9):.1f} %"
 
 
-def nats(value: float) -> str:
-    """An entropy or a divergence."""
-    return "infinite" if isinf(value) else f"{value:.4f} nats"
+def distance(value: float) -> str:
+    """A divergence from the truth."""
+    return "infinite" if isinf(value) else f"{value:.4f}"
 
 
 def plural(count: int, noun: str, nouns: str = "") -> str:

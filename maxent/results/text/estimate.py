@@ -105,8 +105,8 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
         *_evidence_of(estimate),
-        f"largest posterior {found.max_posterior:.3f}; entropy {found.entropy:.4f} of at most "
-        f"{log(program.n_classes):.4f} nats",
+        f"largest posterior {found.max_posterior:.3f}; doubt left {of_most(found.entropy, program.n_classes)} "
+        "(0 %: all is known, 100 %: nothing)",
         "; ".join(
             f"{m.title} {m.text(found.measures[m.key])}"
             for m in MEASURES.values()
@@ -156,7 +156,7 @@ def target_line(inferred: Inference, how: str = "by itself") -> str:
     gone = ""
     if found.divergence is not None:
         overall = found.divergence.overall
-        gone = f"; overall divergence {'inf' if overall is None else f'{overall:.4f} nats'}"
+        gone = f"; overall divergence {'inf' if overall is None else f'{overall:.4f}'}"
     return f"the {target} {how}: {certain}; largest posterior {found.max_posterior:.3f}; {right}{gone}"
 
 
@@ -169,7 +169,7 @@ def _divergence_lines(estimate: Solved) -> list[str]:
     found, individual = estimate.disclosure.divergence, estimate.disclosure.individual
     if estimate.parts is not None and estimate.parts.far is not None:
         overall = estimate.parts.far["overall"]
-        told = "inf" if overall is None else f"{overall:.4f} nats"
+        told = "inf" if overall is None else f"{overall:.4f}"
         return [f"overall divergence from the truth {told}: the smaller, the more is disclosed"]
     if found is None or individual is None:
         return []
@@ -177,13 +177,18 @@ def _divergence_lines(estimate: Solved) -> list[str]:
         what = counted(found.infinite, "quasi-identifier")
         lines = [f"overall divergence from the truth inf: the estimate rules out what is true of {what}"]
     else:
-        lines = [f"overall divergence from the truth {found.overall:.4f} nats: the smaller, the more is disclosed"]
+        lines = [f"overall divergence from the truth {found.overall:.4f}: the smaller, the more is disclosed"]
     table = estimate.program.table
     if len(table) <= SHOWN_ROWS:
         worst = found.top[0]
-        return [*lines, f"largest divergence {individual[worst]:.4f} nats ({table.describe(worst)})"]
-    lines.append("largest divergences (nats):")
+        return [*lines, f"largest divergence {individual[worst]:.4f} ({table.describe(worst)})"]
+    lines.append("largest divergences:")
     return lines + [f"  {individual[row]:.4f}  {table.describe(row)}" for row in found.top]
+
+
+def of_most(entropy: float, n_classes: int) -> str:
+    """An entropy as a share of the largest that so many classes can have, for people to read."""
+    return f"{100 * entropy / log(n_classes) if n_classes > 1 else 0.0:.2f} %"
 
 
 def _percent(share: float) -> str:
@@ -225,7 +230,7 @@ def evidence_lines(row: Mapping[str, Any]) -> list[str]:
         from maxent.attacks.wp216 import TITLES
 
         named = (f"{TITLES[key].lower()} {_risk(risk)}" for key, risk in row["wp216"].items())
-        lines.append(f"WP216: {'; '.join(named)}")
+        lines.append(f"the three risks of the Article 29 Working Party (WP216): {'; '.join(named)}")
     if "sensitive" in row:
         lines += _sensitive_lines(row["sensitive"], row["uniform"])
     if "leakage" in row:
@@ -311,10 +316,10 @@ def worth(estimate: Solved) -> str:
         return "the global optimum" + (" of a convex problem" if estimate.outcome.convex else ", proved by a bound")
     if estimate.certificate == "gap" and estimate.program.likelihood is not None:
         gap = estimate.outcome.duality_gap
-        return f"entropy and likelihood together at most {gap:.1e} nats per person below the largest"
+        return f"entropy and likelihood together at most {gap:.1e} per person below the largest"
     if estimate.certificate == "gap":
         optimum = "the optimum but for rounding" if estimate.outcome.convex else "a local optimum"
-        return f"{optimum}, whose entropy can be at most {estimate.most_entropy:.4f} nats"
+        return f"{optimum}, which can leave at most {of_most(estimate.most_entropy, estimate.program.n_classes)} doubt"
     if estimate.certificate == "local":
         return "a local optimum"
     status = {
@@ -332,7 +337,8 @@ def _far(estimate: Solved) -> str:
     if outcome.status not in ("time_limit", "interrupted"):
         return ""
     finite = isfinite(outcome.entropy_upper_bound) and estimate.program.likelihood is None
-    known = f"; the optimum has at most {estimate.most_entropy:.4f} nats" if finite else ""
+    most = of_most(estimate.most_entropy, estimate.program.n_classes) if finite else ""
+    known = f"; the optimum leaves at most {most} doubt" if finite else ""
     return f"; {counted(outcome.iterations, 'step')}{known}"
 
 

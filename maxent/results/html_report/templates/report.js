@@ -20,7 +20,7 @@
   };
   const count = (n) => n.toLocaleString("en-US");
   const people = (n) => (n === 1 ? "1 person" : count(n) + " people");
-  const nats = (x) => (x === "inf" ? "infinite" : x.toFixed(4) + " nats");
+  const far = (x) => (x === "inf" ? "infinite" : x.toFixed(4));
   const clip = (words, n) => (words.length <= n ? words : words.slice(0, n - 1) + "…");
 
   // Only text and attributes are ever set: nothing from the data is parsed as markup.
@@ -216,8 +216,8 @@
     const facts = [`A guess of ${t.people[place] === 1 ? "this person’s" : "each person’s"} class is right ${percent(t.right[place])} of the time, by the estimate (without the release: ${release().blind}).`,
       `The surest guess about anybody here has a probability of ${t.surest[place].toFixed(3)}.`,
       t.certain[place] ? `${people(t.certain[place])}: the class is certain.` : "Nobody’s class is certain.",
-      `Doubt that is left: ${nats(t.entropy[place])}.`];
-    if (t.divergence) facts.push(`Distance of the estimate from the truth: ${nats(t.divergence[place])}.`);
+      `Doubt that is left: ${percent(shares.length > 1 ? t.entropy[place] / Math.log(shares.length) : 0)} of what it could be.`];
+    if (t.divergence) facts.push(`Distance of the estimate from the truth: ${far(t.divergence[place])}.`);
     const rest = shares.length - likely.length;
     const more = rest ? make("p", { class: "muted" }, `and ${rest === 1 ? "one class" : rest + " classes"} less likely`) : null;
     return [make("h4", {}, `What an adversary concludes: ${release().target}`), table, ...(more ? [more] : []), list(facts)];
@@ -229,7 +229,7 @@
       const [values, n, klass, probability, distance] = r.people[i];
       const item = make("li", {});
       values.forEach((value, j) => item.append(make("span", { class: "pair" }, make("span", {}, r.attributes[j]), " " + text(value)), " "));
-      item.append(make("br"), `${people(n)}: ${text(klass)} with probability ${probability.toFixed(3)}` + (distance === null ? "" : `, distance ${nats(distance)}`));
+      item.append(make("br"), `${people(n)}: ${text(klass)} with probability ${probability.toFixed(3)}` + (distance === null ? "" : `, distance ${far(distance)}`));
       return item;
     });
     return [make("h4", {}, "Who is behind it"), make("p", {}, intro), make("ul", {}, ...entries)];
