@@ -190,9 +190,7 @@ def compile_program(
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
-    if noise == "likelihood" and not has_likelihood(release):
-        expected = "intervals, since the release has no counts of a bootstrap (release.resampled) or with noise"
-        raise invalid("options", ARGUMENT, "noise", expected, noise)
+    check_noise(noise, release)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = implied_marginal(release)
     if "marginal" not in known:
@@ -235,6 +233,14 @@ def compile_program(
 def has_likelihood(release: Release) -> bool:
     """Whether counts have a likelihood: draws of classes, and noise."""
     return release.noise is not None or (release.resampled is not None and release.target.numbers is None)
+
+
+def check_noise(noise: object, *releases: Release) -> None:
+    """Refuse a likelihood where no release has one."""
+    if noise == "likelihood" and not any(map(has_likelihood, releases)):
+        none = "the release has no" if len(releases) == 1 else "no release has"
+        expected = f"intervals, since {none} counts of a bootstrap (release.resampled) or with noise"
+        raise invalid("options", ARGUMENT, "noise", expected, noise)
 
 
 def _likelihood(context: Context) -> Likelihood | None:
@@ -515,9 +521,7 @@ def compile_several(
     """
     known = frozenset(choices_of_knowledge() if knowledge is None else knowledge)
     check_options(known, impurity, rounding, confidence, noise)
-    if noise == "likelihood" and not any(map(has_likelihood, joined.parts)):
-        expected = "intervals, since no release has counts of a bootstrap (release.resampled) or with noise"
-        raise invalid("options", ARGUMENT, "noise", expected, noise)
+    check_noise(noise, *joined.parts)
     if knowledge is not None and "marginal" in known and marginal is None:
         marginal = _implied(joined)
     release = joined.release

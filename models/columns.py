@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise, repeat
 
 import numpy as np
@@ -159,6 +159,11 @@ class Statements:
         if "label" not in kinds and "rate" not in kinds:
             label = np.full(len(self), NOTHING)
         return Statements(label, rate, n, self.distinct, *told, shares)
+
+    def unsaid(self) -> Statements:
+        """The same nodes, which state nothing."""
+        nothing = np.full(len(self), NOTHING)
+        return replace(self.known(()), n=nothing, distinct=nothing)
 
     def take(self, rows: IntArray) -> Statements:
         """The statements of some of the nodes."""

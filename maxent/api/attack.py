@@ -22,6 +22,7 @@ from maxent.attacks.linking import (
     within_moments,
 )
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, leaf_counts, none, unusable
+from maxent.constraints.kinds.context import NOISES
 from maxent.constraints.program.cells import place_sizes
 from maxent.constraints.records import row_contradictions
 from maxent.models.arguments import is_number, is_one_of, is_whole, shorten, up_to_largest
@@ -35,6 +36,7 @@ from maxent.results.records import RecordsAudit
 from maxent.results.reliability import NOT_ABOUT_THEM, warn_unreliable
 
 if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.columns import Statements
     from maxent.models.formats.release_reader import Records
@@ -137,15 +139,20 @@ def audit_case(
     rounding: Rounding = "auto",
     risk: bool = False,
     knowledge: Collection[str] | None = None,
+    intervals: Program | None = None,
 ) -> Audit | RecordsAudit:
     """The structural attacks on a case; parameters and a warning are those of `audit`.
 
-    ``knowledge``: kinds of statements that are known, as of `maxent.estimate`; None: all.
+    ``knowledge``: kinds of statements that are known, as of `maxent.estimate`; None: all. ``intervals``: the program
+    whose intervals stand for draws and noisy counts, of the table's people; None: these prove nothing of people.
     """
     check_options(case.table, rounding, min_size=min_size, background=background)
     if case.records is not None:
         return audit_covering(case, min_size, background)
     options: dict[str, Any] = {"min_size": min_size, "background": background, "knowledge": knowledge}
+    if intervals is not None:
+        case = replace(case, release=replace(case.release, noise=None, resampled=None, draws=None))
+        options["intervals"] = intervals
     found = _audit_trees(case, rounding=rounding, risk=risk, **options)
     parts = [case_of(case, i) for i in range(len(case.release.target.of))]
     alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
@@ -166,7 +173,13 @@ def audit_case(
 
 
 def _audit_trees(
-    case: Case, *, rounding: Rounding, risk: bool, knowledge: Collection[str] | None, **options: int
+    case: Case,
+    *,
+    rounding: Rounding,
+    risk: bool,
+    knowledge: Collection[str] | None,
+    intervals: Program | None = None,
+    **options: int,
 ) -> Audit:
     """The attacks on all trees of a release."""
     release, people = case.release, case.table
@@ -180,17 +193,23 @@ def _audit_trees(
     said = [statements_of(tree.nodes, release.target.classes) for tree in release.trees]
     if knowledge is not None:
         said = [each.known(knowledge, exact=not release.blurred) for each in said]
+    if intervals is not None:
+        said = [each.unsaid() for each in said]
     rates = rates_of(case, sizes, rounding)
     differences = difference(release, places, said, rates, sizes)
     scored = _scored(case) if knowledge is None or "counts" in knowledge else none()
+    if intervals is not None:
+        scored = _in_leaves(intervals)
     trees = tuple(
         _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
         for number, (p, n, s, r, d) in enumerate(
             zip(places, published_nodes(case), said, rates, differences, strict=True)
         )
     )
-    notes = tuple(_notes(release, trees, rates, people, scored))
+    notes = tuple(_notes(release, trees, rates, people, scored if intervals is None else none(*intervals.notes)))
     wrong = () if people is None or sizes is None else tuple(_contradictions(trees, people, sizes))
+    if intervals is not None:
+        wrong += tuple(map(str, intervals.contradictions))
     given = (int(options["min_size"]), int(options["background"]))
     return Audit(release, trees, people, links, *given, case.facts, notes, wrong, risks, case.noticed)
 
@@ -240,9 +259,24 @@ def _scored(case: Case) -> LeafCounts:
     return none(unusable(release) or "scores of leaves state counts of classes, but only of the people of a table (qi)")
 
 
+def _in_leaves(program: Program) -> LeafCounts:
+    """What a program states of single classes in places, each by itself, as counts between two numbers."""
+    found = []
+    for said in program.linear:
+        place = program.regions.places[said.region]
+        if place is None or said.weights is not None:
+            continue
+        alone = ((said.coef != 0).sum(axis=1) == 1) & (said.coef.max(axis=1) == 1)
+        for row in np.flatnonzero(alone).tolist():
+            found.append((*place, int(said.coef[row].argmax()), np.ceil(said.lower[row]), np.floor(said.upper[row])))
+    rows = np.array(found, np.float64).reshape(-1, 5)
+    tree, place_of, klass = rows[:, :3].astype(np.int64).T
+    return LeafCounts(tree, place_of, klass, np.zeros(len(rows)), rows[:, 3], rows[:, 4])
+
+
 def _with_scores(bounds: CountBounds, leaves: IntArray, scored: LeafCounts, number: int) -> CountBounds:
     """Bounds of leaves of a tree, narrowed by what their values prove."""
-    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0))
+    mine = np.flatnonzero((scored.tree == number) & (scored.slope == 0) & np.isin(scored.place, leaves))
     if not len(mine):
         return bounds
     at = np.searchsorted(leaves, scored.place[mine])
@@ -268,6 +302,11 @@ def _notes(
             f"the numbers are those of {release.resampled:,} draws with replacement for each tree: a class that was "
             "drawn is there, but what was not drawn may be, too; labels and splits are those of the draws, and "
             "prove nothing of the people (maxent estimate takes in what the draws do prove)"
+        )
+    if release.noise is not None:
+        yield (
+            f"counts have noise ({release.noise}): nothing is certain of them (--noise intervals: what their intervals "
+            "prove of the people of the table)"
         )
     yield from parts_in_words(release.trees)
     if release.suppressed_below > 1:
@@ -316,6 +355,7 @@ def check_options(
     count: object = None,
     control: object = None,
     confidence: Any = 0.99,
+    noise: object = None,
     **numbers: object,
 ) -> None:
     """Refuse options of `audit` that are wrong, or that need a table where there is none."""
@@ -325,6 +365,8 @@ def check_options(
     if not (is_number(confidence) and 0 < confidence < 1):
         found = shorten(confidence) + as_share(confidence)
         problems.append(Problem(ARGUMENT, "confidence", "a probability between 0 and 1", found))
+    if noise is not None and not is_one_of(noise, NOISES):
+        problems.append(Problem(ARGUMENT, "noise", "one of " + ", ".join(NOISES), shorten(noise)))
     for name, value in (("facts", facts), ("count", count), ("control", control)):
         if qi is None and value is not None:
             problems.append(Problem(ARGUMENT, name, "the adversary's table (qi=), which it is about", "none"))

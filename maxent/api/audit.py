@@ -12,12 +12,13 @@ from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
-from maxent.api.compile import ROWS, Knowledge, system_of
+from maxent.api.compile import ROWS, Knowledge, compile_case, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
 from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
+from maxent.constraints.compiler import check_noise, has_likelihood
 from maxent.constraints.kinds.bootstrap import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from maxent.api.out_of_core.scan import Scanned
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import IntArray
     from maxent.results.estimate import Estimate
     from maxent.results.records import RecordsAudit
@@ -115,7 +117,7 @@ def _audited(call: options.Auditing) -> Audit | RecordsAudit:
     attacks = options.of(Attacking, call)
     attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
     if call.in_parts:
-        check_unused("people who are not taken in parts", rows=call.rows or None)
+        check_unused("people who are not taken in parts", rows=call.rows or None, noise=call.noise)
         where, how = InParts.of(call.folder, call.memory), Solving(jobs=call.jobs, dask=call.dask)
         parted = options.of(Tables, call, proved=True)
         return audit_tables(call.release, parted, attacks, how, where, target=call.target, progress=call.progress)
@@ -144,14 +146,19 @@ def _with_rows(found: Audit | RecordsAudit, case: Case, tables: Tables) -> Audit
 
 @dataclass(frozen=True, kw_only=True)
 class Attacking(
-    options.SensitiveOption, options.Confident, options.RiskOption, options.RoundingOption, options.Attacks
+    options.SensitiveOption,
+    options.Noisy,
+    options.Confident,
+    options.RiskOption,
+    options.RoundingOption,
+    options.Attacks,
 ):
     """Parameters of `audit` for the attacks, whatever the tables."""
 
     def check(self, qi: object, **of_tables: object) -> None:
         """Refuse what is wrong, and options ``of_tables`` without a table."""
         numbers: dict[str, Any] = {"min_size": self.min_size, "background": self.background}
-        check_options(qi, self.rounding, **of_tables, confidence=self.confidence, **numbers)
+        check_options(qi, self.rounding, **of_tables, confidence=self.confidence, noise=self.noise, **numbers)
         check_flags(risk=self.risk)
 
     def of_trees(self, tables: Tables) -> dict[str, Any]:
@@ -197,13 +204,28 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)
     numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
-    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk)
+    told = _intervals(case, attacks)
+    found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):
         return found
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
     beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}
     return replace(found, beside=beside, mended=search, drawing=Drawing(case))
+
+
+def _intervals(case: Case, attacks: Attacking) -> Program | None:
+    """The intervals of draws and noisy counts, where the call takes them for proofs."""
+    if attacks.noise is None:
+        return None
+    what = "trees, and these are records" if case.records is not None else "one release"
+    check_unused(what, noise=None if case.records is None and case.joined is None else attacks.noise)
+    check_noise(attacks.noise, case.release)
+    if attacks.noise == "likelihood" or not has_likelihood(case.release):
+        return None
+    if case.table is None:
+        raise no_table()
+    return compile_case(case, Knowledge(noise="intervals", confidence=attacks.confidence, rounding=attacks.rounding))
 
 
 def _beside(found: Audit, case: Case, codes: tuple[int, ...], confidence: float) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from typing import Any
 from maxent.api import decision_options, options
 from maxent.api.calling import takes_limits
 from maxent.api.case import Tables, taken
-from maxent.api.compile import Knowledge, noise_of
+from maxent.api.compile import Knowledge
 from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
@@ -143,12 +143,7 @@ def check_release(
     adversary = policy.adversary
     left_out = bool(said.get("no_marginal")) or adversary.get("marginal") is False
     known = taken(Knowledge, adversary)
-    known = replace(
-        known,
-        noise=known.noise or noise_of(found.release),
-        no_marginal=left_out,
-        rows_unknown=policy.rows_unknown or None,
-    )
+    known = replace(known, no_marginal=left_out, rows_unknown=policy.rows_unknown or None)
     name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
     active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})

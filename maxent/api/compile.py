@@ -55,9 +55,9 @@ class Knowledge(options.Informed, options.Noisy, options.Confident, options.Roun
         check_options(frozenset(self.kinds or ()), self.impurity, self.rounding, self.confidence, self.noise)
 
 
-def noise_of(release: Release) -> Noise:
+def noise_of(*releases: Release) -> Noise:
     """How counts are read unless the call says it: draws, and those with noise, by their likelihood."""
-    return "likelihood" if has_likelihood(release) else "intervals"
+    return "likelihood" if any(map(has_likelihood, releases)) else "intervals"
 
 
 def system_of(case: Case, known: Knowledge, check: Check = unchecked) -> RowSystem:
@@ -135,12 +135,10 @@ def compile_beside(
 
 
 def _noise(case: Case, known: Knowledge) -> Noise:
-    """What counts are taken for: noise by its likelihood, draws by intervals, those of rows by what is certain."""
+    """What counts are taken for; draws of rows for what is certain of them."""
     releases = [case.release] if case.joined is None else [*case.joined.parts]
     drawn = case.rows and case.release.target.numbers is None and any(r.resampled is not None for r in releases)
-    if drawn or (known.noise is None and any(release.noise is not None for release in releases)):
-        return "likelihood"
-    return "intervals" if known.noise is None else known.noise
+    return noise_of(*releases) if drawn or known.noise is None else known.noise
 
 
 def _without_draws(case: Case, program: Program) -> Program:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, read_case
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, noise_of, refuse_contradictions, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
 from maxent.api.proving import Certainty, Drawing, check_level, most_certain, proof_of, proving_seconds
 from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
@@ -327,11 +327,12 @@ def _worst_case(case: Case, program: Program, how: Solving, options: Options) ->
 def _informed(case: Case, judged: Case, known: Knowledge, how: Solving) -> Callable[[], Estimate] | None:
     """Makes the estimate of the case that is ``judged``, which a verdict needs beside, where there is another one.
 
-    It is of who knows the base rate, and who reads draws by their likelihood, as reviews and checks do.
+    It is of who knows the base rate, and who reads draws by their likelihood.
     """
     more, noise = judged, known.noise
-    if case.joined is None and case.records is None and case.release.resampled is not None and noise != "likelihood":
-        noise = noise_of(case.release)
+    drawn = case.joined is None and case.records is None and case.release.resampled is not None
+    if drawn and noise == "intervals":
+        noise = None
     if more.informed == case.informed or more.of_each_class is None or more.of_each_class is case.of_each_class:
         more = case
     if more is case and noise == known.noise:

@@ -144,11 +144,11 @@ class Noisy:
     noise: Noise | None = option(
         None,
         "Draws and counts with noise: intervals of true counts, or their likelihood beside the entropy; default: the "
-        "likelihood, but of draws intervals, except in review and check.",
+        "likelihood; bounds and diff: intervals.",
         group="known",
         doc="What draws of a bootstrap and counts with noise are taken for: intervals of the true counts, or what is "
         "certain of them, and their likelihood, which is maximised together with the entropy. By default the "
-        "likelihood; intervals where bounds are proved, and of draws, except in reviews and checks.",
+        "likelihood; `bounds` and `compare_releases`, which prove, take intervals.",
     )
 
 
@@ -703,6 +703,7 @@ class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, Pro
 class Auditing(
     ProgressOption,
     SensitiveOption,
+    Noisy,
     Confident,
     ControlOption,
     RiskOption,

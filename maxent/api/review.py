@@ -502,8 +502,9 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
         each.beside(**evidence).weighed(weights, X, reading).published(call.published_as) for each in subjects
     )
     subject = subjects[0]
-    known = options.of(Knowledge, call, noise=noise_of(subject.converted.release) if call.noise is None else call.noise)
-    told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity, "noise": known.noise}
+    known = options.of(Knowledge, call)
+    told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity}
+    told["noise"] = noise_of(subject.converted.release) if call.noise is None else call.noise
     told |= {"time_limit": call.time_limit, "top": call.top}
     named_only = ("no_marginal", "rows", "published_as", "rows_unknown")
     told |= {name: value for name in named_only if (value := getattr(call, name)) not in (None, False)}

@@ -43,7 +43,7 @@ def compare_releases(call: decision_options.Differing) -> ReleaseDifference:
     if not isinstance(releases, (list, tuple)) or len(releases) != 2:
         found = str(len(releases)) if isinstance(releases, (list, tuple)) else "one"
         raise invalid("options", ARGUMENT, "releases", "two releases, the first and its successor", found)
-    how, known = options.of(Solving, call, bounds=level), options.of(Knowledge, call)
+    how, known = options.of(Solving, call, bounds=level), options.of(Knowledge, call, noise=call.noise or "intervals")
     clock = Clock(call.time_limit)
     case = case_of(call, releases)
     if case.linked is None:

@@ -8,13 +8,16 @@ from typing import Any, get_args
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from support.calls import refused
 from support.search import cases
 
 import maxent
+from maxent.attacks.linking import NO_CLASS
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.noise import slopes
 from maxent.constraints.program.program import NoiseLoss, Program
+from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import AddedNoise, Attribute, Branch, Mechanism, Node, Release, Target, Tree
@@ -253,6 +256,51 @@ def test_estimates_take_the_likelihood_by_default_and_bounds_the_intervals() -> 
     assert any("hold together with a probability of at least 0.99" in note for note in proved.program.notes)
     told = maxent.estimate(release, people[["a", "b"]], noise="intervals")
     assert told.program.likelihood is None
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(200, 20))
+def test_an_audit_by_intervals_says_only_what_is_true_while_they_hold(seed: int) -> None:
+    """Of noise and of draws, where the truth is within all intervals."""
+    release, people = noisy_release(seed, MECHANISMS[seed % 4], scale=0.1 + 0.1 * (seed % 4), n=20)
+    if seed % 3 == 0:
+        rows = np.random.default_rng(seed).integers(0, 3, (60, 2)).astype(float)
+        people = pd.DataFrame(rows, columns=["a", "b"]).assign(t=np.where(rows[:, 0] > 1, "no", "yes"))
+        model = RandomForestClassifier(8, max_depth=2, random_state=seed).fit(people[["a", "b"]], people["t"])
+        release = maxent.from_sklearn(model, target="t")
+    program = program_of(release, people, "intervals", confidence=0.9)
+    truth = true_masses(program, people)
+    found = maxent.audit_release(release, people[["a", "b"]], noise="intervals", confidence=0.9)
+    shown = np.flatnonzero(found.span_classes != NO_CLASS)
+    if Evaluator(program).max_violation(truth) < 1e-9:
+        truth = truth[np.argsort(program.cells.owner)]
+        assert not found.contradictions
+        assert (truth[shown, found.span_classes[shown]] == found.people.counts[shown]).all()
+        for tree, place in zip(found.trees, found.links.place.T, strict=True):
+            inside = np.array([truth[place == at].sum(axis=0) for at in tree.leaves])
+            attacked = tree.background
+            at = np.flatnonzero(attacked.leaves)
+            assert (inside[at, attacked.disclosed[at]] >= attacked.individuals[at]).all()
+    kept = maxent.audit_release(release, people[["a", "b"]])
+    assert not any(kept.summary["exposed"].values())
+    assert maxent.audit(release, people[["a", "b"]], noise="likelihood") == kept.summary
+
+
+def test_an_audit_by_intervals_finds_the_leaves_that_little_noise_shows() -> None:
+    people = pd.DataFrame({"a": ["x"] * 6 + ["y"] * 6, "t": ["no"] * 9 + ["yes"] * 3})
+    leaves = (Node("l", noisy={"no": 6.2, "yes": -0.4}), Node("r", noisy={"no": 2.9, "yes": 3.3}))
+    root = Node("root", "a", (Branch("l", ("x",)), Branch("r", ("y",))))
+    attributes = (Attribute("a", "categorical", ("x", "y")),)
+    release = Release(Target("t", ("no", "yes")), attributes, (Tree((root, *leaves)),), noise=AddedNoise("laplace", 0.1))
+    found = maxent.audit(release, people[["a"]], noise="intervals")
+    assert found["homogeneity"]["leaves"] == 1
+    assert found["exposed_classes"] == {"no": 6, "yes": 0}
+    assert any("hold together with a probability of at least 0.99" in note for note in found["notes"])
+    assert any("--noise intervals" in note for note in maxent.audit(release, people[["a"]])["notes"])
+    refused("the adversary's table", maxent.audit, release, noise="intervals")
+    refused("noise: expected one of intervals, likelihood", maxent.audit, release, noise="some")
+    exact = replace(release, noise=None)
+    refused("noise: expected intervals, since the release has no counts", maxent.audit, exact, noise="likelihood")
 
 
 def test_more_noise_brings_an_estimate_nearer_to_the_base() -> None:

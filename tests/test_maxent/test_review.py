@@ -138,6 +138,28 @@ def test_draws_of_a_bootstrap_are_read_by_their_likelihood_unless_the_call_says_
     assert said.program.likelihood is None
 
 
+def test_draws_have_one_default_in_all_functions_that_estimate(tmp_path: Path) -> None:
+    X, y = people()
+    X = X[["age"]].fillna(0)
+    release = maxent.from_sklearn(RandomForestClassifier(3, max_depth=2, random_state=0).fit(X, y), target="ill")
+    release.save(tmp_path / "model.json")
+    X.to_csv(tmp_path / "qi.csv", index=False)
+    X.assign(ill=y).to_csv(tmp_path / "truth.csv", index=False)
+    compared: list[Any] = []
+    maxent.compare([release, release], X, each=lambda result, row: compared.append(result))
+    asked = {"policy": {"limits": {"max_certain": 0}}, "truth": tmp_path / "truth.csv"}
+    checked = maxent.check(tmp_path / "model.json", tmp_path / "qi.csv", **asked)
+    assert checked.review.estimate is not None
+    for found in (maxent.estimate(release, X), *compared, checked.review.estimate):
+        assert found.program.likelihood is not None
+    assert maxent.bounds(release, X, level="closed").program.likelihood is None
+    parted = maxent.estimate(tmp_path / "model.json", tmp_path / "qi.csv", memory="1GB")
+    together = maxent.estimate(release, X)
+    assert parted.program.likelihood is not None
+    for key in ("entropy", "min_capacity"):
+        assert parted.summary[key] == pytest.approx(together.summary[key], abs=1e-6)
+
+
 @pytest.mark.parametrize("weight", [1.0, 3.0, True])
 def test_rows_that_weigh_nothing_are_left_out(weight):
     x, y = people()
