@@ -291,7 +291,9 @@ def test_an_audit_by_intervals_finds_the_leaves_that_little_noise_shows() -> Non
     leaves = (Node("l", noisy={"no": 6.2, "yes": -0.4}), Node("r", noisy={"no": 2.9, "yes": 3.3}))
     root = Node("root", "a", (Branch("l", ("x",)), Branch("r", ("y",))))
     attributes = (Attribute("a", "categorical", ("x", "y")),)
-    release = Release(Target("t", ("no", "yes")), attributes, (Tree((root, *leaves)),), noise=AddedNoise("laplace", 0.1))
+    release = Release(
+        Target("t", ("no", "yes")), attributes, (Tree((root, *leaves)),), noise=AddedNoise("laplace", 0.1)
+    )
     found = maxent.audit(release, people[["a"]], noise="intervals")
     assert found["homogeneity"]["leaves"] == 1
     assert found["exposed_classes"] == {"no": 6, "yes": 0}
