@@ -592,7 +592,7 @@ def whole(
         except InvalidInput:
             raise
         except (ArithmeticError, AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
-            expected = "a regression as its tool writes it"
+            expected = "what its tool writes of a model"
             raise invalid(shown_path(path), "document", "content", expected, type(error).__name__) from None
 
     return refusing

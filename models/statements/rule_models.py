@@ -1,4 +1,4 @@
-"""Readers of rules as statements ``rules``: Weka's JRip and PART, C5.0, CORELS, and greedy rule lists of imodels.
+"""Readers of rules as statements ``rules``: Weka's JRip and PART, C5.0, CORELS, and rule lists of imodels.
 
 Each says of the people whom a rule covers how many there are, and how many have its class, as its tool counts them: in
 a list those whom no rule before it covers, in a set all whom it covers. With the training table all that is counted
@@ -153,9 +153,9 @@ def _check(text: RuleText, ordered: bool) -> None:
             covered &= _holds(training, test)
         inside = covered & left if ordered else covered
         counted = int(inside.sum()), int((labels[inside] == rule["label"]).sum())
-        if "n" in rule and counted != (rule["n"], rule["correct"]):
+        if "n" in rule and counted != (rule["n"], rule.get("correct", counted[1])):
             expected = f"{counted[0]:,} people covered, {counted[1]:,} of them right, as the training table shows"
-            text.refuse(f"rule {i}", expected, f"{rule['n']:,} and {rule['correct']:,}")
+            text.refuse(f"rule {i}", expected, f"{rule['n']:,} and {rule.get('correct', counted[1]):,}")
         left &= ~covered
 
 
@@ -391,8 +391,8 @@ def _corels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
             waits = match[2] is None
             if not waits:
                 _corels_rule(found, tests, match[2], wanted, where)
-        elif line.startswith("else"):
-            tests, said = [], re.match(r"^else \(\{(.*)\}\)$", line)
+        elif line.startswith(("else", "if (1) then")):
+            tests, said = [], re.match(r"^(?:else|if \(1\) then) \(\{(.*)\}\)$", line)
             waits, ended = said is None, True
             if said is not None:
                 _corels_rule(found, tests, said[1], wanted, where)
@@ -446,14 +446,22 @@ def _corels_recognise(head: Head) -> bool:
     return re.search(r"^(RULELIST:|OPTIMAL RULE LIST)\s*$", head.text, re.MULTILINE) is not None
 
 
-# imodels: ``rules_`` of a greedy rule list, as JSON or of a model that is there.
+# imodels: ``rules_`` of a rule list, as JSON or of a model that is there.
 
 
 def imodels_rules(rules: Any, found: RuleText, wanted: Wanted) -> Converted:
-    """The rules of a `GreedyRuleListClassifier`: each counts those that are left, and their share of the class 1."""
+    """The rules of a `GreedyRuleListClassifier` or `OneRClassifier`, or of a `FastFrugalTreeClassifier`.
+
+    Of the former each counts those that are left, and their share of the class 1. The latter's look the same, but test
+    with > and <=, have no share of those who go on (``val``), and say the class of most in place of a share.
+    """
     classes = wanted.classes or (found.training.classes if found.training is not None else ()) or ("0", "1")
     if len(classes) != 2 or not isinstance(rules, list) or not rules:
         found.refuse("document", "rules of two classes", shorten_list(list(classes)))
+    if not all(isinstance(rule, dict) for rule in rules):
+        found.refuse("document", "rules_ of a greedy rule list, OneR or a fast-and-frugal tree", "other rules")
+    # A greedy list that asks nothing has people of both classes.
+    frugal = "val" not in rules[0] if len(rules) > 1 else float(rules[0].get("val", 0)) in (0.0, 1.0)
     for i, rule in enumerate(rules, 1):
         where = f"rule {i}"
         last = "col" not in rule
@@ -461,10 +469,17 @@ def imodels_rules(rules: Any, found: RuleText, wanted: Wanted) -> Converted:
             found.refuse(where, "a rule with its column, col", "none")
         tests: list[Rule] = []
         if not last:
-            sign = "lt" if rule["flip"] else "ge"
+            sign = ("le" if rule["flip"] else "gt") if frugal else "lt" if rule["flip"] else "ge"
             tests = [{"column": str(rule["col"]), sign: float(rule["cutoff"])}]
         n = int(rule["num_pts"] if last else rule["num_pts_right"])
-        ones = float(rule["val"] if last else rule["val_right"]) * n
+        share = float(rule["val"] if last else rule["val_right"])
+        if frugal:
+            if share not in (0.0, 1.0):
+                found.refuse(where, "0 or 1, a class", str(share))
+            found.add(tests, classes[int(share)], None, None, majority=True)
+            found.rules[-1]["n"] = n
+            continue
+        ones = share * n
         if abs(ones - round(ones)) > 1e-6 * max(n, 1):
             found.refuse(where, f"a share of whole people of {n:,}", str(rule["val" if last else "val_right"]))
         label = int(round(ones) * 2 > n)
@@ -478,13 +493,15 @@ def _imodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conve
     try:
         rules = json.loads(bytes_of(os.fspath(path)))
     except ValueError as error:
-        found.refuse("document", "JSON: rules_ of a greedy rule list", str(error))
+        found.refuse("document", "JSON: rules_ of a rule list", str(error))
     return imodels_rules(rules, found, wanted)
 
 
 def is_rule_list(model: object) -> bool:
-    """Whether a fitted model is a greedy rule list of imodels."""
-    return type(model).__module__.startswith("imodels.rule_list.") and isinstance(getattr(model, "rules_", None), list)
+    """Whether a fitted model is a rule list of imodels whose rules count people."""
+    rules = getattr(model, "rules_", None)
+    known = type(model).__module__.startswith("imodels.rule_list.") and isinstance(rules, list)
+    return known and all(isinstance(rule, dict) for rule in rules or ())
 
 
 def is_statement(model: object) -> bool:
@@ -513,7 +530,7 @@ C50 = model_reader("c50-rules", "rules of C5.0, saved or printed", (), whole(_c5
 CORELS = model_reader("corels", "a rule list that CORELS printed", (), whole(_corels), _corels_recognise, states=True)
 IMODELS = model_reader(
     "imodels",
-    "rules_ of a greedy rule list of imodels, as JSON",
+    "rules_ of a greedy rule list, OneR or fast-and-frugal tree of imodels, as JSON",
     (),
     whole(_imodels),
     _imodels_recognise,

@@ -161,20 +161,75 @@ def test_the_people_satisfy_every_row(name: str, seed: int, tmp_path: Path) -> N
     path.write_text(writer(frame, rules), encoding="utf-8")
     found = converted(path, wanted_of("y", train=frame))
     assert found.format == name
-    program = compile_release(found.release, frame.drop(columns="y"))
+    assert rows_that_hold(found.release, frame, "y")
+
+
+def rows_that_hold(release: maxent.Release, frame: pd.DataFrame, target: str) -> int:
+    """How many rows statements have, all of which their people satisfy."""
+    program = compile_release(release, frame.drop(columns=target))
     assert not program.contradictions
-    classes = found.release.target.classes
+    classes = release.target.classes
     masses = np.zeros((len(program.table), len(classes)))
     keys = [tuple(map(str, row)) for row in program.table.frame().drop(columns="count").itertuples(index=False)]
     columns = list(program.table.frame().drop(columns="count").columns)
-    for row, label in zip(frame[columns].itertuples(index=False), frame.y, strict=True):
+    people = frame[columns].fillna("(missing)").itertuples(index=False)
+    for row, label in zip(people, frame[target], strict=True):
         at = next(i for i, key in enumerate(keys) if all(_alike(a, b) for a, b in zip(key, row, strict=True)))
         masses[at, classes.index(label)] += 1
     said = [row for each in program.release.statements for row in each.rows(program.table, classes)]
-    assert said
     for row in said:
         total = float((row.weights * (masses if row.klass is None else masses[:, row.klass])).sum())
         assert row.low <= total <= row.high, row.says
+    return len(said)
+
+
+RECORDED = [
+    ("corels.txt", "corels_binary.csv", 3),
+    ("corels.txt", "corels.csv", 3),
+    ("corels_default.txt", "corels_default.csv", 1),
+    ("imodels_greedy.json", "imodels.csv", 8),
+    ("imodels_oner.json", "imodels.csv", 6),
+    ("imodels_frugal.json", "imodels.csv", 8),
+    ("weka_jrip.txt", "weka.csv", 4),
+    ("weka_part.txt", "weka.csv", 10),
+    ("weka_missing_jrip.txt", "weka_missing.csv", 4),
+    ("weka_missing_part.txt", "weka_missing.csv", 0),
+]
+
+
+@pytest.mark.parametrize(("file", "people", "rows"), RECORDED)
+def test_files_of_the_tools_themselves_hold_of_their_people(file: str, people: str, rows: int) -> None:
+    folder = Path(__file__).parent / "rule_lists"
+    frame = pd.read_csv(folder / people)
+    for train in (frame, None) if people != "corels.csv" else (frame,):
+        found = converted(folder / file, wanted_of("ill", sorted(set(frame.ill)), train=train))
+        assert rows_that_hold(found.release, frame, "ill") == rows
+
+
+def test_the_program_of_corels_prints_a_list_that_asks_nothing(tmp_path: Path) -> None:
+    (tmp_path / "corels.txt").write_text("\nOPTIMAL RULE LIST\nif (1) then ({ill:yes})\n\n", encoding="utf-8")
+    frame = pd.DataFrame({"age": [1, 2, 3], "ill": ["yes", "yes", "no"]})
+    found = converted(tmp_path / "corels.txt", wanted_of("ill", ["no", "yes"], train=frame))
+    assert rows_that_hold(found.release, frame, "ill") == 1
+
+
+def test_a_fast_and_frugal_tree_says_who_is_asked_and_whom_most_are() -> None:
+    """Its exits have a class in place of a share, and test with > and <=, in the form of a greedy list."""
+    cue = {"col": "age", "cutoff": 40.0, "flip": False, "val_right": 1.0, "num_pts": 5, "num_pts_right": 3}
+    model = type("FastFrugalTreeClassifier", (), {})()
+    type(model).__module__ = "imodels.rule_list.fast_frugal_tree"
+    model.rules_, model.classes_ = [cue, {"val": 0.0, "num_pts": 2}], ["no", "yes"]
+    frame = pd.DataFrame({"age": [40, 41, 42, 43, 20], "y": ["no", "yes", "no", "yes", "no"]})
+    found = maxent.convert(model, target="y", train=frame)
+    assert rows_that_hold(found, frame, "y") == 4
+    bounds = maxent.bounds(found, frame[["age"]], level="integer").frame()
+    assert bounds[bounds["class"] == "yes"].low.max() == 0
+    model.rules_ = [{"val": 1.0, "num_pts": 5}]  # asks nothing, and answers what most are
+    told = maxent.bounds(maxent.convert(model, target="y"), frame[["age"]], level="integer").frame()
+    assert told[["low", "high"]].to_numpy().tolist() == [[0.0, 0.4], [0.6, 1.0]]
+    model.rules_ = [{**cue, "val_right": 0.5}, {"val": 0.0, "num_pts": 2}]
+    with pytest.raises(InvalidInput, match="0 or 1, a class"):
+        maxent.convert(model, target="y")
 
 
 def _alike(one: str, other: Any) -> bool:
