@@ -201,7 +201,9 @@ def test_the_object_has_all_problems_of_a_file(folder, capsys):
     assert len(problems) == 200
     assert {problem["source"] for problem in problems} == {"tree.json"}
     assert (problems[0]["where"], problems[0]["field"]) == ("node X0", "label")
-    assert len(printed.err.splitlines()) == 51
+    lines = printed.err.splitlines()
+    assert len(lines) == 51
+    assert lines[-1] == "maxent: and 150 more problems, 200 in all"
 
 
 def test_an_error_without_parts_is_json_too(folder, capsys, monkeypatch):
@@ -352,27 +354,18 @@ MISTAKES = {
     "review truth.csv tree.json --target Salary --qi Gender": f"{SWAPPED} review tree.json truth.csv, found",
     "estimate qi.csv rules.txt": f"{SWAPPED} estimate rules.txt qi.csv, found them swapped",
     # missing
-    "estimate tree.json": "expected the releases, and after them the adversary's table",
-    "estimate": "TREE... [QI]: expected a value, found nothing",
     "check tree.json --policy satre": "QI: expected a value, found nothing",
     "check tree.json qi.csv": "policy",
-    f"defend none truth.csv {GROW}": "-o: expected a value, found nothing",
-    "defend none truth.csv --qi Gender -o out.json": "--target: expected a value, found nothing",
     "estimate tree.json qi.csv --truth": "--truth: expected a value, found nothing",
     "review tree.json truth.csv --target Salary": "--qi: expected a value, found nothing",
     "check rules.txt people.csv --policy satre --target secret": "by --truth, found none",
     # misspelled
-    "estimat tree.json qi.csv": "found 'estimat'; did you mean 'estimate'?",
     "estimate tree.json qi.csv --trth truth.csv": "--trth: expected an option of 'maxent estimate', found none",
-    "estimate tree.json qi.csv --backend ipot": "'ipot'",
-    f"defend prune-leef truth.csv {GROW} -o out.json": "METHOD: expected one of none, prune-leaf",
     "check tree.json qi.csv --policy satr": "satr",
     "defend none truth.csv --target Salry --qi Gender -o out.json": "Salry: expected a column of this name",
     "defend none truth.csv --target Salary --qi Gendr -o out.json": "Gendr: expected a column of this name",
     # wrong file
-    "estimate tre.json qi.csv": "tre.json",
     "estimate tree.json q.csv": "q.csv",
-    "estimate tree.json .": "expected",
     "verify tree.json": "file: format: expected 'maxent-record/1', of a record of a check, found 'maxent/1'",
     "card tree.json": "format: expected 'maxent-record/1'",
     "verify qi.csv": "content: expected a JSON object",
@@ -382,15 +375,12 @@ MISTAKES = {
     # wrong column
     "estimate tree.json people.csv": "people.csv: header: ",
     "estimate tree.json qi.csv --truth qi.csv": "Salary: expected a column of this name",
-    "defend none truth.csv --target Gender --qi Gender -o out.json": "Gender",
     # wrong unit
     "estimate tree.json qi.csv --time-limit 2min": "--time-limit: expected a number, found '2min'",
-    "estimate tree.json qi.csv --time-limit -1": "--time-limit: expected",
     "estimate tree.json qi.csv --memory 2": "--memory: expected",
     "compare tree.json tree.json qi.csv --min-k 1.5": "--min-k: expected a whole number, found '1.5'",
     "compare tree.json tree.json qi.csv --max-right-guesses 75": "--max-right-guesses: expected",
     f"defend none truth.csv {GROW} --max-depth 2.5 -o out.json": "--max-depth: expected a whole number",
-    f"defend prune-leaf truth.csv {GROW} --k ten -o out.json": "--k: expected a whole number, found 'ten'",
     f"defend prune-leaf truth.csv {GROW} --k 10% -o out.json": "--k: expected a whole number, found '10%'",
     f"advise truth.csv {GROW} --folds 0.2": "--folds: expected a whole number, found '0.2'",
     "estimate tree.json qi.csv --max-posterior 90": "expected a probability from 0 to 1, found 90.0; did you mean 0.9?",
@@ -402,9 +392,7 @@ MISTAKES = {
     f"advise truth.csv {GROW} --max-posterior 80": "found 80.0; did you mean 0.8?",
     "check tree.json qi.csv --policy percent.toml": "line 2, [limits]: max_right_guesses: expected a share from 0 to 1",
     "estimate tree.json qi.csv --max-certain 0.05": "--max-certain: expected a whole number, found '0.05'",
-    "estimate tree.json qi.csv --min-k 0": "--min-k: expected a number of individuals of at least 1, found 0",
     "estimate tree.json qi.csv --time-limit 00:05:00": "--time-limit: expected a number, found '00:05:00'",
-    "estimate tree.json qi.csv --time-limit 0": "--time-limit: expected a positive number of seconds, found 0.0",
     "estimate tree.json qi.csv --memory 2gigs": "--memory: expected a size, such as 500MB or 4GB, found '2gigs'",
     # misspelled values and columns
     "estimate tree.json qi.csv --knowledge counts,lable": "found 'lable'; did you mean 'label'?",
@@ -419,14 +407,12 @@ MISTAKES = {
     "advise tree.json --target Salary --qi Gender": "tree.json: file: format: expected a table: CSV, Parquet or Excel",
     "defend none tree.json --target Salary --qi Gender -o out.json": "found a JSON document",
     "estimate tree.json qi.csv --truth tree.json": "tree.json: file: format: expected a table: CSV, Parquet or Excel",
-    "estimate tree.json tree.json": "expected the releases, and after them the adversary's table, .csv or .parquet",
     "convert qi.csv -o out.json": "qi.csv: file: format: expected a model, found a table",
     "reconstruct qi.csv": "expected trees with counts, found generalised records",
     "estimate some.json qi.csv": "some.json: document: format: expected 'maxent/1', found nothing",
     "estimate tree.json book.xlsx": "book.xlsx: file: format: expected an Excel workbook (.xlsx)",
     "check tree.json qi.csv --policy tree.json": "tree.json: line 1, column 1: content: expected a TOML document",
     "verify some.json": "some.json: file: format: expected 'maxent-record/1', of a record of a check, found nothing",
-    "estimate tree.json qi.csv -o tree.json": "-o: expected a file of its own, found 'tree.json', which is an input",
 }
 
 

@@ -7,13 +7,14 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
+from jsonschema import Draft202012Validator
 from support import documents
 from support.calls import refusal, refused
 from support.documents import REMOVE, release_document
 
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files import json_files as strict_json
-from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.maxent_json.read import parse_release, release_schema
 from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.registry import load_release
 
@@ -53,8 +54,9 @@ def leaf_pair(*ids):
     return [{"le": 37.5, "child": ids[0]}, {"gt": 37.5, "child": ids[1]}]
 
 
-# Each: the change, then where, field, and parts of what the message must say was expected and found.
-ONE_MISTAKE = {
+# Each: the change, then where, field, and parts of what the message must say was expected and found. Some the schema of
+# the format sees, too.
+OF_THE_SCHEMA = {
     "format missing": ([(("format",), REMOVE)], "document", "format", "'maxent/1'", "nothing"),
     "format of another version": ([(("format",), "maxent/2")], "document", "format", "'maxent/1'", "'maxent/2'"),
     "unknown key of the document": ([(("target_name",), "x")], "document", "target_name", "did you mean target?",
@@ -62,12 +64,8 @@ ONE_MISTAKE = {
     "target missing": ([(("target",), REMOVE)], "document", "target", "an object", "nothing"),
     "target without name": ([(("target", "name"), REMOVE)], "target", "name", "a non-empty string", "nothing"),
     "target with a key too many": ([(("target", "class"), 1)], "target", "class", "did you mean classes?", "'class'"),
-    "attribute named like the target": ([(("target", "name"), "Age")], "attribute Age", "name",
-        "other than the target's", "'Age'"),
     "attributes missing": ([(("attributes",), REMOVE)], "document", "attributes", "list of attributes", "nothing"),
     "attribute no object": ([(("attributes", 1), "Age")], "attribute number 2", "content", "an object", "'Age'"),
-    "attribute twice": ([(("attributes",), [*BASE["attributes"], BASE["attributes"][1]])], "attribute Age", "name",
-        "no other attribute", "'Age'"),
     "attribute of no type": ([(("attributes", 1, "type"), REMOVE)], "attribute Age", "type", "categorical, numeric",
         "nothing"),
     "attribute of unknown type": ([(("attributes", 1, "type"), "number")], "attribute Age", "type",
@@ -80,8 +78,6 @@ ONE_MISTAKE = {
         "values", "all different", "'Masters' more than once"),
     "values that are numbers": ([(("attributes", 0, "values"), ["Masters", "Doctorate", 3])], "attribute Education",
         "values", "non-empty strings", "3"),
-    "half a surrogate pair": ([(("attributes", 0, "values"), ["Masters", "Doctorate", "\ud800"])],
-        "attribute Education", "values", "strings", "'\\ud800'"),
     "unknown role": ([(("attributes", 1, "role"), "secret")], "attribute Age", "role", "public, private", "'secret'"),
     "release no object": ([(("release",), 0.1)], "document", "release", "an object", "0.1"),
     "sampling rate of zero": ([(("release",), {"sampling_rate": 0})], "release", "sampling_rate",
@@ -90,8 +86,6 @@ ONE_MISTAKE = {
         "above 0 and at most 1", "1.5"),
     "negative suppression": ([(("release",), {"suppressed_below": -1})], "release", "suppressed_below",
         "whole number from 0", "-1"),
-    "suppressed count published": ([(("release",), {"suppressed_below": 2}), ((*L2, "counts"), {"low": 3}),
-        ((*L3, "counts"), {"high": 2})], "node L1", "counts of low", "0 or at least 2", "1"),
     "no trees": ([(("trees",), [])], "document", "trees", "a non-empty list of trees", "an empty list"),
     "tree no object": ([(("trees", 0), [])], "tree", "content", "an object", "an empty list"),
     "no nodes": ([(("trees", 0, "nodes"), [])], "tree", "nodes", "a non-empty list of nodes", "an empty list"),
@@ -106,8 +100,6 @@ ONE_MISTAKE = {
     "min_samples_leaf of zero": ([(("trees", 0, "induction", "min_samples_leaf"), 0)], "induction", "min_samples_leaf",
         "whole number from 1", "0"),
     "k that is true": ([(("trees", 0, "induction", "k"), True)], "induction", "k", "whole number from 1", "true"),
-    "compared attributes that there are not": ([(("trees", 0, "induction", "compared"), ["Education", "Educaton"])],
-        "induction", "compared", "attributes (Education", "Educaton"),
     "compared attributes twice": ([(("trees", 0, "induction", "compared"), ["Education", "Education"])], "induction",
         "compared", "attributes that are all different", "more than once"),
     "compared attributes that are no list": ([(("trees", 0, "induction", "compared"), "Education")], "induction",
@@ -117,19 +109,13 @@ ONE_MISTAKE = {
     "misspelt node key": ([((*L1, "eror_rate"), 0.1)], "node L1", "eror_rate", "did you mean error_rate?", "eror_rate"),
     "misspelt branch key": ([((*N1, "branches", 0, "childs"), "x")], "node N1, branch 1", "childs",
         "did you mean child?", "'childs'"),
-    "id used twice": ([(L3, {"id": "L2", "counts": {"low": 1, "high": 2}}), ((*N2, "branches", 1, "child"), None)],
-        "node L2", "id", "no other node of the tree has", "nodes number 4 and 5"),
     "id that is a number": ([((*L3, "id"), 3), ((*N2, "branches", 1, "child"), None)], "node number 5", "id",
         "a non-empty string", "3"),
     "inner node with a label": ([((*N2, "label"), "low")], "node N2", "label", "no such key on an inner node", "'low'"),
     "inner node with an error rate": ([((*N2, "error_rate"), 0.5)], "node N2", "error_rate",
         "no such key on an inner node", "0.5"),
-    "unknown attribute": ([((*N2, "attribute"), "age")], "node N2", "attribute",
-        "name of an attribute (Education, Age)", "'age'"),
     "branches without attribute": ([((*N2, "attribute"), REMOVE)], "node N2", "attribute", "the name of an attribute",
         "nothing"),
-    "value outside the domain": ([((*N1, "branches", 1, "in"), ["Doctorate", "PhD"])], "node N1, branch 2", "in",
-        "values of Education (Masters, Doctorate)", "'PhD'"),
     "empty in": ([((*N1, "branches"), [{"in": [], "child": "N2"}, {"in": ["Doctorate"], "child": "L1"}])],
         "node N1, branch 1", "in", "a non-empty list of values of Education", "an empty list"),
     "in that repeats": ([((*N1, "branches", 0, "in"), ["Masters", "Masters"])], "node N1, branch 1", "in",
@@ -138,22 +124,52 @@ ONE_MISTAKE = {
         "'Masters'"),
     "le on a categorical attribute": ([((*N1, "branches", 0, "le"), 3)], "node N1, branch 1", "le",
         "since Education is categorical", "3"),
-    "in on a numeric attribute": ([((*N2, "branches", 0), {"in": ["37"], "child": "L2"})], "node N2, branch 1", "in",
-        "since Age is numeric", "a list of 1"),
     "numeric branch without a test": ([((*N2, "branches", 0), {"child": "L2"})], "node N2, branch 1", "le, gt",
         "at least one bound", "nothing"),
     "bound that is a string": ([((*N2, "branches", 0, "le"), "37.5")], "node N2, branch 1", "le", "a finite number",
         "'37.5'"),
+    "branch without child": ([((*N2, "branches", 1), {"gt": 37.5}), (L3, REMOVE)], "node N2, branch 2", "child",
+        "the id of a node, or null", "nothing"),
+    "no branches": ([(("trees", 0, "nodes"), [{"id": "N1", "attribute": "Age", "branches": []}])], "node N1",
+        "branches", "a non-empty list of branches", "an empty list"),
+    "error rate above one": ([((*L1, "error_rate"), 1.2)], "node L1", "error_rate", "a number from 0 to 1", "1.2"),
+    "error rate that is true": ([((*L1, "error_rate"), True)], "node L1", "error_rate", "a number from 0", "true"),
+    "error rate without label": ([((*L1, "label"), REMOVE)], "node L1", "label", "that error_rate is about", "nothing"),
+    "label that is null": ([((*L1, "label"), None), ((*L1, "error_rate"), REMOVE)], "node L1", "label", "low", "null"),
+    "n that is negative": ([(L2, {"id": "L2", "n": -4})], "node L2", "n", "a whole number from 0", "-4"),
+    "counts that are a list": ([((*L2, "counts"), [3, 1])], "node L2", "counts", "an object from", "a list of 2"),
+    "count that is negative": ([((*L2, "counts", "low"), -3)], "node L2", "counts of low", "a whole number from 0",
+        "-3"),
+    "no draws": ([(("release",), {"resampled": 0})], "release", "resampled", "a whole number from 1", "0"),
+    "mistake in the second induction": ([(("trees",),
+        [*BASE["trees"], {"induction": {"k": 0}, "nodes": [{"id": "R"}]}])], "tree 2, induction", "k",
+        "a whole number from 1", "0"),
+}  # fmt: skip
+ONE_MISTAKE = OF_THE_SCHEMA | {
+    "attribute named like the target": ([(("target", "name"), "Age")], "attribute Age", "name",
+        "other than the target's", "'Age'"),
+    "attribute twice": ([(("attributes",), [*BASE["attributes"], BASE["attributes"][1]])], "attribute Age", "name",
+        "no other attribute", "'Age'"),
+    "half a surrogate pair": ([(("attributes", 0, "values"), ["Masters", "Doctorate", "\ud800"])],
+        "attribute Education", "values", "strings", "'\\ud800'"),
+    "suppressed count published": ([(("release",), {"suppressed_below": 2}), ((*L2, "counts"), {"low": 3}),
+        ((*L3, "counts"), {"high": 2})], "node L1", "counts of low", "0 or at least 2", "1"),
+    "compared attributes that there are not": ([(("trees", 0, "induction", "compared"), ["Education", "Educaton"])],
+        "induction", "compared", "attributes (Education", "Educaton"),
+    "id used twice": ([(L3, {"id": "L2", "counts": {"low": 1, "high": 2}}), ((*N2, "branches", 1, "child"), None)],
+        "node L2", "id", "no other node of the tree has", "nodes number 4 and 5"),
+    "unknown attribute": ([((*N2, "attribute"), "age")], "node N2", "attribute",
+        "name of an attribute (Education, Age)", "'age'"),
+    "value outside the domain": ([((*N1, "branches", 1, "in"), ["Doctorate", "PhD"])], "node N1, branch 2", "in",
+        "values of Education (Masters, Doctorate)", "'PhD'"),
+    "in on a numeric attribute": ([((*N2, "branches", 0), {"in": ["37"], "child": "L2"})], "node N2, branch 1", "in",
+        "since Age is numeric", "a list of 1"),
     "bound that is not finite": ([((*N2, "branches", 0, "le"), float("inf"))], "node N2, branch 1", "le",
         "a finite number", "inf"),
     "bound that no float holds": ([((*N2, "branches", 0, "le"), 10**400)], "node N2, branch 1", "le", "a finite number",
         "digits"),
     "bounds the wrong way round": ([((*N2, "branches", 0, "gt"), 37.5)], "node N2, branch 1", "gt", "below le (37.5)",
         "37.5"),
-    "branch without child": ([((*N2, "branches", 1), {"gt": 37.5}), (L3, REMOVE)], "node N2, branch 2", "child",
-        "the id of a node, or null", "nothing"),
-    "no branches": ([(("trees", 0, "nodes"), [{"id": "N1", "attribute": "Age", "branches": []}])], "node N1",
-        "branches", "a non-empty list of branches", "an empty list"),
     "categorical overlap": ([((*N1, "branches", 0, "in"), ["Masters", "Doctorate"])], "node N1, branch 2", "in",
         "no overlap", "'Doctorate', also in branch 1"),
     "categorical gap": ([((*N1, "branches"), [{"in": ["Masters"], "child": "N2"}]), ((*N1, "counts"), REMOVE),
@@ -179,28 +195,20 @@ ONE_MISTAKE = {
         "branches", "a parent that the root leads to", "a cycle"),
     "node that nothing leads to": ([((*N2, "branches", 1, "child"), None)], "node L3", "id",
         "a node that some branch leads to", "no branch with child 'L3'"),
-    "error rate above one": ([((*L1, "error_rate"), 1.2)], "node L1", "error_rate", "a number from 0 to 1", "1.2"),
     "error rate that is NaN": ([((*L1, "error_rate"), float("nan"))], "node L1", "error_rate", "a number from 0 to 1",
         "nan"),
-    "error rate that is true": ([((*L1, "error_rate"), True)], "node L1", "error_rate", "a number from 0", "true"),
-    "error rate without label": ([((*L1, "label"), REMOVE)], "node L1", "label", "that error_rate is about", "nothing"),
     "error rate against the counts": ([((*L1, "error_rate"), 0.33)], "node L1", "error_rate",
         "counts that are not 'high', 0.25", "0.33"),
     "error rate no majority can have": ([(L1, {"id": "L1", "label": "high", "error_rate": 0.75})], "node L1",
         "error_rate", "at most 0.5, since the label is a most frequent of 2", "0.75"),
     "label that is no class": ([((*L1, "label"), "High")], "node L1", "label", "(low, high)", "'High'"),
-    "label that is null": ([((*L1, "label"), None), ((*L1, "error_rate"), REMOVE)], "node L1", "label", "low", "null"),
     "label against the counts": ([(L1, {"id": "L1", "label": "low", "counts": {"low": 1, "high": 3}})], "node L1",
         "label", "a most frequent class of counts (high: 3)", "'low', which has 1"),
     "n that is a float": ([((*L2, "n"), 4.0)], "node L2", "n", "a whole number from 0", "4.0"),
-    "n that is negative": ([(L2, {"id": "L2", "n": -4})], "node L2", "n", "a whole number from 0", "-4"),
     "n of thousands of digits": ([(L2, {"id": "L2", "n": 10**5000})], "node L2", "n", "a whole number", "digits"),
     "n against the counts": ([((*L2, "n"), 5)], "node L2", "n", "the sum of counts, 4", "5"),
-    "counts that are a list": ([((*L2, "counts"), [3, 1])], "node L2", "counts", "an object from", "a list of 2"),
     "counts of no class": ([((*L2, "counts"), {"low": 3, "middle": 1})], "node L2", "counts",
         "classes of the target (low, high)", "'middle'"),
-    "count that is negative": ([((*L2, "counts", "low"), -3)], "node L2", "counts of low", "a whole number from 0",
-        "-3"),
     "counts against the children": ([((*N1, "counts", "low"), 6)], "node N1", "counts of low",
         "the sum of its children, 5", "6"),
     "counts below what is left of the children": ([((*N1, "counts"), {"low": 3, "high": 8}),
@@ -213,7 +221,6 @@ ONE_MISTAKE = {
         "no such key beside resampled", "0.5"),
     "draws beside suppression": ([(("release",), {"resampled": 11, "suppressed_below": 2})], "release",
         "suppressed_below", "no such key beside resampled", "2"),
-    "no draws": ([(("release",), {"resampled": 0})], "release", "resampled", "a whole number from 1", "0"),
     "other draws than were made": ([(("release",), {"resampled": 12})], "node N1", "n",
         "as many draws as release.resampled says, 12", "11"),
     "different records without draws": ([((*L1, "distinct"), 3)], "node L1", "distinct",
@@ -227,9 +234,6 @@ ONE_MISTAKE = {
         "n", "as many records as tree 1, node N1, 11", "12"),
     "mistake in the second tree": ([(("trees",), [*BASE["trees"], {"nodes": [{"id": "R", "label": "none"}]}])],
         "tree 2, node R", "label", "a class of the target (low, high)", "'none'"),
-    "mistake in the second induction": ([(("trees",),
-        [*BASE["trees"], {"induction": {"k": 0}, "nodes": [{"id": "R"}]}])], "tree 2, induction", "k",
-        "a whole number from 1", "0"),
 }  # fmt: skip
 
 
@@ -241,6 +245,11 @@ def test_a_single_mistake_is_named_with_place_field_expected_and_found(mistake):
     assert expected in problems[0].expected
     assert found in problems[0].found
     assert len(str(problems[0])) < 300
+
+
+@pytest.mark.parametrize("mistake", OF_THE_SCHEMA)
+def test_the_schema_sees_it_too(mistake):
+    assert not Draft202012Validator(release_schema()).is_valid(changed(*OF_THE_SCHEMA[mistake][0]))
 
 
 @pytest.mark.parametrize("classes", [[], ["low", "low"], ["low", ""], ["low", 5], "low", None, {"low": 1}])
