@@ -15,7 +15,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from support.parted import check_numbers, public, same
-from support.paths import D1
 from support.strategies import thorough
 
 import maxent
@@ -284,22 +283,6 @@ def test_the_command_writes_a_folder(release, people, tmp_path, capsys):
     assert main([*call, "-o", f"{tmp_path}/out/"]) == 2
     assert "expected a new or empty folder" in capsys.readouterr().err
     assert main([*call, "--memory", "2GB", "--max-posterior", "0.5", "--enforce"]) == 3
-
-
-@pytest.mark.parametrize(
-    ("options", "complaint"),
-    [
-        (["--memory", "much"], "--memory: expected a size"),
-        (["--memory", "2GB", "--report", "r.html"], "--report: expected none with"),
-        (["--memory", "2GB", "--bounds"], "--bounds: expected none with"),
-        (["--memory", "2GB", "-o", "x.csv"], "-o: expected a FOLDER/"),
-        (["-o", "no/where/"], "expected a new or empty folder"),
-    ],
-)
-def test_what_does_not_go_together(tmp_path, capsys, monkeypatch, options, complaint):
-    monkeypatch.chdir(tmp_path)
-    assert main(["estimate", str(D1 / "tree.json"), str(D1 / "qi.csv"), *options]) == 2
-    assert complaint in capsys.readouterr().err
 
 
 def test_a_table_that_is_no_file(release, people):
