@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,10 +23,8 @@ the key of the check, and switches a check off in its table `[off]`, by its id, 
 A check passes only if the limit is kept for sure, fails only if it is exceeded for sure, and cannot be told otherwise.
 MX501 is part of every policy; neither it nor MX401 can be switched off. Where no check 1xx, 2xx or 3xx but MX120
 counts, nothing is judged about the people, and the verdict is CANNOT TELL. *Statbarn* is the class of outputs that a
-check belongs to in the ontology of ACRO. *As for MX301* stands for a sentence that is the same there.
+check belongs to in the ontology of ACRO.
 """
-# Words from which on a sentence is written once.
-_LONG = 8
 
 
 def explained(check: PolicyCheck) -> dict[str, Any]:
@@ -53,10 +50,10 @@ def listed_checks() -> Iterator[tuple[str, str, str]]:
 
 def page() -> str:
     """The page."""
-    parts, seen = [_BEGIN], dict[str, str]()
+    parts = [_BEGIN]
     for digit, (about, checks) in FAMILIES.items():
         parts.append(f"## {digit}xx: {about}\n")
-        parts += [_section(check, seen) for check in checks]
+        parts += [_section(check) for check in checks]
     return "\n".join(parts)
 
 
@@ -68,19 +65,18 @@ def as_toml(value: Any) -> str:
     return json.dumps(value)
 
 
-def _section(check: PolicyCheck, seen: dict[str, str]) -> str:
+def _section(check: PolicyCheck) -> str:
     told = explained(check)
-    names = {"What": "what", "Why": "why", "Source": "source", "How to fix": "fix", "Statbarn": "statbarn"}
-    lines = [f"- {name}: {_once(told[key], check.id, seen)}\n" for name, key in names.items() if told[key] != "none"]
-    return f"### {check.id}: {check.title}\n\n`{told['example']}` ({told['limit']})\n\n{''.join(lines)}"
+    return f"""### {check.id}: {check.title}
 
+`{told["example"]}` ({told["limit"]})
 
-def _once(text: str, here: str, seen: dict[str, str]) -> str:
-    """A text without what is long and stood under an earlier check: all of it, or sentences."""
-    for part in (text, *re.split(r"(?<=\.) ", text)):
-        if len(part.split()) >= _LONG and seen.setdefault(part, here) != here:
-            text = text.replace(part, f"As for {seen[part]}.")
-    return text
+- What: {check.what}
+- Why: {check.why}
+- Source: {check.source}
+- How to fix: {check.fix}
+- Statbarn: {told["statbarn"]}
+"""
 
 
 if __name__ == "__main__":
