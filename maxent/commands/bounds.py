@@ -57,7 +57,7 @@ def _run(
     trees, tables = split_files(files, needed=options["population"] is None)
     from maxent.models.files.output import check_outputs
     from maxent.models.files.result_files import POSTERIOR
-    from maxent.results.text.bounds import print_bounds
+    from maxent.results.bounds import print_bounds
     from maxent.results.text.terminal import print_json
 
     inputs = [*files, *opt.inputs(options)]

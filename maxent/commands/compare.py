@@ -201,7 +201,7 @@ def _run(
         curves = kind if kind == "divergence" else None
         check_unused("people who are not in parts, without memory=", report=asked.report, plot=curves)
     from maxent.api.compare import compare
-    from maxent.results.text.comparison import print_comparison
+    from maxent.results.comparison import print_comparison
 
     report = ReportFile(asked, ["compare", *trees, qi], options)
     releases = [("release", tree) for tree in trees]

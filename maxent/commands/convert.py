@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,6 +14,12 @@ from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, Job, tell
 from maxent.models.files.output import RELEASE
 
+if TYPE_CHECKING:
+    from maxent.models.formats.release_reader import Converted
+
+# Kind of statement -> how it is called in a list.
+WORDS = {"counts": "counts", "n": "sizes", "rates": "rates", "labels": "labels", "linear": "scores", "means": "means"}
+WORDS["statements"] = "statements about people beside trees"
 # Calls that its help ends with.
 EXAMPLES = (
     "maxent convert model.txt --target Salary -o tree.json",
@@ -83,7 +89,6 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
 
     check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
     from maxent.api.convert import converted, wanted_of
-    from maxent.results.text.review import print_conversion
     from maxent.results.text.terminal import print_json
 
     found = converted(model, wanted_of(**said, parameters=read_parameters(given)), reading)
@@ -97,6 +102,25 @@ def _run(model: str, output: str, said: dict[str, Any], given: list[str], readin
     else:
         print_conversion(found, output)
     return DONE
+
+
+def print_conversion(found: Converted, output: str) -> None:
+    """Print what a model became: what survived, and what is lost."""
+    from maxent.models.display import counted
+    from maxent.results.text.terminal import print_lines
+
+    leaves = sum(len(tree.leaves) for tree in found.release.trees)
+    many = f"{counted(len(found.release.trees), 'tree')} with {counted(leaves, 'leaf', 'leaves')}"
+    if found.release.statements:
+        many = counted(sum(len(each.statements) for each in found.release.statements), "statement")
+    stated = [WORDS[name] for name, there in found.states.items() if there]
+    print_lines(
+        [
+            f"{output}: {many}, written by {found.tool} (format {found.format})",
+            f"stated: {', '.join(stated) or 'nothing but the splits'}",
+            *found.losses,
+        ]
+    )
 
 
 def read_parameters(given: list[str]) -> dict[str, str]:

@@ -124,8 +124,7 @@ def _run(
     from maxent.models.defenses.registry import asked_for, given, parameters
     from maxent.models.files.output import check_outputs
     from maxent.models.tables.hierarchies import hierarchy_files
-    from maxent.results.defended import RECORDS, TREES, file_names
-    from maxent.results.text.defended import print_defended
+    from maxent.results.defended import RECORDS, TREES, file_names, print_defended
     from maxent.results.text.terminal import print_json
 
     options = given({name: value.value if isinstance(value, StrEnum) else value for name, value in options.items()})

@@ -104,8 +104,7 @@ def _run(
     from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
     from maxent.results import review as results
-    from maxent.results.review import SeveralReviews
-    from maxent.results.text.review import print_review, print_several
+    from maxent.results.review import SeveralReviews, print_review, print_several
     from maxent.results.text.terminal import print_json
     from maxent.solvers.control import hearing
 

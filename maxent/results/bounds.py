@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -13,11 +14,12 @@ import numpy as np
 
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
-from maxent.models.display import Display, Shown, Summarised
-from maxent.models.tables.cells import own_names
-from maxent.results.proof import Proof
+from maxent.models.display import ROWS, Display, Shown, Summarised, counted
+from maxent.models.tables.cells import own_names, value_in_words
+from maxent.results.proof import STATUS, Proof
 from maxent.results.solved import Drawing, draws_told
-from maxent.results.text.bounds import bounds_display
+from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
+from maxent.results.text.terminal import print_lines, print_table
 from maxent.solvers.certainty.levels import level_names
 
 if TYPE_CHECKING:
@@ -263,7 +265,20 @@ class ProvedBounds(Summarised, Proof):
         return found if self.parts is None else [*found, *self.parts.lines]
 
     def _display(self) -> Display:
-        return bounds_display(self)
+        """The tightest bounds, and what is proved."""
+        lines = [*bounds_lines(self), *self.lines]
+        if not self.listed:
+            return Display(f"Bounds on P({self.program.release.target.name} | leaf): {self.status}", lines)
+        names = ", ".join(a.name for a in self.program.table.attributes)
+        shown, _ = tightest_rows(self, ROWS)
+        rest = len(self.order) - len(shown)
+        return Display(
+            f"Bounds on P({self.program.release.target.name} | {names}): {self.status}",
+            lines,
+            _header(self),
+            [_cells(self, row) for row in shown],
+            [f"... the tightest; .frame() has {rest} more quasi-identifiers"] * bool(rest) + lines,
+        )
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `frame` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
@@ -276,6 +291,75 @@ class ProvedBounds(Summarised, Proof):
         from maxent.models.files.result_files import save_frame
 
         save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, BOUNDS, csv_literal=csv_literal)
+
+
+# The same as text.
+
+
+def print_bounds(found: ProvedBounds) -> None:
+    """Print the bounds, or the tightest of them, and what is proved, to standard output."""
+    told = {f"note: {note}" for note in found.noticed.notes}
+    lines = [line for line in (*bounds_lines(found), *found.lines) if line not in told]
+    if not found.listed:
+        print_lines(lines)
+        return
+    shown, rest = tightest_rows(found)
+    attributes = found.program.table.attributes
+    header = _header(found)
+    right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(header))]
+    print_table(header, (_cells(found, row) for row in shown), right)
+    print_lines([*rest, "", *lines])
+
+
+def tightest_rows(found: ProvedBounds, most: int = SHOWN_ROWS) -> tuple[list[int], list[str]]:
+    """The quasi-identifiers to show (rows of the table), and a line that says what was left out."""
+    if len(found.order) <= most:
+        return found.order.tolist(), []
+    surest = found.low[found.order].max(axis=1)
+    order = np.lexsort((-found.program.table.counts[found.order], -surest))
+    text = f"... the {most} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
+    return found.order[order[:most]].tolist(), [text]
+
+
+def bounds_lines(found: ProvedBounds) -> list[str]:
+    """What is proved, in plain language."""
+    program = found.program
+    target = in_sentence(program.release.target.name)
+    proved, undecided = found.certain_proved, found.individuals_open
+    certain = f"the {target} of {proved:,} is proved" if proved else f"nobody's {target} is proved"
+    people = counted(found.individuals, "individual")
+    lines = [
+        f"{people}, {counted(found.distinct, 'distinct quasi-identifier')}; {certain}",
+        f"bounds differ for {counted(undecided, 'individual')}" if undecided else "all numbers of people are proved",
+        "bounds proved by level: " + ", ".join(f"{number:,} {name}" for name, number in found.levels.items()),
+        "constraints: " + kinds_line(found.constraints),
+        f"{found.status}: {STATUS[found.status]}",
+        *(each.in_words({"why": ""}) for each in unread_in(found.noticed, program)),
+    ]
+    lines += [f"note: {note}" for note in found.notes]
+    contradictions: Sequence[object] = program.contradictions
+    if contradictions:
+        lines.append("contradictions:")
+        lines += [f"  {each}" for each in contradictions[:SHOWN_CONTRADICTIONS]]
+        if len(contradictions) > SHOWN_CONTRADICTIONS:
+            lines.append(f"  and {len(contradictions) - SHOWN_CONTRADICTIONS} more")
+    return lines
+
+
+def _header(found: ProvedBounds) -> list[str]:
+    names = [a.name for a in found.program.table.attributes]
+    line = ["row"] * (found.program.row_equations is not None)
+    return [*names, "count", *(f"P({name})" for name in found.program.release.target.classes), *line]
+
+
+def _cells(found: ProvedBounds, row: int) -> list[str]:
+    """A quasi-identifier, its individuals and the bounds of its probabilities as text."""
+    table = found.program.table
+    values = [level[code] for level, code in zip(table.levels, table.codes[row], strict=True)]
+    each = zip(found.low[row].tolist(), found.high[row].tolist(), strict=True)
+    spans = [f"{low:.3f}" if f"{low:.3f}" == f"{high:.3f}" else f"{low:.3f} to {high:.3f}" for low, high in each]
+    line = [str(row + 1)] * (found.program.row_equations is not None)
+    return [*map(value_in_words, values), str(table.counts[row]), *spans, *line]
 
 
 # Two complete tables of people that are consistent with everything published, as one table.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from os import PathLike, fspath
@@ -14,6 +14,7 @@ from maxent.models.files import output
 from maxent.models.files.output import check_outputs
 from maxent.models.files.result_files import save_frame
 from maxent.models.reading import NOTHING, Noticed
+from maxent.results.text.terminal import aligned, print_lines
 
 if TYPE_CHECKING:
     from maxent.models.release import Release
@@ -21,6 +22,26 @@ if TYPE_CHECKING:
 
 # Suffixes of the files that trees, and records, can be written to.
 TREES, RECORDS = (".json",), (".csv", ".parquet")
+
+_SHARE = "{:.4f}".format
+
+
+_COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "file": ("release", str),
+    "k": ("k", str),
+    "leaves": ("leaves", str),
+    "removed_leaves": ("removed", str),
+    "removed_records": ("records in them", str),
+    "pure_leaves": ("pure", str),
+    "pure_records": ("records in them", str),
+    "train_accuracy": ("train accuracy", _SHARE),
+    "test_accuracy": ("test accuracy", _SHARE),
+    "gcp": ("GCP", _SHARE),
+    "k_anonymous": ("fewest alike", str),
+}
+
+
+_OPTIONAL = ("k", "removed_leaves", "removed_records", "test_accuracy")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -76,9 +97,9 @@ class Defended(Shown):
         return {**own, **self.noticed.summary}
 
     def _display(self) -> Display:
-        from maxent.results.text.defended import defended_display
-
-        return defended_display(self)
+        header, cells = _table(self.rows)
+        notes = [*self.noticed.notes, *self.notes]
+        return Display(_head(self), [*aligned(header, cells, left=0), *notes], header, cells, notes)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> tuple[str, ...]:
         """Write every release, trees as maxent/1 files, records as .csv or .parquet; each file atomically.
@@ -117,3 +138,21 @@ def file_names(path: str | PathLike[str], ks: Sequence[int | None]) -> tuple[str
     if "{k}" not in name and len(ks) > 1:
         name = str(Path(name).with_suffix("")) + "-k{k}" + Path(name).suffix
     return tuple(name if k is None else name.replace("{k}", str(k)) for k in ks)
+
+
+def print_defended(defended: Defended, files: Sequence[str]) -> None:
+    """Print a row per release, then what is guaranteed and what is not."""
+    header, cells = _table([{**row, "file": file} for row, file in zip(defended.rows, files, strict=True)])
+    print_lines([_head(defended), "", *aligned(header, cells, left=1), "", *defended.notes])
+
+
+def _head(defended: Defended) -> str:
+    before, several = defended.rows[0]["leaves_before"], max((len(r.trees) for r in defended.releases), default=1) > 1
+    of = f"{len(defended.release.trees)} trees" if several else "a tree"
+    return f"{defended.method}: {defended.records} records, {of} of {before} {'leaf' if before == 1 else 'leaves'}"
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> tuple[list[str], list[list[str]]]:
+    """The header, and a row of texts per release."""
+    keys = [key for key in _COLUMNS if key in rows[0] and (key not in _OPTIONAL or any(row[key] for row in rows))]
+    return [_COLUMNS[key][0] for key in keys], [[_COLUMNS[key][1](row[key]) for key in keys] for row in rows]

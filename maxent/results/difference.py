@@ -15,7 +15,7 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.tables.cells import own_names, value_in_words
-from maxent.results.text.bounds import STATUS
+from maxent.results.proof import STATUS
 from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence
 from maxent.results.text.terminal import print_lines, print_table
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
@@ -12,7 +12,16 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 from maxent.constraints.program.program import Unread
-from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, UNNAMED, Figures, Rung, check_adversary, rung_of
+from maxent.disclosure.ladder import (
+    ADVERSARIES,
+    CONTAINS,
+    UNNAMED,
+    Figures,
+    Rung,
+    check_adversary,
+    ladder_lines,
+    rung_of,
+)
 from maxent.disclosure.limits import (
     ADVERSARY,
     NO_DRAWS_ID,
@@ -25,11 +34,14 @@ from maxent.disclosure.limits import (
     judge_informed,
     judge_rows,
     limits_of,
+    published_words,
 )
-from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Summarised
+from maxent.disclosure.limits import WORDS as LIMIT_WORDS
+from maxent.disclosure.measures import MEASURES, audited
+from maxent.models.display import Display, Summarised, counted
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.nodes import parts_in_words
 from maxent.results.estimate import Estimate, inferred_numbers
 from maxent.results.exchange import Exchanged, Handover, handed_over, report_names
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
@@ -44,6 +56,8 @@ from maxent.results.solved import (
     unread_lines,
     unread_of,
 )
+from maxent.results.text.estimate import people_by_probability, target_line, worth
+from maxent.results.text.terminal import print_lines
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import Inference
@@ -532,9 +546,14 @@ class Review(Exchanged, Summarised):
             raise invalid("output", ARGUMENT, "path", "a .json file, as there is no posterior", self.unsolved)
 
     def _display(self) -> Display:
-        from maxent.results.text.review import review_display
-
-        return review_display(self)
+        """A row for each number, and the verdict below."""
+        model = _model(self)
+        more = [*parts_in_words(self.release.trees), *self.unread_lines, *_lost(self, LONGEST_LIST)]
+        below = [model, *more, _worth(self)]
+        verdict = _verdict(self) or [f"verdict: {LIMIT_WORDS['not stated']}"]
+        drawn = None if self.estimate is None else people_by_probability(self.estimate)
+        lines, rows = _lines(self, 1), list(_rows(self))
+        return Display(_title(self), lines, ("measure", "value"), rows, below, verdict, drawn)
 
 
 # Reviews of a model of several sensitive columns: each by itself, and what is inferred of all together.
@@ -657,6 +676,122 @@ class SeveralReviews(Exchanged, Summarised):
             raise invalid("output", ARGUMENT, "path", "a .json file, as there is no joint posterior", self.left_out)
 
     def _display(self) -> Display:
-        from maxent.results.text.review import several_display
-
         return several_display(self)
+
+
+# The same as text; nothing is computed here.
+
+# Keys of the measures in the table; a measure without a value has no row.
+SHOWN = (
+    "certain",
+    "max_posterior",
+    "bayes_vulnerability",
+    "right_guesses",
+    "base_rate",
+    "uniform",
+    "divergence",
+    "homogeneous_individuals",
+    "exposed",
+    "min_population",
+)
+
+# Sentences on what was lost that a console shows.
+LONGEST_LIST = 3
+
+
+def print_review(review: Review) -> None:
+    """Print what was reviewed, what it discloses, and the verdict, to standard output."""
+    lines = [*_lines(review, len(review.converted.lost)), *ladder_lines(review.ladder)]
+    print_lines([_title(review), *(f"  {line}" for line in lines)])
+
+
+def print_several(several: SeveralReviews) -> None:
+    """Print the reviews of several sensitive columns, and what is inferred of all together, to standard output."""
+    shown = several_display(several, every=True)
+    print_lines([shown.title, *(f"  {line}" for line in shown.lines)])
+
+
+def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
+    """Reviews of several sensitive columns, in a console and in a notebook; ``every`` sentence on what was lost."""
+    reviews = list(several.reviews.values())
+    names = " and ".join(several.reviews)
+    verdict = several.verdict()
+    lines = verdict.lines() or [f"verdict: {LIMIT_WORDS['not stated']}"]
+    told = "" if several.joint is None else target_line(several.joint, "together")
+    lines.append(told or f"{names} together: left out, as {several.left_out}")
+    for name, review in several.reviews.items():
+        lines.append(f"{name} by itself:")
+        lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
+        lines += [f"  {line}" for line in ladder_lines(review.ladder)] * every
+    numbers = {name: dict(_rows(review)) for name, review in several.reviews.items()}
+    titles = dict.fromkeys(title for found in numbers.values() for title in found)
+    rows = [[title, *(found.get(title, "-") for found in numbers.values())] for title in titles]
+    first = verdict.lines() or lines[:1]
+    title = f"Review about {names}: each by itself, {reviews[0].individuals:,} people"
+    return Display(title, lines, ("measure", *several.reviews), rows, lines[len(first) :], first)
+
+
+def _title(review: Review) -> str:
+    release = review.release
+    trees = counted(len(release.trees), "tree")
+    return f"Review of {review.name} about {release.target.name}: {trees}, {review.individuals:,} people"
+
+
+def _lines(review: Review, most: int) -> list[str]:
+    """The review in plain language; the verdict comes first, so that no cut takes it away."""
+    return [*(_verdict(review) or [f"verdict: {LIMIT_WORDS['not stated']}"]), *_measured(review, most)]
+
+
+def _measured(review: Review, most: int) -> list[str]:
+    """The numbers of a review, and what they are worth."""
+    numbers = [f"{title} {value}" for title, value in _rows(review)]
+    half = (len(numbers) + 1) // 2
+    return [
+        *("; ".join(part) for part in (numbers[:half], numbers[half:]) if part),
+        *([] if review.estimate is None else map(target_line, review.estimate.targets.values())),
+        _worth(review),
+        _model(review),
+        *parts_in_words(review.release.trees),
+        *([] if review.register is None else [review.register.words]),
+        *review.unread_lines,
+        *_lost(review, most),
+    ]
+
+
+def _rows(review: Review) -> Iterator[tuple[str, str]]:
+    """Names and values of the numbers that are known."""
+    for key in SHOWN:
+        value = review.row.get(key)
+        if value is not None:
+            title = "people in leaves of one class" if key == "homogeneous_individuals" else MEASURES[key].title
+            yield title, MEASURES[key].text(value)
+
+
+def _model(review: Review) -> str:
+    """The model, and what of it leaves state."""
+    stated = [name for name, there in review.converted.states.items() if there]
+    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    published = review.asked.options.get("published_as")
+    as_other = f"; {published_words(published)}" if published else ""
+    told = f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
+    return told + as_other
+
+
+def _lost(review: Review, most: int) -> list[str]:
+    return review.converted.losses[:most]
+
+
+def _worth(review: Review) -> str:
+    """How far the estimate can be relied on."""
+    if review.estimate is None:
+        return f"no estimate: {review.unsolved}"
+    told = f"estimate: {worth(review.estimate)}"
+    return f"{told}; without what private splits tell: an adversary may infer more" if review.weaker else told
+
+
+def _verdict(review: Review) -> list[str]:
+    verdict = review.verdict()
+    if verdict.status == "not stated":
+        return []
+    head, *checks = verdict.lines()
+    return [head, *(check.strip().removeprefix(f"{review.name}: ") for check in checks)]

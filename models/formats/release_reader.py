@@ -126,6 +126,12 @@ class Converted(Shown):
         return Display(f"A model of {self.tool} as a release", [*lines, *lost], ("", ""), rows, lost)
 
     @property
+    def losses(self) -> list[str]:
+        """What was lost on the way, a line each."""
+        rounded = "thresholds were rounded for print: some records may go another way than in the model"
+        return [*([] if self.exact else [rounded]), *(f"lost: {sentence}" for sentence in self.lost)]
+
+    @property
     def tells_draws(self) -> str:
         """What of the model tells who was drawn for each tree, followed or not, in words; empty where nothing does."""
         return tells_draws(self.release.draws, self.aside)

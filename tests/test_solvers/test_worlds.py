@@ -30,7 +30,7 @@ from maxent.models import packages
 from maxent.models.errors import MissingExtra
 from maxent.models.release import Attribute, Branch, Induction, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
-from maxent.results.text.bounds import bounds_lines
+from maxent.results.bounds import bounds_lines
 from maxent.solvers.certainty.exchange import perhaps_certain
 from maxent.solvers.certainty.integer import WholeBounds, likely, whole_bounds
 from maxent.solvers.certainty.levels import level_names, prove
