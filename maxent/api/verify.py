@@ -94,7 +94,7 @@ def verify(
     if not os.path.isdir(base):
         raise invalid("options", ARGUMENT, "folder", "a folder", shorten(base))
     policy, own, untold = _policy(found, base)
-    checked: Checked | RecordedReview | None = None
+    checked: RecordedReview | None = None
     trouble = ""
     missing = {each["role"] for each in found["inputs"] if not os.path.isfile(os.path.join(base, each["path"]))}
     if missing <= {"policy"}:
@@ -151,7 +151,7 @@ def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _states(
-    record: Mapping[str, Any], base: str, source: str, checked: Checked | RecordedReview | None, own: bool
+    record: Mapping[str, Any], base: str, source: str, checked: RecordedReview | None, own: bool
 ) -> Iterator[FileState]:
     """The files of a record as they are now, and further ones that are read, but the record itself."""
     named = [(role, path) for role, given in record["call"]["paths"].items() for path in _listed(given)]
@@ -301,7 +301,7 @@ def _listed(given: str | list[str]) -> list[str]:
     return [given] if isinstance(given, str) else given
 
 
-def _ended_early(checked: Checked | RecordedReview) -> bool:
+def _ended_early(checked: RecordedReview) -> bool:
     """Whether an answer lacks time, on a slower machine perhaps, so that its findings say nothing of a record."""
     estimate = checked.review.estimate
     return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")

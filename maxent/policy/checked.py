@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from maxent.disclosure.ladder import UNNAMED, Rung, ladder_lines
 from maxent.disclosure.limits import (
@@ -25,14 +25,9 @@ from maxent.models.display import Display, Summarised
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
 from maxent.policy.policy import ALWAYS
-from maxent.policy.record import EXIT, UNRELIABLE, save_record
+from maxent.policy.record import RecordedReview, save_record
 from maxent.results.exchange import Exchanged, Handover, handed_over
 from maxent.results.html_report.dossier import Account
-
-if TYPE_CHECKING:
-    from maxent.policy.policy import Policy
-    from maxent.policy.record import AskedRecord, Hashed, RecordRow
-    from maxent.results.review import Review
 
 # Beginnings of ids of checks that are about the people of a release.
 PEOPLE = ("MX1", "MX2", "MX3")
@@ -45,7 +40,7 @@ _BESIDE = ("control", "wp216", "baseline")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Checked(Exchanged, Summarised):
+class Checked(Exchanged, Summarised, RecordedReview):
     """A release that was checked against a policy.
 
     Attributes
@@ -59,12 +54,6 @@ class Checked(Exchanged, Summarised):
     inputs : tuple of Hashed
         The files that were read.
     """
-
-    policy: Policy
-    rows: tuple[RecordRow, ...]
-    review: Review
-    asked: AskedRecord
-    inputs: tuple[Hashed, ...] = field(default=())
 
     def _handover(self) -> Handover:
         return handed_over(self, self.summary["verdict"], [self.review], "check")
@@ -100,21 +89,6 @@ class Checked(Exchanged, Summarised):
             return replace(rung, status=status, why=rung.why if ADVERSARY in named else UNNAMED)
 
         return tuple(own(rung) if rung.adversary == ADVERSARY else rung for rung in self.review.ladder)
-
-    @property
-    def passed(self) -> bool:
-        """Whether every check that counts is within its limit for sure, and the result can be relied on."""
-        return self.exit_status == 0
-
-    @property
-    def reliable(self) -> bool:
-        """Whether the result can be relied on."""
-        return self.review.reliable
-
-    @property
-    def exit_status(self) -> int:
-        """Exit status of ``maxent check``: 0 within, 1 not to be relied on, 3 beyond a limit, 4 cannot tell."""
-        return EXIT[self.status] if self.reliable else UNRELIABLE
 
     @property
     def _no_marginal(self) -> bool:

@@ -249,10 +249,7 @@ class PolicyFile:
 
 @dataclass(frozen=True, eq=False)
 class Policy:
-    """A policy: limits by the keys of checks, checks that are off with the reason, and what the adversary is.
-
-    ``files`` begin with the policy that it extends; ``left_out`` are sentences on what does not apply to trees.
-    """
+    """A policy: limits by the keys of checks, checks that are off with the reason, and what the adversary is."""
 
     content: Mapping[str, Any]
     files: tuple[PolicyFile, ...] = ()

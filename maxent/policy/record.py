@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from glob import glob
 from importlib.resources import files
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, STATUS_WORDS, UNORDERED, WITH, Status, in_words
 from maxent.models.arguments import shorten
@@ -123,10 +123,7 @@ def _is(value: Any, name: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class RecordRow:
-    """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts.
-
-    ``adversary`` is whom it is about.
-    """
+    """A check of a policy, its limit, what was found, and the reason why it is off, empty where it counts."""
 
     check: PolicyCheck
     limit: Any
@@ -249,39 +246,25 @@ RECORD = (".json",)
 UNDECIDED: Mapping[str, str] = {"decided_by": "", "role": "", "decision": "", "reason": "", "decided_at": ""}
 
 
-class RecordChecked(Protocol):
-    """The recorded parts of `maxent.Checked`, and of a review."""
-
-    @property
-    def policy(self) -> Policy: ...
-    @property
-    def rows(self) -> tuple[RecordRow, ...]: ...
-    @property
-    def review(self) -> Review: ...
-    @property
-    def asked(self) -> AskedRecord: ...
-    @property
-    def inputs(self) -> tuple[Hashed, ...]: ...
-    @property
-    def status(self) -> str: ...
-    @property
-    def exit_status(self) -> int: ...
-    @property
-    def reliable(self) -> bool: ...
-    @property
-    def ladder(self) -> tuple[Rung, ...]: ...
-
-
 @dataclass(frozen=True, eq=False)
 class RecordedReview:
-    """A review as a record has it: its limits are a policy, and the checks of its verdict rows of that."""
+    """A review against a policy, as a record has it: by default one of limits, whose checks are the rows."""
 
     policy: Policy
     rows: tuple[RecordRow, ...]
     review: Review
     asked: AskedRecord
-    inputs: tuple[Hashed, ...]
-    status: str
+    inputs: tuple[Hashed, ...] = ()
+
+    @property
+    def status(self) -> Status:
+        """The status of the verdict."""
+        return self.review.verdict().status
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check that counts is within its limit for sure, and the result can be relied on."""
+        return self.exit_status == 0
 
     @property
     def reliable(self) -> bool:
@@ -290,7 +273,7 @@ class RecordedReview:
 
     @property
     def exit_status(self) -> int:
-        """The exit status where limits are enforced, as `maxent.Checked` has it."""
+        """Exit status of ``maxent check``: 0 within, 1 not to be relied on, 3 beyond a limit, 4 cannot tell."""
         return EXIT[self.status] if self.reliable else UNRELIABLE
 
     @property
@@ -318,10 +301,9 @@ class ReviewCall:
 
     def recorded(self, review: Review, title: str = "", purpose: str = "") -> RecordedReview:
         """A review of this call as a record has it."""
-        verdict = review.verdict()
         rows = [
             RecordRow(CHECKS[IDS[each.limit]], each.stated, Finding(each.status, each.found, in_words(each)))
-            for judged in verdict.releases
+            for judged in review.verdict().releases
             for each in judged.checks
         ]
         if rows:
@@ -332,7 +314,7 @@ class ReviewCall:
         for name, limits in review.named.items():
             rows += named_rows(review.rung(name, limits), limits)
         asked = replace(self.asked, title=title, purpose=purpose)
-        return RecordedReview(self.policy, tuple(rows), review, asked, self.inputs, verdict.status)
+        return RecordedReview(self.policy, tuple(rows), review, asked, self.inputs)
 
     def __call__(
         self, review: Review, path: str | PathLike[str] | None, title: str = "", purpose: str = ""
@@ -348,7 +330,7 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def save_record(checked: RecordChecked, path: str | PathLike[str] | None) -> dict[str, Any]:
+def save_record(checked: RecordedReview, path: str | PathLike[str] | None) -> dict[str, Any]:
     """The record of a check or a review, written to a file unless ``path`` is None; see `Checked.record`."""
     if missing := checked.asked.unhashed(checked.inputs):
         expected = "files: a record has their hashes"
@@ -367,10 +349,7 @@ def save_record(checked: RecordChecked, path: str | PathLike[str] | None) -> dic
 
 
 def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], options: Mapping[str, Any]) -> bool:
-    """Whether a file is a record with a decision, of the same files, policy, options and version of maxent.
-
-    This is known before anything is computed; ``options`` are those of `Asked`.
-    """
+    """Whether a file is a record with a decision, of the same files, policy, options and version of maxent."""
     from maxent import __version__
 
     try:
@@ -412,10 +391,7 @@ def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str,
 
 
 def decided(path: str | PathLike[str], decision: str, reason: str, by: str, role: str = "") -> dict[str, str]:
-    """Write a decision into a record that has none; the decision.
-
-    What was decided, why, and by whom, a name and what they are.
-    """
+    """Write a decision into a record that has none; the decision."""
     with open(path, encoding="utf-8") as file:
         found: Any = json.load(file)
     if not isinstance(found, dict) or any(shape_problems(found, schema())) or found["decision"] != UNDECIDED:
@@ -443,7 +419,7 @@ def recorded_versions(review: Review) -> dict[str, str]:
     return told
 
 
-def record_of(checked: RecordChecked, folder: str) -> dict[str, Any]:
+def record_of(checked: RecordedReview, folder: str) -> dict[str, Any]:
     """The record of a check or a review, whose paths are from a folder."""
     review, policy, asked = checked.review, checked.policy, checked.asked
     release = review.release

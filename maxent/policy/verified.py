@@ -8,7 +8,6 @@ from typing import Any
 
 from maxent.disclosure.limits import STATUS_WORDS
 from maxent.models.display import Display, Shown, counted
-from maxent.policy.checked import Checked
 from maxent.policy.record import EXIT, UNRELIABLE, RecordedReview
 
 # Status -> what it says of a record.
@@ -57,7 +56,7 @@ class Verified(Shown):
         What is different now, in sentences: findings, and what the record says of itself.
     notes : tuple of str
         What is told, and decides nothing: other versions.
-    checked : Checked, RecordedReview or None
+    checked : RecordedReview or None
         The same check, or review, computed again; None where files are missing, or it could not be.
     trouble : str
         Why it could not be computed again, or not to the end; empty where it was.
@@ -72,7 +71,7 @@ class Verified(Shown):
     files: tuple[FileState, ...]
     differences: tuple[str, ...]
     notes: tuple[str, ...]
-    checked: Checked | RecordedReview | None
+    checked: RecordedReview | None
     trouble: str = ""
     first: str = ""
     unverified: tuple[str, ...] = ()

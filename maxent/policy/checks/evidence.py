@@ -17,10 +17,7 @@ FIX = "As for the checks 2xx. More control people make the interval narrower."
 
 
 def _beyond(name: str, interval: Interval | None, by: str, of: Matter, limit: float) -> Finding:
-    """A finding about a difference: beyond the limit, or within it, only if the whole interval is.
-
-    ``by`` is what it rests on, in words.
-    """
+    """A finding about a difference: beyond the limit, or within it, only if the whole interval is."""
     if interval is None:
         return unknown(name, of.review.unsolved or NO_CONTROL)
     low, high = interval

@@ -74,10 +74,7 @@ _DEFAULTS: Mapping[str, Mapping[str, Any]] = {
 
 
 def is_risky(stated: Mapping[str, Any]) -> bool | None:
-    """Whether settings are among the riskiest; None where that hangs on some that are not stated.
-
-    ``stated``: the settings by the names of scikit-learn and XGBoost, and the kind of the model as ``model``.
-    """
+    """Whether settings are among the riskiest; None where that hangs on some that are not stated."""
     kind = str(stated.get("model"))
     if kind not in REGIONS:
         return None
