@@ -253,10 +253,7 @@ def _accumulated(matrix: sparse.spmatrix, start: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LiftedBlock:
-    """The masses of a set of groups, per class: a variable ``var[x]`` (-1: none) or a constant ``const[x]``.
-
-    ``size`` are the individuals in it, None when they are the variable ``size_var``.
-    """
+    """The masses of a set of groups, per class: a variable ``var[x]`` (-1: none) or a constant ``const[x]``."""
 
     var: IntArray
     const: FloatArray
@@ -266,10 +263,7 @@ class LiftedBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WantedSums:
-    """A set of groups (increasing numbers) to make a block of.
-
-    ``pieces`` are disjoint blocks inside it that its definition may use, ``rest`` the groups that these leave.
-    """
+    """A set of groups (increasing numbers) to make a block of."""
 
     groups: IntArray
     rest: IntArray
@@ -571,10 +565,7 @@ def lift_comparisons(
     aggregates: Aggregates,
     check: Callable[[], None],
 ) -> LiftedComparisons:
-    """Nonlinear rows for the active internal rows of a part.
-
-    ``totals`` are class totals of places that statements fix; None to look at masses alone.
-    """
+    """Nonlinear rows for the active internal rows of a part."""
     by_node: dict[tuple[int, int], list[tuple[Internal, IntArray]]] = {}
     for k, offsets in by_constraint(rows, view.part.internal):
         constraint = view.program.internal[k]
@@ -635,10 +626,7 @@ def _laid_out(rows: Sequence[_LiftedRow]) -> LiftedComparisons:
 def likely_sums(
     view: PartView, aggregates: Aggregates
 ) -> tuple[IntArray, FloatArray, IntArray, NoiseLoss | None] | None:
-    """Variables and how often each was drawn, shapes (n,), and those with noise; None where there is no likelihood.
-
-    A sum that is known is a constant, and so is its logarithm.
-    """
+    """Variables and how often each was drawn, shapes (n,), and those with noise; None where there is no likelihood."""
     likely, mine = view.program.likelihood, view.part.likely
     if likely is None or not len(mine):
         return None
@@ -860,10 +848,7 @@ RANK = 1e-9
 
 
 def single_point(program: LiftedProgram) -> FloatArray | None:
-    """The only point that a comparison admits, shape (n,), where linear rows leave a line; else None.
-
-    Other rows and comparisons may break it.
-    """
+    """The only point that a comparison admits, shape (n,), where linear rows leave a line; else None."""
     fixed = program.lower >= program.upper
     n_free = int((~fixed[: program.n_masses]).sum())
     sized = any((terms.size_var >= 0).any() for terms in program.terms)

@@ -95,10 +95,7 @@ def members_of(release: Release, table: QITable, people: int | None) -> int:
 
 
 def compile_population(release: Release, table: QITable, members: int, **given: Any) -> Program:
-    """Everything that a release tells an adversary with a register; classes have one more, of those who are out.
-
-    ``given`` are options of `maxent.constraints.compiler.compile_program`.
-    """
+    """Everything that a release tells an adversary with a register; classes have one more, of those who are out."""
     known = frozenset(choices_of_knowledge() if given.get("knowledge") is None else given["knowledge"])
     own = named(release)
     if given.get("marginal") is not None:

@@ -509,10 +509,7 @@ def _joined(sums: Sequence[_Sum], scale: Scale) -> RowSums:
 
 
 def reached(tree: Tree, release: Release, table: QITable) -> IntArray:
-    """The place of a tree where each row ends, or first meets a private attribute; -1 for a leaf that was removed.
-
-    Shape (n_rows,), places as `maxent.models.trees.places.Places` numbers them.
-    """
+    """The place of a tree where each row ends, or first meets a private attribute; -1 for a leaf that was removed."""
     tests = tests_of(tree.nodes, release.attributes)
     n_branches, child = links_of(tree.nodes)
     own = {attribute.name: j for j, attribute in enumerate(table.attributes)}

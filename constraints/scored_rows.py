@@ -64,10 +64,7 @@ def _cells(leaf: IntArray) -> Cells:
 
 
 def scored_rows(release: Release, leaf: IntArray, klass: IntArray, people: int) -> Iterator[ScoredRow]:
-    """The rows of all leaves of the first trees, of which ``leaf``, shape (n_patterns, n_trees), has the places.
-
-    ``klass``, shape (n_patterns,). ``people``: how many there are in all.
-    """
+    """The rows of all leaves of the first trees, of which ``leaf``, shape (n_patterns, n_trees), has the places."""
     boosting = release.boosting
     assert boosting is not None
     unit = 2.0 ** min(UNIT, BITS - 2 - math.ceil(math.log2(max(people, 1) * max(len(leaf), 1))))

@@ -203,10 +203,7 @@ class Pieces:
         return out
 
     def drawn(self, random: np.random.Generator) -> IntArray:
-        """Permutations drawn at random: the class that each class of a piece is, shape (n_pieces + 1, n_classes).
-
-        The last is of the cells of no piece, which stay as they are.
-        """
+        """Permutations drawn at random: the class that each class of a piece is, shape (n_pieces + 1, n_classes)."""
         order = np.tile(np.arange(self.block.shape[1]), (len(self.block) + 1, 1))  # the last one of cells of no piece
         for piece, classes in self._sets:
             order[piece, classes] = random.permutation(classes)
@@ -477,10 +474,7 @@ def mixture(
     tolerance: float,
     check: Callable[[], None] = lambda: None,
 ) -> Mixture:
-    """The mean of the optima that permutations of classes make of one.
-
-    ``masses``, shape (n_cells, n_classes), the optimum, individuals.
-    """
+    """The mean of the optima that permutations of classes make of one."""
     search = _ClassSearch(program, rows, linear, tolerance, check, Exchangeable(program))
     binding = active[rows.slack(masses)[active] <= BINDING]
     out, optima = masses.copy(), 1

@@ -24,10 +24,7 @@ LIMIT = "MAXENT_LARGEST_TABLE"
 
 
 class SparseCounts(Mapping[str, int]):
-    """Records of every class, in the order of the classes; only counts above 0 take memory.
-
-    ``every``: the classes in their order, shared by all nodes. ``positive``: those with records.
-    """
+    """Records of every class, in the order of the classes; only counts above 0 take memory."""
 
     __slots__ = ("every", "positive")
 

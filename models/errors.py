@@ -117,10 +117,7 @@ def check_unused(what: str, **options: object) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Origin of a constraint: ``tree 2, leaf L3`` or ``facts.csv, line 4``.
-
-    ``tree`` counts from 0, and is None of a single tree.
-    """
+    """Origin of a constraint: ``tree 2, leaf L3`` or ``facts.csv, line 4``."""
 
     place: str
     node: str | None = None

@@ -93,10 +93,7 @@ def nodes_at(nodes: Sequence[Node], positions: IntArray) -> dict[int, Node]:
 
 
 def links_of(nodes: Sequence[Node]) -> tuple[IntArray, IntArray]:
-    """Number of branches of each node, shape (n_nodes,), and the ends of all of them, one after the other.
-
-    Children are positions, `NOTHING` for removed leaves; shape (n_branches,).
-    """
+    """Number of branches of each node, shape (n_nodes,), and the ends of all of them, one after the other."""
     if isinstance(nodes, Nodes):
         return np.diff(nodes.columns.branch_ends), nodes.columns.child
     position = {node.id: i for i, node in enumerate(nodes)}

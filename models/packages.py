@@ -53,10 +53,7 @@ def how_to_install(module: str) -> str:
 
 
 def need(module: str, what: str) -> None:
-    """Refuse to go on without a module; ``what`` begins the message: "a plot needs matplotlib".
-
-    Raises `MissingExtra` when the module is not installed.
-    """
+    """Refuse to go on without a module; ``what`` begins the message: "a plot needs matplotlib"."""
     if not installed(module):
         raise MissingExtra(f"{what}: {how_to_install(module)}")
 

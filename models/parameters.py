@@ -155,10 +155,7 @@ def picked(kind: type[Any], values: object, **others: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter of a dataclass.
-
-    ``kind`` is the type of a value: str, int, float, bool, list (of names), dict (of texts by name) or object.
-    """
+    """A parameter of a dataclass."""
 
     name: str
     default: Any
@@ -235,10 +232,7 @@ def _parameter(found: Any, hint: Any) -> Parameter:
 
 
 def problems_of(values: Any) -> list[Problem]:
-    """Problems that no data would solve: unsuitable values, and parameters that do not go together.
-
-    The second come from the method ``conflicts`` of the dataclass, if it has one.
-    """
+    """Problems that no data would solve: unsuitable values, and parameters that do not go together."""
     kind: type = type(values)
     each = ((one, getattr(values, one.name)) for one in parameters_of(kind).values())
     found = [problem for one, value in each if (problem := one.problem(value)) is not None]

@@ -396,10 +396,7 @@ SETTINGS = {-3: 1 << 25, -1: 1 << 28, -2: 1 << 24, -8: 1}
 
 
 def keep_memory() -> None:
-    """Let arrays take the memory that others gave back, as the system clears every page that it hands out.
-
-    Where the C library has no such settings (those of glibc), nothing changes.
-    """
+    """Let arrays take the memory that others gave back, as the system clears every page that it hands out."""
     import ctypes
 
     with suppress(AttributeError, OSError, TypeError):

@@ -322,10 +322,7 @@ class Boosting:
 
 @dataclass(frozen=True, slots=True)
 class Defense:
-    """The defense of a model before its publication: name of the method and parameters, such as ``k``.
-
-    An adversary is taken to know both.
-    """
+    """The defense of a model before its publication: name of the method and parameters, such as ``k``."""
 
     method: str
     parameters: Mapping[str, int | float | str] = field(default_factory=dict)

@@ -307,10 +307,7 @@ def hearing(hear: Callable[[str], None]) -> Iterator[None]:
 
 
 def foretell(seconds: float, what: str, shorter: str, clock: Clock) -> None:
-    """Say that solving will take so many seconds, if that is long and the clock will not end it soon.
-
-    ``what`` there is to solve, and what would be ``shorter``, are words without a capital.
-    """
+    """Say that solving will take so many seconds, if that is long and the clock will not end it soon."""
     if seconds < LONG:
         return
     minutes = round(seconds / 60)

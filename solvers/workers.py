@@ -152,10 +152,7 @@ def can_fork() -> bool:
 def started(
     number: int, work: Callable[[Connection], None], beside: Collection[Connection] = ()
 ) -> dict[Connection, BaseProcess]:
-    """Forks ``number`` workers; returns the parent's end of each pipe with its worker.
-
-    ``beside`` are the pipes to copies that there are already.
-    """
+    """Forks ``number`` workers; returns the parent's end of each pipe with its worker."""
     context = multiprocessing.get_context("fork")
     found: dict[Connection, BaseProcess] = {}
     with undisturbed(), warnings.catch_warnings():
@@ -170,10 +167,7 @@ def started(
 
 
 def received(pipe: Connection) -> Any:
-    """The next message of a copy.
-
-    Raises `EOFError` when it was ended, even in the middle of what it was sending.
-    """
+    """The next message of a copy."""
     try:
         return pipe.recv()
     except OSError as error:
@@ -350,10 +344,7 @@ class Here(Protocol):
 def solve_apart(
     backend: Here, program: LiftedProgram, start: FloatArray, options: Options, heard: Tell, *, keep: bool = False
 ) -> Solution | None:
-    """The result of ``backend.solve_here`` from another process, None where that was ended.
-
-    Points on the way go to ``heard``. ``keep`` is that of `apart`.
-    """
+    """The result of ``backend.solve_here`` from another process, None where that was ended."""
     arguments = (backend, program, start, replace(options, cluster=None))
     found: Solution | None = apart(_solve_there, arguments, options.clock, heard, keep=keep)
     return found

@@ -150,10 +150,7 @@ MULTIPLES = 10_000
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafSum:
-    """``low <= sum over cells c of a place and classes x of coef[x] weights[c, x] m[c, x] <= high``, individuals.
-
-    ``of`` is the number in the leaf that says so. Shapes: coef (n_classes,), weights (n_cells of the place, n_classes).
-    """
+    """``low <= sum over cells c of a place and classes x of coef[x] weights[c, x] m[c, x] <= high``, individuals."""
 
     tree: int
     place: int
@@ -166,10 +163,7 @@ class LeafSum:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Curve:
-    """The sum of second derivatives of a leaf's records, ``factor`` times ``spread`` each, which may be ``off``.
-
-    ``spread`` and ``off`` have shape (n_cells,).
-    """
+    """The sum of second derivatives of a leaf's records, ``factor`` times ``spread`` each, which may be ``off``."""
 
     stated: float
     factor: float
@@ -205,10 +199,7 @@ class WeightedLeaf:
     free: float
 
     def found(self, n: int | None, curve: Curve | None, *, single: bool) -> FoundCounts | str:
-        """Everything the leaf states, or a description of the error.
-
-        ``n`` are the records that it states; ``single`` is whether no quasi-identifier has cells elsewhere.
-        """
+        """Everything the leaf states, or a description of the error."""
         people, x = float(self.people.sum()), self.klass
         if single and n is not None and n != people:
             return f"{n:,} records, but {people:,.0f} individuals of the table reach it"
@@ -294,10 +285,7 @@ def says_more(said: LeafSum, klass: int, people: FloatArray) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeighedPeople:
-    """The weight of each person of a quasi-identifier, and that of its people in each class.
-
-    ``weight`` has shape (n_qi,), NaN where people have different ones; ``sums`` has shape (n_qi, n_classes).
-    """
+    """The weight of each person of a quasi-identifier, and that of its people in each class."""
 
     weight: FloatArray
     sums: FloatArray

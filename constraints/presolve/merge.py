@@ -129,10 +129,7 @@ def _label(program: Program, cells: IntArray, looks: Looks) -> IntArray:
 
 
 def alike(owner: IntArray, signature: IntArray, n_owners: int, check: Callable[[], None]) -> IntArray:
-    """Classes of quasi-identifiers by the signatures of their cells, shape (n_owners,), numbered from 0.
-
-    ``check`` is called for each number of cells that quasi-identifiers have, which are few, and may raise.
-    """
+    """Classes of quasi-identifiers by the signatures of their cells, shape (n_owners,), numbered from 0."""
     order = np.lexsort((signature, owner))
     sorted_signature = signature[order].astype(">i8")  # so that bytes are in the order of numbers
     length = np.bincount(owner, minlength=n_owners)
@@ -273,10 +270,7 @@ def merge(
     active: IntArray | None = None,
     check: Callable[[], None] = lambda: None,
 ) -> Merged:
-    """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart.
-
-    Groups are numbered in the order of their first cells. ``check`` is called again and again meanwhile, and may raise.
-    """
+    """Pool the quasi-identifiers that no linear constraint and no active internal row tells apart."""
     owner = program.cells.owner
     signatures = Signatures(program)
     for region in [r for r, place in enumerate(program.regions.places) if place is None]:
@@ -309,10 +303,7 @@ def poolable(program: Program, merged: Merged) -> bool:
 
 
 def pooled(program: Program, merged: Merged) -> Program:
-    """The program over groups as its quasi-identifiers: whatever masses of these it is given, it states the same of.
-
-    Of each group shares have the values of attributes, so the codes in its table are those of one cell of the group.
-    """
+    """The program over groups as its quasi-identifiers: whatever masses of these it is given, it states the same of."""
     table, cells, n = program.table, program.cells, len(merged.owner)
     example = cells.owner[merged.cell]
     held = cells_of(np.arange(n), cells.leaf[merged.cell], [tree.places for tree in cells.trees])
@@ -386,10 +377,7 @@ def parts(
     among: BoolArray,
     check: Callable[[], None] = lambda: None,
 ) -> list[Part]:
-    """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks.
-
-    ``check`` is called again and again meanwhile, and may raise.
-    """
+    """Pieces that share no constraint of ``linear`` and ``active``, of the groups that ``among`` marks."""
     regions = [program.linear[i].region for i in linear.tolist()]
     places = [program.regions.places[r] for r in regions] + _nodes(program, rows, active) + _drawn(program)
     trees = placed(program.cells, merged.cell)

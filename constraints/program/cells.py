@@ -65,10 +65,7 @@ class TreeCells:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cells:
-    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t.
-
-    Leaves may be integers of 32 bits: there are as many as cells times trees.
-    """
+    """All unknowns: cell i belongs to quasi-identifier ``owner[i]`` and lies in ``leaf[i, t]`` (a place) of tree t."""
 
     owner: IntArray
     leaf: npt.NDArray[Any]
@@ -167,10 +164,7 @@ class _Router:
         self._codes: dict[int, IntArray] = {}
 
     def route(self, tree: Tree, places: Places, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
-        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,).
-
-        They come in depth-first order of the leaves, then in the order of the rows.
-        """
+        """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,)."""
         found: list[tuple[IntArray, int, IntArray]] = []
         stack = [(0, np.arange(len(owner)), box)]
         while stack:
@@ -269,10 +263,7 @@ def cells_of(owner: IntArray, leaf: npt.NDArray[Any], trees: Iterable[Places], c
 
 
 def place_sizes(cells: Cells, counts: IntArray, check: Check = unchecked) -> tuple[FloatArray, ...]:
-    """Individuals in each place, NaN where private attributes decide who is there; per tree, shape (n_places,).
-
-    ``counts`` are the individuals of each quasi-identifier, shape (n_distinct,); ``check`` is called for each tree.
-    """
+    """Individuals in each place, NaN where private attributes decide who is there; per tree, shape (n_places,)."""
     sizes = []
     for t, held in enumerate(cells.trees):
         check()
@@ -370,10 +361,7 @@ def _known(cells: sparse.csr_matrix) -> sparse.csr_matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shares:
-    """Cells, the value that each has, and the share of each that has it, shapes (n,); None: each cell as a whole.
-
-    Those of groups are in the order of these.
-    """
+    """Cells, the value that each has, and the share of each that has it, shapes (n,); None: each cell as a whole."""
 
     cell: IntArray
     code: npt.NDArray[Any]
@@ -443,10 +431,7 @@ class CellSums:
         return CellSums(self._cells, self._codes, self._sizes, among=among, mixed=self._mixed)
 
     def mixed(self, cells: Cells, group: IntArray, weight: FloatArray) -> CellSums:
-        """The sums of groups of these cells, which are ``cells``: of each group shares have a value.
-
-        ``group``, shape (n_cells,), is that of each of these cells, ``weight``, shape (n_cells,), its individuals.
-        """
+        """The sums of groups of these cells, which are ``cells``: of each group shares have a value."""
         mixed = Mixed(self, group, weight, np.bincount(group, weight).astype(np.float64))
         found = CellSums(cells, self._codes, self._sizes, mixed=mixed)
         found._nested = self._nested  # the same places hold the groups

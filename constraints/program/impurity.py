@@ -35,10 +35,7 @@ def symbols() -> tuple[sympy.Symbol, sympy.Symbol]:
 
 
 def statement(measure: str) -> sympy.Expr:
-    """``phi(a, W)`` of an impurity measure, individuals (gini) or individuals times nats (entropy).
-
-    Raises `KeyError` for a measure that is not in `PHI_OF`.
-    """
+    """``phi(a, W)`` of an impurity measure, individuals (gini) or individuals times nats (entropy)."""
     import sympy
 
     a, w = symbols()

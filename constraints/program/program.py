@@ -83,10 +83,7 @@ class Internal:
 
 @dataclass(frozen=True, slots=True)
 class Contradiction:
-    """A statement that the adversary's table, or another statement, contradicts, and by how much.
-
-    ``unit`` is ``individuals``, or ``impurity`` for the comparison of a chosen split with another.
-    """
+    """A statement that the adversary's table, or another statement, contradicts, and by how much."""
 
     origin: Origin
     says: str
@@ -101,10 +98,7 @@ class Contradiction:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:
-    """Sets of cells that linear constraints sum over: region r is ``indices[indptr[r]:indptr[r + 1]]``.
-
-    ``places[r]`` is the (tree, place) it is, None for the individuals of a fact.
-    """
+    """Sets of cells that linear constraints sum over: region r is ``indices[indptr[r]:indptr[r + 1]]``."""
 
     indptr: IntArray
     indices: IntArray

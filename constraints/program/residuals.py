@@ -199,10 +199,7 @@ class _Batch:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitSlack:
-    """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals.
-
-    Shapes (n_places,); the split information is times the individuals, and anything where no measure asks for it.
-    """
+    """The chosen splits of a tree, per place: ``sum phi`` below it and in one piece, split information, individuals."""
 
     chosen: FloatArray
     whole: FloatArray
@@ -212,10 +209,7 @@ class SplitSlack:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Branches:
-    """Branches of a tree's nodes: the places at its two ends, shapes (n_branches,), and ``ends``, all of these once.
-
-    ``ends`` is None where they are nearly all places of the tree.
-    """
+    """Branches of a tree's nodes: the places at its two ends, shapes (n_branches,), and ``ends``, all of these once."""
 
     above: IntArray
     below: IntArray

@@ -189,10 +189,7 @@ MEASURED = ("min_population", "max_posterior", "certain", "right_guesses", "dive
 
 @dataclass(slots=True)
 class Standing:
-    """What is known of a candidate so far; ``number`` is its place in the portfolio.
-
-    ``settled`` is whether limits were judged by proofs, too; ``stated`` are the checks as JSON has them.
-    """
+    """What is known of a candidate so far; ``number`` is its place in the portfolio."""
 
     number: int
     candidate: Candidate

@@ -41,10 +41,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrialPeople:
-    """Records with their classes, for each order of domains, and the fold that each is tested in, shape (n,).
-
-    ``start`` is a model to start from, None where trees are grown; ``costs`` are None where accuracy counts.
-    """
+    """Records with their classes, for each order of domains, and the fold that each is tested in, shape (n,)."""
 
     trainings: Mapping[Order, Training]
     fold: IntArray
@@ -95,10 +92,7 @@ def read_people(
     cost: Any = None,
     domains: Mapping[str, Sequence[str]] | None = None,
 ) -> TrialPeople:
-    """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows.
-
-    ``cost`` is a table of costs, or an array, as for the method ``optimal``.
-    """
+    """Read records; ``columns`` are arguments of `maxent.defend`, ``domains`` the values that a model knows."""
     first = read_training(source, **columns, domains=domains or {}, reader=reader)
     appearance = first
     if start is None:
@@ -187,10 +181,7 @@ def costs_of(row: Mapping[str, Any]) -> FloatArray | None:
 
 
 def costs_about(release: Release, asked: Method, cases: Any, costs: FloatArray) -> FloatArray:
-    """What the cheapest decisions by a release cost about people whose classes are known, shape (n,).
-
-    ``cases`` has ``attributes``, ``columns`` and ``y`` of the people, ``costs`` a column for each class of the release.
-    """
+    """What the cheapest decisions by a release cost about people whose classes are known, shape (n,)."""
     shares = asked.chances()(release, cases.attributes, cases.columns, len(cases.y))
     return np.asarray(costs[(shares @ costs.T).argmin(axis=1), cases.y])
 
@@ -330,10 +321,7 @@ def _plain(value: Any) -> Any:
 
 
 def published(candidate: Candidate, people: TrialPeople, seed: int) -> tuple[Release, Training, tuple[str, ...]]:
-    """The release of a candidate about all people, these, and notes on what it guarantees.
-
-    Raises `MaxentError` when the method refuses the records.
-    """
+    """The release of a candidate about all people, these, and notes on what it guarantees."""
     trial = trial_of(candidate, people, seed)
     training = _training(trial, people)
     release, row, asked = _made(trial, training, people)

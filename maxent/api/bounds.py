@@ -151,10 +151,7 @@ def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alike:
-    """Kinds of quasi-identifiers: the ``leaf``, ``people`` of each, and ``times``, how many there are; shape (n,).
-
-    Sorted by leaf and people. ``words``, shape (n_words, n), are those of the smallest of them.
-    """
+    """Kinds of quasi-identifiers: the ``leaf``, ``people`` of each, and ``times``, how many there are; shape (n,)."""
 
     leaf: IntArray
     people: IntArray

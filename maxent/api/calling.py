@@ -57,10 +57,7 @@ def called(function: Callable[P, R]) -> Callable[P, R]:
 
 
 def takes(call: Callable[P, C]) -> Callable[[Callable[[C], R]], Callable[P, R]]:
-    """Make a function of a call, a dataclass of `maxent.api.options`, a public function that takes its fields.
-
-    Its signature and the parameters of its docstring are those of the dataclass, and it is `called`.
-    """
+    """Make a function of a call, a dataclass of `maxent.api.options`, a public function that takes its fields."""
 
     def decorated(function: Callable[[C], R]) -> Callable[P, R]:
         return _taking(call, lambda given, limits: function(given), function)

@@ -291,10 +291,7 @@ class Tables:
     _read: list[Case] = field(default_factory=list, init=False)
 
     def located(self) -> Tables:
-        """The same, where names of files that look like addresses are `maxent.models.files.input_files.Address`.
-
-        Raises `MissingExtra` when there is an address, and fsspec is not installed.
-        """
+        """The same, where names of files that look like addresses are `maxent.models.files.input_files.Address`."""
         return replace(self, **{name: _located(getattr(self, name)) for name in _FILES})
 
     @property

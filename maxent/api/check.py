@@ -217,10 +217,7 @@ def recorded_options(said: Mapping[str, Any], solving: Solving, reading: Reading
 def _converted(
     release: Any, others: Sequence[Any], said: Mapping[str, Any], policy: Policy, reading: Reading | None
 ) -> tuple[Converted, tuple[Attribute, ...] | None]:
-    """What is checked, as a release whose attributes have the roles of the policy and of the call.
-
-    Beside it stand the attributes that trees declare, None where no statements are beside them.
-    """
+    """What is checked, as a release whose attributes have the roles of the policy and of the call."""
     given = {name: said[name] for name in ("target", "classes", "features", "parameters")}
     if isinstance(release, (str, os.PathLike)):
         train = said["qi"] if said["truth"] is None else said["truth"]

@@ -145,10 +145,7 @@ def defend_training(
     start: Release | None = None,
     progress: Progress | None = None,
 ) -> Defended:
-    """Defend records that were read, for each of the k asked for; the first of these has read the method's files.
-
-    ``start`` is a tree to start from, whose leaves state their counts.
-    """
+    """Defend records that were read, for each of the k asked for; the first of these has read the method's files."""
     first: Any = asked[0]  # whether it has a k is its own affair
     cases = None if test is None else read_cases(test, "test", training.target, training.attributes, reader=reader)
     known, predict = cases_of(training), first.predictor()

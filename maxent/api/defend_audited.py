@@ -103,10 +103,7 @@ Audit = Callable[[Release], Broken | None]
 
 @dataclass(frozen=True, slots=True)
 class Passed:
-    """The subtree that passes its audit, and how many were audited and cut off.
-
-    ``unfinished`` is how many audits did not end in time; None where there was time to find the best.
-    """
+    """The subtree that passes its audit, and how many were audited and cut off."""
 
     found: Searched
     audits: int
@@ -367,10 +364,7 @@ def _number(found: float | None) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """The trees that were chosen, the share of records that they predict right, and how many audits that took.
-
-    ``unfinished`` of these audits did not end in time.
-    """
+    """The trees that were chosen, the share of records that they predict right, and how many audits that took."""
 
     members: tuple[SearchedTree, ...]
     reached: float

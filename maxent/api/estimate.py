@@ -130,10 +130,7 @@ TREES_ONLY = ("knowledge", "impurity", "marginal", "control")
 
 @dataclass(frozen=True, kw_only=True)
 class Solving(options.WholeOptions, options.Top, options.SolverOptions, options.ByBackend):
-    """Parameters of `estimate` for solving and measuring; ``solver`` is the back end.
-
-    Raises `MissingExtra` for a cluster where distributed is not installed.
-    """
+    """Parameters of `estimate` for solving and measuring; ``solver`` is the back end."""
 
     solver: Backend = field(init=False)
 

@@ -169,10 +169,7 @@ class Certainty:
         return self._perhaps[0]
 
     def _by_proof(self) -> Proof | None:
-        """What all levels prove of those whom the truth does not clear, in the time that there is.
-
-        None where they say nothing.
-        """
+        """What all levels prove of those whom the truth does not clear, in the time that there is."""
         if not self._proof:
             from maxent.solvers.workers import WorkerLost
 

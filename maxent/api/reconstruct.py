@@ -149,10 +149,7 @@ CONFIDENCE = 0.99
 def reconstruct_release(
     release: Release, known: KnownColumns | None, how: Rebuilding, *, read: float = 0.0, run: Run = elsewhere
 ) -> Reconstruction:
-    """The table of a release that was read, with what is known of people; errors are those of `reconstruct`.
-
-    ``read`` are the seconds that reading took, ``run`` is how parts are solved.
-    """
+    """The table of a release that was read, with what is known of people; errors are those of `reconstruct`."""
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     seeded = release.draws is not None and (known is None or how.rows)
     trees, atoms = stated_counts(release, how.noise, CONFIDENCE, seeded=seeded), atoms_of(release)

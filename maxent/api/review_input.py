@@ -274,10 +274,7 @@ def _states(model: Any) -> bool:
 def with_others(
     found: Converted, name: str, others: Sequence[Any], table: Any, reading: Reading | None
 ) -> tuple[Release, tuple[str, ...]]:
-    """A model with the statements that were published beside it, and what of these was lost.
-
-    ``others``: documents of statements, files of regressions or rules, or fitted regressions. ``table``: of the people.
-    """
+    """A model with the statements that were published beside it, and what of these was lost."""
     documents, lost, names = [], list[str](), [name]
     plain = None if reading is None else replace(reading, format=None)
     for i, each in enumerate(others, 2):

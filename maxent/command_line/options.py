@@ -483,10 +483,7 @@ Who = Annotated[
 
 
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
-    """The releases, and the tables: the last file, or as many as there are releases.
-
-    ``needed``: whether there has to be a table.
-    """
+    """The releases, and the tables: the last file, or as many as there are releases."""
     from maxent.models.display import counted
 
     if len(files) == 1 and not needed:

@@ -126,10 +126,7 @@ class WrongCall(InvalidInput):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """The job of a call, the spelling of its parameters (see `spellings`), and its arguments as they were given.
-
-    ``arguments`` are their names, such as ``TREE... QI``, with the values of all of them, in their order.
-    """
+    """The job of a call, the spelling of its parameters (see `spellings`), and its arguments as they were given."""
 
     job: Job
     names: Mapping[str, str]

@@ -513,10 +513,7 @@ def _scaled(
     summed: Callable[[FloatArray], FloatArray],
     likely: bool,
 ) -> FloatArray:
-    """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes).
-
-    ``summed`` makes numbers of the classes of ``masses`` of those of the program's classes.
-    """
+    """The posterior, each class of each group scaled up to the most that can have it; shape (n_qi, n_classes)."""
     most = np.full(masses.shape, np.inf)
     for begin in range(0, len(masses), CHUNK):
         rows = slice(begin, begin + CHUNK)

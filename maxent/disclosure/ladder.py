@@ -174,10 +174,7 @@ def rung_of(
     limits: Limits | None,
     kept: Callable[[Limits], Sequence[LimitCheck]] | None = None,
 ) -> Rung:
-    """A rung, judged by limits where these name it.
-
-    ``kept``: the checks of the same limits on somebody who knows more: what is kept by them is kept here, too.
-    """
+    """A rung, judged by limits where these name it."""
     if limits is None or not limits.stated:
         told = figures.missing or "; ".join(filter(None, (UNNAMED, figures.note)))
         return Rung(adversary, figures, "not_assessed", told)

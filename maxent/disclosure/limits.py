@@ -265,10 +265,7 @@ class LimitCheck:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known.
-
-    ``determined`` by equations over the rationals, ``proved`` with whole people.
-    """
+    """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known."""
 
     people: int = 0
     determined: int | None = None

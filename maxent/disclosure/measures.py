@@ -422,10 +422,7 @@ def prior_vulnerability(gain: FloatArray, prior: FloatArray) -> float:
 
 
 def posterior_vulnerability(gain: FloatArray, prior: FloatArray, channel: FloatArray) -> float:
-    """V_g[pi, C] = sum over y of max over w of sum over x of pi_x C[x, y] g[w, x].
-
-    Shapes (n_guesses, n_secrets), (n_secrets,) and (n_secrets, n_observations).
-    """
+    """V_g[pi, C] = sum over y of max over w of sum over x of pi_x C[x, y] g[w, x]."""
     return float((gain @ (prior[:, None] * channel)).max(axis=0).sum())
 
 

@@ -23,10 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class ProvedMembers:
-    """Of whom in a register membership, or membership and class, is proved; masks of shape (n_qi,).
-
-    ``least``, shape (n_qi,), is the smallest P(member) over all data that agree with the release.
-    """
+    """Of whom in a register membership, or membership and class, is proved; masks of shape (n_qi,)."""
 
     counts: IntArray
     member: BoolArray

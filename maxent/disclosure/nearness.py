@@ -22,10 +22,7 @@ MATCHED = 2_000
 
 
 def matching(table: IntArray, people: IntArray, group: IntArray) -> IntArray:
-    """The row of ``people`` that each row of a table is matched with, such that fewest cells differ, shape (n,).
-
-    ``table``, ``people``, shapes (n, n_columns), codes. ``group``, shape (n,): rows are matched within one.
-    """
+    """The row of ``people`` that each row of a table is matched with, such that fewest cells differ, shape (n,)."""
     from scipy.optimize import linear_sum_assignment
 
     found = np.zeros(len(table), np.int64)

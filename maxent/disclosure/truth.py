@@ -163,10 +163,7 @@ class BelievedInTruth:
 def read_controls(
     source: Source, release: Release, *, count: str | None = None, reader: Reader | None = None
 ) -> Controls:
-    """Read control people: a column for each public attribute, and the target.
-
-    ``source``, ``release``, ``count``, ``reader``: as in `maxent.models.tables.qi_table.read_qi`.
-    """
+    """Read control people: a column for each public attribute, and the target."""
     cases = read_cases(source, "control", release.target, release.public, count=count, reader=reader)
     known = cases.y >= 0
     for attribute, column in zip(cases.attributes, cases.columns, strict=True):

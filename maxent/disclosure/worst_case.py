@@ -196,10 +196,7 @@ def _implied(program: Program, said: Linear, of_cell: IntArray, size: IntArray) 
 
 
 def _printed(program: Program, parts: Sequence[Release]) -> FloatArray:
-    """Probabilities that releases print for somebody: those that they predict, and the shares of leaves.
-
-    A row for each of them, of those in which some cell is; shape (n, n_classes).
-    """
+    """Probabilities that releases print for somebody: those that they predict, and the shares of leaves."""
     found, first = [np.zeros((0, program.n_classes))], 0
     for part in parts:
         reached = list(program.cells.leaf[:, first : first + len(part.trees)].T)

@@ -20,10 +20,7 @@ _BUILD, _SOLVE = "#9aa5b1", "#1f5fa8"
 
 
 def save_bench_plot(rows: Sequence[Mapping[str, Any]], path: str | os.PathLike[str]) -> None:
-    """Write the plot of `draw_bench` to a file, by suffix, atomically.
-
-    Raises `MissingExtra` when matplotlib is not installed.
-    """
+    """Write the plot of `draw_bench` to a file, by suffix, atomically."""
     save_plot(lambda figure: draw_bench(rows, *figure.subplots(1, 2, sharey=True)), path, (9.0, 1.6 + 0.36 * len(rows)))
 
 

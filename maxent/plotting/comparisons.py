@@ -118,10 +118,7 @@ class Label:
 
 
 def label_points(axes: Axes, labels: Sequence[Label]) -> None:
-    """Write names beside points, the nearest place that is free; names for which there is none are left out.
-
-    Call it when all else is drawn and the limits are final.
-    """
+    """Write names beside points, the nearest place that is free; names for which there is none are left out."""
     figure = axes.get_figure(root=True)
     assert figure is not None
     figure.draw_without_rendering()  # only now is it known where on the figure the axes are

@@ -38,10 +38,7 @@ _STYLE: Any = {"svg.fonttype": "none", "svg.hashsalt": "maxent", "font.size": 10
 
 
 def check_matplotlib() -> None:
-    """Refuse to go on where no plot can be drawn.
-
-    Raises `MissingExtra` when matplotlib is not installed.
-    """
+    """Refuse to go on where no plot can be drawn."""
     need("matplotlib", "a plot needs matplotlib")
 
 
@@ -57,10 +54,7 @@ def check_kind(kind: str, kinds: Iterable[str]) -> None:
 
 
 def chosen_plot(kind: str | None, path: str | None, default: str) -> str | None:
-    """The plot that ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot.
-
-    Raises `MissingExtra` when matplotlib is not installed, and a plot is asked for.
-    """
+    """The plot that ``--plot KIND`` and ``-o FILE`` ask for together; None when the file is no plot."""
     if path is not None and path.lower().endswith(PLOTS):
         check_matplotlib()
         return kind or default

@@ -42,10 +42,7 @@ MIXED = 1.05
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Worlds(Shown):
-    """P(class | quasi-identifier) with each world equally likely, and as estimated, shapes (n_quasi_identifiers, k).
-
-    ``counts`` are the individuals of each quasi-identifier.
-    """
+    """P(class | quasi-identifier) with each world equally likely, and as estimated, shapes (n_quasi_identifiers, k)."""
 
     weighed: WeighedWorlds
     estimate: FloatArray
@@ -366,10 +363,7 @@ def _cells(found: ProvedBounds, row: int) -> list[str]:
 
 
 def witness_frame(program: Program, found: Witness) -> DataFrame:
-    """A row for each individual: the public attributes, the class in one world, and that in the other.
-
-    The two columns are called as the target, and that with ``_other``.
-    """
+    """A row for each individual: the public attributes, the class in one world, and that in the other."""
     import pandas as pd
 
     table = program.table

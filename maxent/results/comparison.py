@@ -219,10 +219,7 @@ def comparison_row(
     bits: tuple[float | None, float | None] = (None, None),
     most_disclosed: Iterable[Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
-    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean.
-
-    ``most_disclosed`` are there already where people were taken in parts.
-    """
+    """All that is said of one release, see `Comparison`; ``bits`` are the fewest and the mean."""
     row: dict[str, Any] = {
         "release": name,
         "defense": described(release),

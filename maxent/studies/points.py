@@ -47,10 +47,7 @@ def columns() -> dict[str, type]:
 
 
 def run_point(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
-    """The row of a point, with those of `columns` that are known.
-
-    An error becomes a row that says so, as the other points of a study are worth having.
-    """
+    """The row of a point, with those of `columns` that are known."""
     measured = _forget_peak()
     try:
         with unwarned():
@@ -80,10 +77,7 @@ def failure(error: BaseException) -> dict[str, Any]:
 
 
 def results(point: Point, packed: Packed, protocol: Protocol) -> dict[str, Any]:
-    """Columns of the row of a point after it is run.
-
-    Raises `MaxentError` when the defense, an attack or the estimate refuses what it is given.
-    """
+    """Columns of the row of a point after it is run."""
     from maxent.api.audit import assess
     from maxent.api.case import taken
     from maxent.api.compile import Knowledge

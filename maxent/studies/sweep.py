@@ -293,10 +293,7 @@ def rehearse(
 
 
 def _least(options: Options) -> dict[str, Value]:
-    """Options that have the same faults and next to no work: a single tree, and no more of that than its root.
-
-    Those whose values were looked at with the study file are left out.
-    """
+    """Options that have the same faults and next to no work: a single tree, and no more of that than its root."""
     known = parameters_of(type(method_of(options)))
     size = {name: each.about.small for name, each in known.items() if each.about.small is not None}
     return {**part(options, [*RELEASE, *ATTACK, "estimate", "knowledge"]), **size}

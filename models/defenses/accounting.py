@@ -166,10 +166,7 @@ def _largest_beta(k: int, epsilon: float, delta: float) -> float:
 def _teeth(
     k: int, beta: float, epsilon: float, *, down_to: float | None = None
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """Blocks of m >= k, the largest n of each, and P[Bin(n, beta) >= m]: all that can exceed ``down_to``.
-
-    Without it: all that can be the largest.
-    """
+    """Blocks of m >= k, the largest n of each, and P[Bin(n, beta) >= m]: all that can exceed ``down_to``."""
     share = float(gamma(beta, epsilon))
     rate, best = _divergence(share, beta), 0.0
     m = np.arange(k, k + _BLOCK)

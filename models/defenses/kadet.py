@@ -204,10 +204,7 @@ class KadetTree(GrownTree):
 
 @dataclass(slots=True, eq=False)
 class Span:
-    """A group of people: its records, and the leaves it may be in (a set in order).
-
-    ``bad_cuts`` keeps what was found out about numeric attributes, as the population does not change.
-    """
+    """A group of people: its records, and the leaves it may be in (a set in order)."""
 
     population: IntArray
     nodes: dict[int, None]
@@ -367,10 +364,7 @@ class GrownNode:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _KadetSplit:
-    """A split: its attribute, its number of branches, and the branch of each record, shape (n,).
-
-    Either ``taken`` is the branch of each value, -1 for those that cannot come here, or there is a ``threshold``.
-    """
+    """A split: its attribute, its number of branches, and the branch of each record, shape (n,)."""
 
     attribute: int
     n_branches: int

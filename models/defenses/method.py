@@ -172,10 +172,7 @@ class Method(ABC):
         return {}
 
     def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
-        """The same with the files among its parameters read, of data with these columns, as the data are.
-
-        ``target`` is the column of the class, or a sequence of several.
-        """
+        """The same with the files among its parameters read, of data with these columns, as the data are."""
         return self
 
     @abstractmethod

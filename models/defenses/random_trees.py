@@ -251,10 +251,7 @@ _CHUNK = 2**16  # records that walk together
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeavesOfPaths:
-    """The leaves that a sample reaches: their keys, shape (n,), and their records per class, shape (n, n_classes).
-
-    ``some`` has one of the records of each, shape (n, n_attributes): it tells the path to the leaf.
-    """
+    """The leaves that a sample reaches: their keys, shape (n,), and their records per class, shape (n, n_classes)."""
 
     key: Words
     counts: IntArray
@@ -337,10 +334,7 @@ METHOD = "rdt"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DrawnTree:
-    """Random trees with all counts of their samples, which are confidential until `release` suppresses some.
-
-    ``roots`` are the keys of their roots. ``stated`` says whether all domains are known without the data.
-    """
+    """Random trees with all counts of their samples, which are confidential until `release` suppresses some."""
 
     target: Target
     attributes: tuple[Attribute, ...]

@@ -50,10 +50,7 @@ def method_names() -> tuple[str, ...]:
 
 @cache
 def load_method(name: str) -> type[Method]:
-    """The method of a name.
-
-    Raises `MissingExtra` when it is registered but cannot be loaded, or is no method.
-    """
+    """The method of a name."""
     try:
         found = _entries()[name].load()
         if not (isinstance(found, type) and issubclass(found, Method)):

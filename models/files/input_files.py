@@ -119,10 +119,7 @@ def file_path(path: str | os.PathLike[str]) -> FilePath:
 
 
 def located(source: Any) -> Any:
-    """What looks like an address and is no file here as an `Address`; anything else as it is.
-
-    Raises `MissingExtra` when fsspec is not installed.
-    """
+    """What looks like an address and is no file here as an `Address`; anything else as it is."""
     if isinstance(source, Address) or not is_address(source) or os.path.exists(source):
         return source
     text, where = os.fspath(source), f"{_protocol(os.fspath(source))}://"
@@ -143,10 +140,7 @@ def _protocol(text: str) -> str:
 
 
 def matching(pattern: Address) -> tuple[Address, ...]:
-    """The files that a pattern stands for, in the order of their names; the file of this name, if there is one.
-
-    Raises `OSError` when the store does not say.
-    """
+    """The files that a pattern stands for, in the order of their names; the file of this name, if there is one."""
     with _translated():
         store, name = _store(pattern)
         if store.exists(name):
@@ -155,10 +149,7 @@ def matching(pattern: Address) -> tuple[Address, ...]:
 
 
 def open_address(address: Address) -> BinaryIO:
-    """Open a file of a store; only what is read of it is fetched.
-
-    Raises `OSError` when the store is unknown, cannot be reached, refuses, or has no such file.
-    """
+    """Open a file of a store; only what is read of it is fetched."""
     with _translated():
         store, name = _store(address)
         return io.BufferedReader(_Stored(store.open(name, "rb")))

@@ -124,10 +124,7 @@ def _ends(path: str) -> bytes:
 
 
 def _adjacent(*patterns: str) -> Callable[[Sequence[str]], bool]:
-    """Whether columns that fit patterns are beside each other, whatever is before and after them.
-
-    Where an attribute has the name of one of ours, ours has a prefix.
-    """
+    """Whether columns that fit patterns are beside each other, whatever is before and after them."""
 
     def fits(columns: Sequence[str]) -> bool:
         names = [re.sub("^(maxent_)+", "", name) for name in columns]

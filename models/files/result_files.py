@@ -87,10 +87,7 @@ def save_frame(
     csv_literal: bool = False,
     public: bool = False,
 ) -> None:
-    """Write a table (.csv, .parquet), or the document made of its rows (.json), marked with its ``kind``.
-
-    ``csv_literal``: text is written as it is, also where a spreadsheet would run it.
-    """
+    """Write a table (.csv, .parquet), or the document made of its rows (.json), marked with its ``kind``."""
     check_outputs({"output": (os.fspath(path), POSTERIOR)})
     suffix = os.fspath(path).lower().rpartition(".")[2]
     if suffix == "csv":

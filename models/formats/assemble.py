@@ -204,10 +204,7 @@ def _code(codes: Codes, name: str | None) -> int | None:
 
 
 def check_tree(source: str, parent: IntArray, child: IntArray, ids: Sequence[str | int]) -> None:
-    """Refuse links that are no tree below the first node, before anybody walks along them.
-
-    ``parent``, ``child`` of shape (n_links,): positions of nodes. ``ids``: what nodes are called.
-    """
+    """Refuse links that are no tree below the first node, before anybody walks along them."""
     expected = "each node below one other, the root first"
     if not len(ids):
         raise invalid(source, "document", "nodes", expected, "no node")
@@ -310,10 +307,7 @@ def _is_rest(branch: Branch) -> bool:
 
 @dataclass(slots=True)
 class _Tests:
-    """The tests of an attribute: values that branches name, and whether some have bounds or take missing values.
-
-    ``rests`` are the values that the other branches name of each node with a branch for what they leave.
-    """
+    """The tests of an attribute: values that branches name, and whether some have bounds or take missing values."""
 
     named: dict[str, None] = field(default_factory=dict)
     numeric: bool = False

@@ -19,10 +19,7 @@ _SMALLEST = -(2**53)
 
 @dataclass(frozen=True, slots=True)
 class Values:
-    """The keys of one object; every method raises `InvalidInput`, naming the place, for what is not as it should be.
-
-    ``source`` is the file, ``where`` the place of the object in it.
-    """
+    """The keys of one object; every method raises `InvalidInput`, naming the place, for what is not as it should be."""
 
     source: str
     where: str

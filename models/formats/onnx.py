@@ -75,10 +75,7 @@ class Document:
 
 
 def read_document(data: bytes) -> Document:
-    """The model that bytes hold.
-
-    Raises `Malformed` when they hold none.
-    """
+    """The model that bytes hold."""
     producer, version, graphs = "", "", []
     for number, _, content in fields(memoryview(data)):
         if number == 2:
@@ -501,10 +498,7 @@ _LEAF = b"LEAF"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trees:
-    """An ensemble: names of its classes, its trees, how their scores become probabilities, and the class of all.
-
-    ``of_class`` is the class that all values add to, None where each leaf has one for every class.
-    """
+    """An ensemble: names of its classes, its trees, how their scores become probabilities, and the class of all."""
 
     classes: tuple[str, ...]
     trees: tuple[Nodes, ...]

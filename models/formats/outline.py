@@ -122,10 +122,7 @@ def lines_of(numbered: Sequence[tuple[int, str]]) -> list[Line]:
 def parse_tree(
     source: str, lines: Sequence[Line], classes: Collection[str], names: Collection[str]
 ) -> list[Leaf | Split]:
-    """The nodes of a tree in depth-first order.
-
-    ``lines``: at least one. ``classes``, ``names``: labels and columns, where they are known; none where they are not.
-    """
+    """The nodes of a tree in depth-first order."""
     if len(lines) == 1 and lines[0].text.lstrip().startswith(": "):
         only = leaf_of(source, lines[0], lines[0].text, classes)
         if only is None:

@@ -32,10 +32,7 @@ _MOST_DECIMALS = 15
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingColumns:
-    """The columns of a training table; ``gaps`` have empty cells.
-
-    Values and classes are those that occur, sorted; without a target there are no classes.
-    """
+    """The columns of a training table; ``gaps`` have empty cells."""
 
     attributes: tuple[Attribute, ...]
     classes: tuple[str, ...]
@@ -76,10 +73,7 @@ class TrainingColumns:
 def read_training(
     wanted: Wanted, reader: Reader, declared: Mapping[str, Collection[str]] | None = None
 ) -> TrainingColumns | None:
-    """Read the table that a caller names, None when there is none.
-
-    ``declared`` are values by their columns that mean no missing value, such as a level ``NA``.
-    """
+    """Read the table that a caller names, None when there is none."""
     if wanted.train is None:
         return None
     header = read_frame(wanted.train, "train", [], reader).header
@@ -148,10 +142,7 @@ def training_places(release: Release, training: TrainingColumns) -> tuple[list[I
 
 
 def check_leaves(source: str, release: Release, training: TrainingColumns, advice: str, *, empty: bool = False) -> bool:
-    """Refuse a tree whose leaves the training rows do not reach as they state; whether their counts prove it right.
-
-    ``empty`` is whether the tool makes leaves that no row reaches.
-    """
+    """Refuse a tree whose leaves the training rows do not reach as they state; whether their counts prove it right."""
     proven = bool(training.classes)
     for tree, counts in zip(release.trees, counts_in_leaves(release, training), strict=True):
         for node, here in zip(each(tree.nodes), counts.tolist(), strict=True):

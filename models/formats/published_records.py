@@ -148,10 +148,7 @@ def _roles(frame: Frame, people: Frame, target: str | None) -> tuple[str, list[s
 def _grouped(
     boxes: Sequence[npt.NDArray[Any]], codes: Sequence[IntArray]
 ) -> tuple[tuple[npt.NDArray[Any], ...], IntArray]:
-    """The boxes of the groups by attribute, in order of their first rows, and the group of each row.
-
-    ``codes`` index the different ``boxes`` of each attribute, and have an entry for every row.
-    """
+    """The boxes of the groups by attribute, in order of their first rows, and the group of each row."""
     keys = row_keys(np.column_stack(codes), [len(each) for each in boxes])
     _, first, group = np.unique(keys, return_index=True, return_inverse=True)
     number = np.argsort(np.argsort(first))

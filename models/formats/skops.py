@@ -124,10 +124,7 @@ class Archive:
 
 
 def table_of(training: TrainingColumns, names: Sequence[str], texts: Mapping[str, object]) -> DataFrame:
-    """Columns of a training table.
-
-    ``texts``: columns that are text also where they hold numbers, with what stands for a missing value.
-    """
+    """Columns of a training table."""
     from pandas import DataFrame, Series
 
     columns: dict[str, Any] = {}

@@ -197,10 +197,7 @@ class UnrolledPart:
 def fractional_tree(
     source: str, parts: Sequence[UnrolledPart], classes: Sequence[str], may_lack: frozenset[str], *, weighted: bool
 ) -> tuple[Tree, bool]:
-    """The tree, and whether some of its leaves have no class, as several are as likely.
-
-    Numbers that are ``weighted`` state nothing.
-    """
+    """The tree, and whether some of its leaves have no class, as several are as likely."""
     undecided = False
     above = {child: at for at, part in enumerate(parts) for _, child in part.branches}
     plain = all(_is_largest(part, classes) for part in parts if part.shares)

@@ -39,10 +39,7 @@ _MOST_VALUES = 2**20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class YdfColumn:
-    """A column: its attribute, None of a type that no test of one column has; ``values`` are categories by number.
-
-    ``borders`` are those of numbers that were sorted into bins.
-    """
+    """A column: its attribute, None of a type that no test of one column has; ``values`` are categories by number."""
 
     name: str
     attribute: Attribute | None

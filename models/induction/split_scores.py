@@ -123,10 +123,7 @@ class Scorer:
         return gains, scores
 
     def _cuts(self, rows: IntArray) -> tuple[IntArray, IntArray]:
-        """The cuts between numbers of some records: of which attribute each is, and the class counts below it.
-
-        Shapes (n_cuts,) and (n_cuts, n_classes).
-        """
+        """The cuts between numbers of some records: of which attribute each is, and the class counts below it."""
         ranks = self._ranks[:, rows]
         order = np.argsort(ranks, axis=1, kind="stable")
         ranks = np.take_along_axis(ranks, order, axis=1)

@@ -59,10 +59,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Rows ``start`` to ``stop - 1``, of a ``kind`` as NumPy spells it, that begin at a byte of the file.
-
-    They are numbers of distinct cells, from 1, with 0 for none: of the cells number ``cells`` of the column.
-    """
+    """Rows ``start`` to ``stop - 1``, of a ``kind`` as NumPy spells it, that begin at a byte of the file."""
 
     start: int
     stop: int
@@ -141,10 +138,7 @@ class Keeper:
 
 @dataclass(frozen=True, slots=True)
 class KeptRows:
-    """Rows ``start`` to ``stop - 1`` of a piece, by column, and their ``count`` of people, None where each is one.
-
-    ``first`` is the number of the first of these rows in the whole table.
-    """
+    """Rows ``start`` to ``stop - 1`` of a piece, by column, and their ``count`` of people, None where each is one."""
 
     columns: tuple[KeptCodes, ...]
     count: KeptCodes | None
@@ -300,20 +294,14 @@ def _known(cells: Any, number: IntArray, first: IntArray) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class ColumnCodes:
-    """The code of each distinct cell of a column, as it is stored; ``missing`` is that of none.
-
-    ``cells`` are an Arrow array of text, or the bits of numbers, increasing; codes have the shape (n_cells,).
-    """
+    """The code of each distinct cell of a column, as it is stored; ``missing`` is that of none."""
 
     cells: Any
     codes: IntArray
     missing: int
 
     def numbered(self, cells: Any) -> npt.NDArray[np.int32]:
-        """The codes of other cells, an Arrow array, shape (n_cells + 1,); the first is that of none.
-
-        Cells that are not known, as nobody has them, have that code, too.
-        """
+        """The codes of other cells, an Arrow array, shape (n_cells + 1,); the first is that of none."""
         import pyarrow as pa
         import pyarrow.compute as pc
 

@@ -85,10 +85,7 @@ class Descent:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Numbered:
-    """A tree whose places are numbered, whatever the table.
-
-    ``nodes`` are those that test an attribute, ``below`` the places below, by place; ``rank`` is that of `Descent`.
-    """
+    """A tree whose places are numbered, whatever the table."""
 
     nodes: Mapping[int, Node]
     below: Sequence[Sequence[int]]
@@ -276,10 +273,7 @@ def steps_of(descent: Descent, places: Places, sizes: Sequence[int]) -> Steps:
 
 
 def _loses(places: IntArray, below: Small, parent: IntArray) -> bool:
-    """Whether any bin for which a place has no branch comes to that place at all.
-
-    ``places`` are all that test an attribute, and ``below`` where its bins lead, as `_table` has it.
-    """
+    """Whether any bin for which a place has no branch comes to that place at all."""
     row = {place: i for i, place in enumerate(places.tolist())}
     for i in np.flatnonzero((below == LOST).any(axis=1)).tolist():
         comes = below[i] == LOST

@@ -115,10 +115,7 @@ class Rows:
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a process does with some rows: codes of attributes, then of classes where they are wanted.
-
-    Runs of about ``most`` rows go to the ``folder``.
-    """
+    """What a process does with some rows: codes of attributes, then of classes where they are wanted."""
 
     codes: tuple[ColumnCodes, ...]
     descent: Descent
@@ -280,10 +277,7 @@ class LeafGroup:
 
 
 def groups_of(rows: IntArray, most: int) -> tuple[LeafGroup, ...]:
-    """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided.
-
-    ``rows``, shape (n_leaves,), are those of each leaf. Leaves without any are in no group of their own.
-    """
+    """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided."""
     return tuple(_groups(rows.tolist(), most))
 
 

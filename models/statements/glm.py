@@ -141,10 +141,7 @@ class RegressionSums:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Means:
-    """Means at the printed coefficients, with bounds over the box; shapes (n, n_responses).
-
-    ``slope(d, e)``: derivative of mean d by predictor e and the largest distance of it from that anywhere in the box.
-    """
+    """Means at the printed coefficients, with bounds over the box; shapes (n, n_responses)."""
 
     family: Family
     mean: FloatArray

@@ -45,10 +45,7 @@ CONTRASTS = "contrasts: terms of a factor are read as one value each against the
 
 @dataclass(slots=True)
 class Printed:
-    """What a text says of a regression: names and values of coefficients, and whatever else it states.
-
-    ``coefficients``: by class in a multinomial, else under None. ``residual``: the residual standard error.
-    """
+    """What a text says of a regression: names and values of coefficients, and whatever else it states."""
 
     source: str
     coefficients: dict[str | None, list[tuple[str, str]]]

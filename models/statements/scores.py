@@ -117,10 +117,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Confusion:
-    """``confusion``: how many people of each class are predicted to be of which.
-
-    Each entry is the number of people of a class among those with a prediction, which are known.
-    """
+    """``confusion``: how many people of each class are predicted to be of which."""
 
     model: Answers
     matrix: tuple[tuple[int, int, int], ...]  # predicted, true, people

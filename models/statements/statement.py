@@ -165,10 +165,7 @@ class StatementPeople:
 
 @dataclass(slots=True)
 class ColumnUse:
-    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place.
-
-    ``known`` are values that nobody needs to have: those that a model knows.
-    """
+    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place."""
 
     numbers: str | None = None
     values: dict[str | float, str] = field(default_factory=dict)

@@ -72,10 +72,7 @@ def spelling_problems(frame: Frame, name: str) -> list[Problem]:
 
 
 def unknown_spellings(frame: Frame, name: str, domain: Sequence[str]) -> list[Problem]:
-    """List the values outside of a domain that are in it but for blanks or Unicode form; note those but for case.
-
-    Where text is ``exact`` there is nothing to say.
-    """
+    """List the values outside of a domain that are in it but for blanks or Unicode form; note those but for case."""
     if frame.reader.reading.text == "exact":
         return []
     column, texts = frame.columns[name], frame.columns[name].texts()
@@ -154,10 +151,7 @@ def _understood(frame: Frame, name: str, rows: IntArray, reader: Reader, declare
 
 
 def codes_of(domain: Iterable[str]) -> tuple[dict[str, int], int]:
-    """The index of each value of a domain, and that of cells without a value.
-
-    That is the index of `MISSING`, or of an empty value, or -1 where the domain has neither.
-    """
+    """The index of each value of a domain, and that of cells without a value."""
     codes = {value: i for i, value in enumerate(domain)}
     return codes, codes.get(MISSING, codes.get("", -1))
 
@@ -274,10 +268,7 @@ def finite(
     optional: bool = False,
     advice: str = "impute missing ones or drop their rows, since no tree can route them",
 ) -> FloatArray:
-    """Read the values of a column, not of each row, as numbers in [low, high], NaN for those that are refused.
-
-    ``advice`` is what to do about cells without a value, unless these are ``optional``.
-    """
+    """Read the values of a column, not of each row, as numbers in [low, high], NaN for those that are refused."""
     column = frame.columns[name]
     result = numbers(column, low=low, high=high, whole=whole)
     bad = np.append(np.isnan(result), True)
@@ -328,10 +319,7 @@ def refused(
     domain: Sequence[str] = (),
     hints: int = LISTED,
 ) -> list[Problem]:
-    """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be.
-
-    ``bad`` has an entry per value, and a last one for cells without any. The first ``hints`` values come with one.
-    """
+    """Report missing cells, then every bad value where it occurs first; ``missing`` is None when cells may be."""
     codes, repeats = frame.columns[name].codes, frame.repeats
     absent = np.flatnonzero((codes < 0) & bad[codes])
     problems = []
@@ -390,10 +378,7 @@ def _number_hint(value: str) -> str:
 
 
 def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
-    """A frame with a point before the decimals of numbers, as it is stored otherwise; notes which columns changed.
-
-    Parameters are those of `understood`; declared values stay as they are.
-    """
+    """A frame with a point before the decimals of numbers, as it is stored otherwise; notes which columns changed."""
     known = {name: frozenset((declared or {}).get(name, ())) for name in frame.columns}
     commas = [name for name in frame.columns if _has_decimal_commas(frame, name, reader.reading, known[name])]
     if commas and frame.decimal is None:

@@ -70,10 +70,7 @@ def marginal(values: npt.NDArray[_Number], target: Target, part: int) -> npt.NDA
 
 
 def with_product(frame: Frame, target: Target) -> Frame:
-    """A frame with a column of product classes beside the columns of its parts, where these are all there.
-
-    A row that lacks a value of any part lacks it of the product.
-    """
+    """A frame with a column of product classes beside the columns of its parts, where these are all there."""
     if not target.of or any(part.name not in frame.columns for part in target.of):
         return frame
     columns = [frame.columns[part.name] for part in target.of]
@@ -119,10 +116,7 @@ def numeric_target(source: str, name: str, bins: Sequence[float] | None, values:
 
 
 def in_bins(name: str, edges: Sequence[float], source: str) -> Target:
-    """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``.
-
-    ``name``: of the target. ``edges``: increasing; the outer ones may be infinite.
-    """
+    """A numeric target in bins: ``edges[0] <= number <= edges[1]``, then ``edges[i] < number <= edges[i + 1]``."""
     cuts = np.asarray(edges, np.float64) if np.ndim(edges) == 1 else np.empty(0)
     if not 3 <= len(cuts) <= MOST + 1 or not (np.diff(cuts) > 0).all():
         expected = f"increasing edges of 2 to {MOST} bins, such as 0, 20, 50"
@@ -166,10 +160,7 @@ def numbers_in_words(target: Target) -> str | None:
 
 
 def class_names(frame: Frame, target: Target) -> Frame:
-    """A frame of which the target's column has names of classes, also where it has numbers that they stand for.
-
-    Of several sensitive columns it is that of their combinations, where all of them are there.
-    """
+    """A frame of which the target's column has names of classes, also where it has numbers that they stand for."""
     if target.of:
         return with_product(frame, target)
     if target.numbers is None or target.name not in frame.columns:

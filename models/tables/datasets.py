@@ -201,10 +201,7 @@ def local_copy(name: str) -> Path | None:
 
 
 def fetched(name: str, told: Told | None = None) -> Path:
-    """The table of a data set; it is fetched where no folder has it.
-
-    ``name``: of `DATA_SETS`. ``told``: called as bytes arrive.
-    """
+    """The table of a data set; it is fetched where no folder has it."""
     wanted = data_set(name)
     if (found := local_copy(name)) is not None:
         return found

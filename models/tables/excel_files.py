@@ -109,10 +109,7 @@ class ExcelFile:
 
 
 def open_excel(source: str, opener: Callable[[], BinaryIO], reader: Reader) -> ExcelFile:
-    """Choose a sheet of a workbook, and read its header; several sheets are noted.
-
-    Raises `MissingExtra` when openpyxl is not installed.
-    """
+    """Choose a sheet of a workbook, and read its header; several sheets are noted."""
     most, wanted = reader.reading.max_memory, reader.reading.sheet
     with _workbook_refused(source), opener() as file, zipfile.ZipFile(file) as archive:
         sizes = [(entry.filename.startswith("xl/worksheets/"), entry.file_size) for entry in archive.infolist()]

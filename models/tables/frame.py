@@ -36,10 +36,7 @@ def cells_size(rows: int, columns: int) -> int:
 
 @dataclass(slots=True)
 class Memory:
-    """Memory that reading a table has taken so far.
-
-    ``source``: the table, as messages call it. ``most``: bytes that it may take. ``taken``: bytes that it has taken.
-    """
+    """Memory that reading a table has taken so far."""
 
     source: str
     most: int
@@ -380,10 +377,7 @@ def _from_series(series: Series[Any], absent: Callable[[str], bool]) -> Column:
 
 
 def _coded(codes: npt.NDArray[Any], values: Any, *, numeric: bool | None) -> Column:
-    """Return codes, and an index or extension array of their values, as a column of numbers or objects.
-
-    ``numeric`` is whether it is one of numbers, None for as the type of the values says.
-    """
+    """Return codes, and an index or extension array of their values, as a column of numbers or objects."""
     array = np.asarray(values)
     plain = array + 0 if array.dtype.kind in "iuf" else np.asarray(values, dtype=object)  # -0.0 is 0.0
     dated = len(plain) > 0 and isinstance(plain[0], (date, timedelta))

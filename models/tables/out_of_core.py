@@ -48,10 +48,7 @@ def aggregate(
     reader: Reader | None = None,
     declared: Mapping[str, Collection[str]] | None = None,
 ) -> TableGroups:
-    """Read the named columns of files that together are one table, and merge equal rows.
-
-    Columns are found by name in each file; without ``count`` every row is one individual.
-    """
+    """Read the named columns of files that together are one table, and merge equal rows."""
     reader = reader or Reader()
     tables = [open_file(path, reader) for path in files]
     single = len(tables) == 1
@@ -273,10 +270,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class WantedColumns:
-    """Columns of all pieces: ``names`` of cells with their ``forms``, and ``count``, which may be missing.
-
-    ``decimals`` are the decimal marks of the files.
-    """
+    """Columns of all pieces: ``names`` of cells with their ``forms``, and ``count``, which may be missing."""
 
     names: tuple[str, ...]
     forms: tuple[TableForm, ...]

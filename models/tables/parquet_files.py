@@ -254,10 +254,7 @@ class ParquetFile:
         return frozenset(name for name, kind in self.stored.items() if is_time(kind))
 
     def batches(self, names: Sequence[str], groups: Sequence[int] | None = None) -> Iterator[pa.RecordBatch]:
-        """Yield the rows: the first column of each name, in this order, as numbers or as text in dictionaries.
-
-        ``groups`` are the row groups to read, by default all.
-        """
+        """Yield the rows: the first column of each name, in this order, as numbers or as text in dictionaries."""
         import pyarrow as pa
         from pyarrow import parquet
 

@@ -99,10 +99,7 @@ class QITable:
         return int(self.counts.sum())
 
     def frame(self) -> DataFrame:
-        """Return the attributes (strings, floats) and ``count``; row i is quasi-identifier i.
-
-        The last column has another name beside an attribute that is called so, see `own_names`.
-        """
+        """Return the attributes (strings, floats) and ``count``; row i is quasi-identifier i."""
         import pandas as pd
 
         names = [attribute.name for attribute in self.attributes]

@@ -224,10 +224,7 @@ def _coded(
     missing: bool = False,
     fill: str = f"give them a name, let them be a category (missing='category'), {_FILL}",
 ) -> tuple[tuple[str, ...], IntArray]:
-    """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order.
-
-    With ``missing`` cells without a value are `MISSING`.
-    """
+    """The domain of a column and its codes, shape (n_rows,); without a domain of its own what occurs, in order."""
     column, where = frame.columns[name], f"column {shorten(name)}"
     values: tuple[str, ...] | None = None
     if isinstance(domain, str) or (domain is not None and not isinstance(domain, Collection)):

@@ -38,10 +38,7 @@ class Fact:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Weighed:
-    """Weights that people had in training: of each row its quasi-identifier, class, individuals and weight.
-
-    Shapes (n_rows,); no rows where all people had the same weight.
-    """
+    """Weights that people had in training: of each row its quasi-identifier, class, individuals and weight."""
 
     owner: IntArray
     classes: IntArray
@@ -190,19 +187,13 @@ def read_marginal(source: Source, release: Release, individuals: int, *, reader:
 
 
 def recoded(codes: IntArray, levels: Sequence[npt.NDArray[Any]], table: QITable) -> IntArray:
-    """Codes of rows as a table has them, -1 for numbers that it has not; shape (n_rows, n_attributes).
-
-    ``levels`` are what the codes mean now, for the same attributes in the same order.
-    """
+    """Codes of rows as a table has them, -1 for numbers that it has not; shape (n_rows, n_attributes)."""
     columns = [level_index(level, table.levels[j])[codes[:, j]] for j, level in enumerate(levels)]
     return np.column_stack([np.zeros((len(codes), 0), dtype=np.int64), *columns])
 
 
 def level_index(values: npt.NDArray[Any], levels: npt.NDArray[Any]) -> IntArray:
-    """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both.
-
-    A missing number, NaN, is the last of the levels that have one.
-    """
+    """Return the index of each value in the levels, -1 where it is none; declared levels are the same in both."""
     if levels.dtype == object:
         return np.arange(len(levels))
     at = np.minimum(np.searchsorted(levels, values), len(levels) - 1)
@@ -297,10 +288,7 @@ def _matches(codes: IntArray, table: QITable) -> list[IntArray]:
 def read_stakes(
     source: Source, name: str, target: Target, reader: Reader | None = None, *, decision: str, unit: str
 ) -> FloatArray:
-    """Read a matrix with a row for each decision, and a column for each class with what the decision then is worth.
-
-    ``decision`` and ``unit`` are the words for these in messages, such as a guess and a gain.
-    """
+    """Read a matrix with a row for each decision, and a column for each class with what the decision then is worth."""
     frame = read_frame(source, name, list(target.classes), reader)
     problems = [*frame.problems, *missing_columns(frame, list(target.classes))]
     if not problems and not len(frame.lines):

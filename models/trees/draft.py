@@ -16,10 +16,7 @@ Publish = Literal["labels", "rates", "counts"]
 
 @dataclass(slots=True)
 class Draft:
-    """A grown node before it has an id; a list of them is a tree in depth-first order, ``children`` are positions.
-
-    The branches of an inner node are without a child until `freeze`.
-    """
+    """A grown node before it has an id; a list of them is a tree in depth-first order, ``children`` are positions."""
 
     counts: IntArray
     label: int

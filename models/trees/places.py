@@ -75,10 +75,7 @@ class Places:
 
     @cached_property
     def whole(self) -> IntArray:
-        """For each place the one that stands for the leaf of the tool that it is a part of, or itself; (n_places,).
-
-        It is the part that has the tool's name, or else the first.
-        """
+        """For each place the one that stands for the leaf of the tool that it is a part of, or itself; (n_places,)."""
         found, first = np.arange(len(self)), dict[str, int]()
         parts = parts_of(self.tree.nodes)
         for place, part in enumerate(parts):

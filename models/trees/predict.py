@@ -331,10 +331,7 @@ def predict_columns(
     *,
     removed: Removed = "ancestor",
 ) -> IntArray:
-    """`predict` for records that are read already: indices into ``release.target.classes``, shape (n,).
-
-    ``columns`` has an array for each of the attributes, shape (n,), as `maxent.models.trees.places.assign` takes them.
-    """
+    """`predict` for records that are read already: indices into ``release.target.classes``, shape (n,)."""
     return _answer(release, attributes, columns, n, removed)[1]
 
 
@@ -528,10 +525,7 @@ def read_cases(
 
 
 def score(release: Release, cases: Cases, predict: Callable[..., IntArray] = predict_columns) -> Score:
-    """Predict the class of every case, and compare; the cases need no attributes that no tree tests.
-
-    ``predict`` has the arguments of `predict_columns`.
-    """
+    """Predict the class of every case, and compare; the cases need no attributes that no tree tests."""
     column = {attribute.name: values for attribute, values in zip(cases.attributes, cases.columns, strict=True)}
     unseen = np.zeros(len(cases.y), bool)
     for attribute in tested_attributes(release):

@@ -189,10 +189,7 @@ def _note(reader: RateReader, rates: Sequence[Stated]) -> str:
 
 
 def release_rates(release: Content, sizes: Sequence[npt.NDArray[np.float64]] | None, rounding: Rounding) -> RateReader:
-    """The reading of the error rates of a release.
-
-    ``sizes`` are the individuals in each place of each tree as the adversary's table shows them, NaN where it does not.
-    """
+    """The reading of the error rates of a release."""
     stated: list[Stated] = []
     shares: dict[Stated, None] = {}
     for t, tree in enumerate(release.trees):

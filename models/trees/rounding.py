@@ -67,10 +67,7 @@ def _problems(release: Release) -> Iterator[Problem]:
 
 @dataclass(frozen=True, slots=True)
 class Rounding:
-    """Rounding of all numbers of records that a release states.
-
-    ``round_counts``: the base; None leaves counts as they are. ``round_method``: see `maxent.models.release.Rounded`.
-    """
+    """Rounding of all numbers of records that a release states."""
 
     round_counts: int | None = parameter(
         None, "Base that counts are rounded to.", whole(2, "records"), metavar="BASE", group="output"

@@ -107,10 +107,7 @@ def _feasible(found: Solution, options: Options) -> bool:
 
 
 def for_ipopt(program: LiftedProgram) -> bool:
-    """Whether a program is not convex, not large, and has quasi-identifiers with several equations beside the total.
-
-    So has each of them whose leaf depends on what is private.
-    """
+    """Whether a program is not convex, not large, and has quasi-identifiers with several equations beside the total."""
     if program.convex or program.n > SEVERAL:
         return False
     if len(np.unique(program.group)) > len(np.unique(program.owner)):

@@ -159,10 +159,7 @@ class _PyomoRows:
 
 
 class TextbookBackend:
-    """Ipopt on the constraints as the paper prints them (`maxent.constraints.textbook`): a reference for the others.
-
-    Raises `MissingExtra` when cyipopt or Pyomo is not installed.
-    """
+    """Ipopt on the constraints as the paper prints them (`maxent.constraints.textbook`): a reference for the others."""
 
     name = "textbook"
     reference = True

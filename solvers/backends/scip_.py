@@ -50,10 +50,7 @@ _STOPS = {
 
 
 class ScipBackend:
-    """Global optimisation; starting points are not used.
-
-    Raises `MissingExtra` when PySCIPOpt is not installed.
-    """
+    """Global optimisation; starting points are not used."""
 
     name = "scip"
     solves = f"small programs (up to {MOST} variables), globally also where they are not convex"

@@ -99,10 +99,7 @@ class ScipyBackend:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Reduced:
-    """A program in the coordinates ``y`` of its equations' solutions, shape (n_free,).
-
-    ``lower <= matrix y <= upper`` are the bounds and linear inequalities, strict at ``y = 0``, the point ``origin``.
-    """
+    """A program in the coordinates ``y`` of its equations' solutions, shape (n_free,)."""
 
     program: LiftedProgram
     origin: FloatArray

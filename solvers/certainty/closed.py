@@ -35,10 +35,7 @@ EPSILON = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Quasi-identifiers that can be in each region: those of region r are ``who[ends[r]:ends[r + 1]]``, each once.
-
-    ``inside`` says of each whether all its people are in the region.
-    """
+    """Quasi-identifiers that can be in each region: those of region r are ``who[ends[r]:ends[r + 1]]``, each once."""
 
     ends: IntArray
     who: IntArray
@@ -205,10 +202,7 @@ class ClassTotals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Ahead:
-    """Labels: row i says that class ``label[i]`` is at least as frequent in ``region[i]`` as class ``other[i]``.
-
-    ``first`` are the rows with the regions and labels of which it is said of all other classes.
-    """
+    """Labels: row i says that class ``label[i]`` is at least as frequent in ``region[i]`` as class ``other[i]``."""
 
     region: IntArray
     label: IntArray

@@ -52,10 +52,7 @@ def likely(program: Program, clock: Clock) -> FloatArray | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeBounds:
-    """What is proved of whole people.
-
-    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals.
-    """
+    """What is proved of whole people."""
 
     low: IntArray
     high: IntArray
@@ -76,10 +73,7 @@ def whole_bounds(
     run: Run = elsewhere,
     guess: Callable[[], FloatArray | None] = lambda: None,
 ) -> WholeBounds:
-    """Tighten proved bounds to what holds in every world of whole people.
-
-    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved, those of all linear statements.
-    """
+    """Tighten proved bounds to what holds in every world of whole people."""
     whole = whole_program(program)
     least, greatest = whole_numbers(low, high)
     late = questions.copy()
@@ -157,10 +151,7 @@ def task_of(
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up.
-
-    Raises `MissingExtra` where OR-Tools is not installed.
-    """
+    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up."""
     need_cp_sat()
     if program.release.draws is not None and not is_of_register(program.release):  # draws are of the data alone
         bounds, questions = _unordered(program, bounds, questions, clock)

@@ -165,10 +165,7 @@ def pooled(program: Program, rows: InternalRows, active: IntArray, bounds: Bound
 
 
 def linear_parts(program: Program, merged: Merged, pools: Pools, asked: BoolArray) -> Iterator[PartBounds]:
-    """The parts with an open question that closed forms do not answer; ``asked`` is (n_pools, n_classes).
-
-    The program has no internal constraints.
-    """
+    """The parts with an open question that closed forms do not answer; ``asked`` is (n_pools, n_classes)."""
     everything, nothing = np.arange(len(program.linear)), np.empty(0, np.int64)
     among = np.asarray(asked.any(axis=1))[merged.owner]
     for part in parts(program, merged, everything, InternalRows(program), nothing, among):
@@ -407,10 +404,7 @@ class CertainEnds:
 
 @dataclass(eq=False)
 class BoundSearch:
-    """The search for the ends of some questions: what is proved of them, and how far feasible points have come.
-
-    ``pools`` is narrowed in place.
-    """
+    """The search for the ends of some questions: what is proved of them, and how far feasible points have come."""
 
     asked: Questions
     pools: Pools

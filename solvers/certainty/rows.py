@@ -583,10 +583,7 @@ def _affordable(n_equations: int, n_rows: int) -> bool:
 
 
 def _peeled(matrix: sparse.csr_matrix) -> tuple[IntArray, BoolArray]:
-    """Equations about several rows, and rows that equations about one row alone tell, one after the other.
-
-    Shapes (n_left,) and (n_rows,).
-    """
+    """Equations about several rows, and rows that equations about one row alone tell, one after the other."""
     peeled = np.zeros(matrix.shape[1], bool)
     entry = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
     row = matrix.indices

@@ -67,10 +67,7 @@ def _factorial(n: int) -> int:
 
 
 def counted(part: WholePart, low: IntArray, high: IntArray, most: int = MOST) -> Counted | None:
-    """Count the worlds of a part, None where there are too many states.
-
-    ``low``, ``high``, shape (n_owners, n_classes), proved bounds, which leave out nothing.
-    """
+    """Count the worlds of a part, None where there are too many states."""
     try:
         return _counted(part, low, high, most)
     except TooMany:
@@ -290,10 +287,7 @@ class Moves:
 
 
 def moves_of(part: WholePart, free: BoolArray, rng: np.random.Generator) -> Moves:
-    """Moves of a part.
-
-    ``free``, shape (n_owners,), pooled quasi-identifiers of which something is open; others stay as they are.
-    """
+    """Moves of a part."""
     source, target = _changes(part, free)
     equal = part.rows.lower == part.rows.upper
     matrix = part.rows.matrix[np.flatnonzero(equal)].tocoo()

@@ -65,10 +65,7 @@ class _Frame:
 def descend(
     program: LiftedProgram, point: FloatArray, guess: Guess, tolerance: float, clock: Clock
 ) -> FloatArray | None:
-    """The optimum that is down from a point along its active rows, None where the way does not end in time.
-
-    Masses that vanish stay where they are.
-    """
+    """The optimum that is down from a point along its active rows, None where the way does not end in time."""
     slide, slope = _Slide(program, guess, tolerance), np.inf
     for _ in range(STEPS):
         if clock.stop() is not None:

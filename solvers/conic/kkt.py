@@ -75,10 +75,7 @@ class OptimalityConditions:
     def step(
         self, z: FloatArray, y: FloatArray | None, side: IntArray, bound: IntArray
     ) -> tuple[FloatArray, FloatArray] | None:
-        """Newton step of variables and multipliers; without multipliers the least step towards the active rows.
-
-        None where the equations have no solution.
-        """
+        """Newton step of variables and multipliers; without multipliers the least step towards the active rows."""
         rows, columns = np.flatnonzero(side), np.flatnonzero(~self._fixed & (bound == 0))
         with np.errstate(all="ignore"):  # what is not finite is found below
             jacobian = self.jacobian(z)[rows][:, columns]
@@ -238,10 +235,7 @@ RANK, PULL = 1e-10, 1e-10
 
 
 def fitted(rows: FloatArray, gradient: FloatArray, sign: IntArray) -> FloatArray:
-    """``y``, shape (n_rows,), with the least ``|gradient + rows' y|`` and ``sign * y >= 0``.
-
-    ``sign`` is 0 where either will do: of equations.
-    """
+    """``y``, shape (n_rows,), with the least ``|gradient + rows' y|`` and ``sign * y >= 0``."""
     free, held = np.flatnonzero(sign == 0), np.flatnonzero(sign)
     columns = np.column_stack([-gradient, rows[held].T * sign[held]])
     weights = np.linalg.lstsq(rows[free].T, columns, rcond=RANK)[0]

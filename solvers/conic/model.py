@@ -83,10 +83,7 @@ class ConicShares:
 
 
 class ConicRows:
-    """Linear rows and bounds in shares, rows scaled by their largest coefficient: ``equal`` and ``less``.
-
-    Each is a pair of a matrix and its right sides.
-    """
+    """Linear rows and bounds in shares, rows scaled by their largest coefficient: ``equal`` and ``less``."""
 
     def __init__(self, program: LiftedProgram, shares: ConicShares) -> None:
         self._shares = shares

@@ -93,10 +93,7 @@ def restore(program: LiftedProgram, point: FloatArray, tolerance: float, clock: 
 
 
 class _PolishRun:
-    """Programs on their way: the union's point, multipliers and what is active, and by program how far it is.
-
-    ``number`` are those of the programs that are left; ``going`` those among them that are not done.
-    """
+    """Programs on their way: the union's point, multipliers and what is active, and by program how far it is."""
 
     def __init__(
         self, programs: Sequence[LiftedProgram], points: Sequence[FloatArray], active: Sequence[Active]

@@ -127,10 +127,7 @@ CONTRADICTED = 1e-6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Independent:
-    """Rows of a problem that imply all others: the inequalities, and independent ``equations`` with their factor.
-
-    ``factor`` is the lower Cholesky factor of ``C P C'`` for the equations, scaled to a diagonal of 1 by ``scale``.
-    """
+    """Rows of a problem that imply all others: the inequalities, and independent ``equations`` with their factor."""
 
     rows: IntArray
     equations: IntArray
@@ -454,10 +451,7 @@ class _FaceBlock:
 
 
 def fitted(problem: LinearEntropy, sweeps: int, clock: Clock, start: FloatArray) -> FloatArray:
-    """Multipliers after so many rounds of fitting every row once, shape (n_rows,); all coefficients are 1.
-
-    They start from some that the rows allow.
-    """
+    """Multipliers after so many rounds of fitting every row once, shape (n_rows,); all coefficients are 1."""
     blocks = _blocks(problem, clock)
     y = start.copy()
     masses = problem.masses(y)

@@ -109,10 +109,7 @@ class Setting:
 
 
 def sized(program: LiftedProgram, point: FloatArray) -> tuple[Answer, FloatArray] | None:
-    """An answer with its classes in order, and multipliers at which the Lagrangian is concave, where it is small.
-
-    None where it has no multipliers or is too large.
-    """
+    """An answer with its classes in order, and multipliers at which the Lagrangian is concave, where it is small."""
     few = len(np.unique(program.owner)) <= OWNERS and len(np.unique(program.klass)) <= CLASSES
     at = answer(program, point) if few else None
     if at is None or not at.mu.any():
@@ -415,10 +412,7 @@ def _longest(*pairs: tuple[FloatArray, FloatArray]) -> FloatArray:
 
 @dataclass(slots=True, eq=False)
 class Boxes:
-    """Feasible masses between ends of a setting's functions, shape (n_boxes, n_functions), each in one more ball.
-
-    ``near`` are masses to start from, and ``more`` is what the answer lacks there at most, nats.
-    """
+    """Feasible masses between ends of a setting's functions, shape (n_boxes, n_functions), each in one more ball."""
 
     low: FloatArray
     high: FloatArray
@@ -538,10 +532,7 @@ class Reach:
         return replace(self, boxes=self.boxes.take(some), own=own, coordinates=self.coordinates[some])
 
     def furthest(self, functions: FloatArray, start: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The most that functions are above, and below, what they are at some masses, shape (n_boxes, n_functions).
-
-        ``functions`` have the shape (n_boxes or 1, n_functions, n), ``start`` (n_boxes, n).
-        """
+        """The most that functions are above, and below, what they are at some masses, shape (n_boxes, n_functions)."""
         s = self.setting
         along = (functions @ s.at.across) @ self.coordinates
         rest, v = functions - along @ s.along, start @ s.along.T
@@ -699,10 +690,7 @@ SHARES = (0.4, 0.15, 0.05)
 
 @dataclass(slots=True, eq=False)
 class Looked:
-    """Boxes, the multipliers of chords and weights of squares last looked at, and which of them are ``done``.
-
-    In boxes that are done the answer lacks at most ``most`` nats.
-    """
+    """Boxes, the multipliers of chords and weights of squares last looked at, and which of them are ``done``."""
 
     setting: Setting
     boxes: Boxes
@@ -852,10 +840,7 @@ LEAST = 0.1
 
 
 def lacking_in_boxes(program: LiftedProgram, point: FloatArray, clock: Clock) -> float:
-    """Optimality gap of an answer, nats: the largest bound of the boxes at the end.
-
-    ``program``: not convex. ``point``, shape (program.n,).
-    """
+    """Optimality gap of an answer, nats: the largest bound of the boxes at the end."""
     found = sized(program, point)
     if found is None:
         return np.inf

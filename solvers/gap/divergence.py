@@ -423,10 +423,7 @@ DECIMALS = 9
 
 
 def ordered(at: Answer, klass: IntArray) -> Answer:
-    """An answer with rows that put classes in order, those of masses, shape (n,), that nothing tells apart.
-
-    The answer itself meets the rows.
-    """
+    """An answer with rows that put classes in order, those of masses, shape (n,), that nothing tells apart."""
     rows = [row for alike in _alike(at, klass) for row in _increasing(at, klass, alike)]
     if not rows:
         return at

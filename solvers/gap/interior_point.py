@@ -275,10 +275,7 @@ RIDGE, DUAL_RIDGE = 1e-10, 1e-11
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BarrierProof:
-    """What multipliers prove: the negative of the objective is at most ``most``, nats.
-
-    That is at most ``above`` more than the Lagrangian's maximum for these multipliers.
-    """
+    """What multipliers prove: the negative of the objective is at most ``most``, nats."""
 
     most: float
     above: float

@@ -80,10 +80,7 @@ class TangentLine:
 
 
 def touching(shares: Sequence[FloatArray], times: Sequence[FloatArray]) -> list[TangentLine]:
-    """The steepest lines that touch at shares of classes, each of which stands for ``times`` classes.
-
-    ``shares``, ``times``, shape (n_classes,): ``share @ times`` is 1, nearly.
-    """
+    """The steepest lines that touch at shares of classes, each of which stands for ``times`` classes."""
     found: list[TangentLine | None] = [
         _at_equal(len(share), float(n.sum())) if share.min() == share.max() else None
         for share, n in zip(shares, times, strict=True)
@@ -199,10 +196,7 @@ def _highest(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sides:
-    """The terms of comparisons of one sign, one for each class of a branch.
-
-    ``size`` are the individuals in the branch, ``weight`` how often they count in the comparison.
-    """
+    """The terms of comparisons of one sign, one for each class of a branch."""
 
     row: IntArray
     block: IntArray
@@ -233,10 +227,7 @@ class Sets:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownMasses:
-    """Stated numbers of one class in one set of groups: amounts, sets and classes, without overlap.
-
-    ``number`` (n_groups, n_classes) is the statement about a mass, -1 where there is none.
-    """
+    """Stated numbers of one class in one set of groups: amounts, sets and classes, without overlap."""
 
     amount: FloatArray
     where: BoolArray
@@ -383,10 +374,7 @@ class Lined:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Prices:
-    """Slacks with their prices, and rows that come with them; ``slack`` has the comparisons' rows first, then these.
-
-    Curves and ``linear`` count them from 0, and are over the variables of the program.
-    """
+    """Slacks with their prices, and rows that come with them; ``slack`` has the comparisons' rows first, then these."""
 
     slack: sparse.csr_matrix
     cost: FloatArray
@@ -595,10 +583,7 @@ class Priced:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Touched:
-    """Points near which lines touch, shape (n,), and masses to start from.
-
-    ``relaxed`` is the program without comparisons.
-    """
+    """Points near which lines touch, shape (n,), and masses to start from."""
 
     relaxed: Relaxation
     points: tuple[FloatArray, ...]

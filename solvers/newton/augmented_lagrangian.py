@@ -244,10 +244,7 @@ def solve(
     convex: bool,
     most: int | None = None,
 ) -> FoundPoint:
-    """Minimise ``sum m ln p`` subject to the constraints, from scores of shape (n_groups, n_classes).
-
-    ``most`` is a limit on all Newton steps.
-    """
+    """Minimise ``sum m ln p`` subject to the constraints, from scores of shape (n_groups, n_classes)."""
     people, scale = problem.people, np.sqrt(problem.individuals)
     search = _Search(problem, rng, most or ROUNDS * STEPS, scale, 30.0 * scale)
     now = _Rounds.begin(problem.at(start), PENALTY / people)

@@ -159,10 +159,7 @@ def _elimination(program: LiftedProgram) -> Elimination:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Variables:
-    """Every variable of a program as ``over @ m.ravel() + const``.
-
-    ``groups``, shape (n, n_groups), counts the free masses of each group in it; ``klass`` is their class, -1 without.
-    """
+    """Every variable of a program as ``over @ m.ravel() + const``."""
 
     over: sparse.csr_matrix
     const: FloatArray

@@ -42,10 +42,7 @@ At = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
 
 class SeparateEquations:
-    """The equations of a form, at least one, in which a quasi-identifier is in one of them at most.
-
-    ``row_of`` and ``owner_of`` are the row and the quasi-identifier of each of their coefficients.
-    """
+    """The equations of a form, at least one, in which a quasi-identifier is in one of them at most."""
 
     def __init__(self, form: Form, row_of: IntArray, owner_of: IntArray, clock: Clock) -> None:
         self.form, self.clock, self.row_of, self.owner_of = form, clock, row_of, owner_of

@@ -94,10 +94,7 @@ class Layout:
 
 
 def layout(form: Form, part_of_owner: IntArray, part_of_row: IntArray, n_parts: int) -> Layout:
-    """The layout of the form of a union, whose blocks and rows are sorted by their program.
-
-    ``part_of_owner`` and ``part_of_row`` are the programs of the form's quasi-identifiers and of its internal rows.
-    """
+    """The layout of the form of a union, whose blocks and rows are sorted by their program."""
     of_group = part_of_owner[form.owner]
     blocks, n_classes = form.blocks, form.free.shape[1]
     transposed = blocks.factor_transposed
@@ -550,10 +547,7 @@ def steps(model: Quadratic, radius: FloatArray, some: BoolArray) -> StackedSteps
 
 
 def downhill(model: Quadratic, direction: FloatArray) -> tuple[FloatArray, BoolArray]:
-    """Directions of negative curvature, of unit length, of those items for which a few steps meet one.
-
-    The steps begin with the ``direction``, shape (n_groups, n_classes), which is changed.
-    """
+    """Directions of negative curvature, of unit length, of those items for which a few steps meet one."""
     model.prepare()
     stack, m = model.stack, model.points.m
     residual = model.centre(direction)

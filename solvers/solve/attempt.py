@@ -113,10 +113,7 @@ PENALTY = 100.0
 
 
 def relax_linear(program: LiftedProgram, clock: Clock) -> LiftedProgram | None:
-    """The program with the fewest individuals of slack in its linear statements that lets all of them hold.
-
-    None when that is not known in time.
-    """
+    """The program with the fewest individuals of slack in its linear statements that lets all of them hold."""
     if not may_be_ended(program, clock):
         return in_time(clock, lambda: _relax_linear(program, clock.left()))
     found: LiftedProgram | None = apart(_relax_linear_there, (program,), clock, lambda nothing: None)
@@ -162,10 +159,7 @@ def _relax_linear(program: LiftedProgram, seconds: float | None) -> LiftedProgra
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Loose:
-    """A program with the slack that its internal rows were found to need, and a point that all but meets it.
-
-    ``gave`` is whether they needed any, ``slack`` how much in all, impurity times individuals.
-    """
+    """A program with the slack that its internal rows were found to need, and a point that all but meets it."""
 
     program: LiftedProgram
     point: FloatArray

@@ -195,10 +195,7 @@ def _started(workers: int) -> Iterator[str]:
 
 
 def check_address(address: str | None) -> None:
-    """Refuse anything but an address of a scheduler, ``local:N``, or None for no cluster.
-
-    Raises `MissingExtra` when distributed is not installed.
-    """
+    """Refuse anything but an address of a scheduler, ``local:N``, or None for no cluster."""
     if address is None:
         return
     need("distributed", "a Dask cluster needs distributed")
@@ -222,10 +219,7 @@ def _local(address: object) -> re.Match[str] | None:
 
 @contextmanager
 def running(address: str | None) -> Iterator[str | None]:
-    """The address of a cluster that runs meanwhile: for ``local:N`` of one that is started, else the one given.
-
-    Raises `MissingExtra, ClusterLost` as `connected`, of ``local:N``.
-    """
+    """The address of a cluster that runs meanwhile: for ``local:N`` of one that is started, else the one given."""
     if address is None or not (local := _local(address)):
         yield address
         return

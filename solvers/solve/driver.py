@@ -118,10 +118,7 @@ class Ready:
 
 
 def prepare(program: Program, clock: Clock, *, whole: bool = False) -> Ready:
-    """Evaluate a program at the uniform answer, and reserve the time that measuring another one will take.
-
-    ``whole`` is whether cells are to be looked at one by one.
-    """
+    """Evaluate a program at the uniform answer, and reserve the time that measuring another one will take."""
     merged = None if whole else alike(program)
     coarse = program if merged is None else pooled(program, merged)
     evaluator = Evaluator(coarse)

@@ -368,10 +368,7 @@ PATIENCE = 8
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are.
-
-    Where this process can be ``copied``, it is one of these processes.
-    """
+    """``jobs`` processes on this machine, or the workers of a ``cluster``; ``number`` is how many there are."""
 
     jobs: int
     cluster: Cluster | None = None
@@ -488,10 +485,7 @@ class PartAnswer:
 def answer_part(
     task: Task, attempt: Attempt, loosely: Callable[[], LiftedPart], backend: Backend, options: Options
 ) -> PartAnswer:
-    """The answer of a part after an attempt to solve it as it is.
-
-    ``loosely`` lifts the part again with every statement free to give way, for when they contradict each other.
-    """
+    """The answer of a part after an attempt to solve it as it is."""
     if attempt.solved or attempt.stopped is not None:
         return _answer(task, attempt)
     if attempt.refused:

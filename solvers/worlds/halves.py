@@ -37,10 +37,7 @@ VAIN = 40
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Labelling:
-    """People of the second class in each group, ``low <= m <= high``, with ``lower <= matrix @ m <= upper``.
-
-    ``matrix`` has shape (n_rows, n_groups).
-    """
+    """People of the second class in each group, ``low <= m <= high``, with ``lower <= matrix @ m <= upper``."""
 
     matrix: IntArray
     lower: IntArray

@@ -132,10 +132,7 @@ TIED = 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class BranchTotals:
-    """People who go one way: the groups of a part, and how many they are, None where private attributes decide that.
-
-    ``most`` is how many they can be.
-    """
+    """People who go one way: the groups of a part, and how many they are, None where private attributes decide that."""
 
     groups: IntArray
     size: int | None
@@ -144,10 +141,7 @@ class BranchTotals:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitComparison:
-    """One comparison that a chosen split won; ``strict`` where a tie would have gone to the candidate.
-
-    ``node`` are all people of the node.
-    """
+    """One comparison that a chosen split won; ``strict`` where a tie would have gone to the candidate."""
 
     measure: str
     chosen: tuple[BranchTotals, ...]

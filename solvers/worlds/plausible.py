@@ -128,10 +128,7 @@ def draw_tables(
     rng: np.random.Generator,
     late: Callable[[float], bool],
 ) -> Plausible:
-    """Plausible tables of people.
-
-    ``matrix`` has ones where people of a pattern count for a row, about which ``gains`` tells; ``owner`` is increasing.
-    """
+    """Plausible tables of people."""
     table = _PlausibleTable(matrix, gains, owner, weight, rng)
     mean = np.zeros(len(owner))
     samples: list[IntArray] = []
@@ -281,10 +278,7 @@ def rebuild_uncertain(
     most: int = MOST,
     run: Run = elsewhere,
 ) -> tuple[Rebuilt, IntArray]:
-    """A plausible table, with what is proved in all, and others: patterns of people, as in `Plausible.samples`.
-
-    Parameters are those of `maxent.solvers.worlds.tables.rebuild`; ``trees`` say what is certain.
-    """
+    """A plausible table, with what is proved in all, and others: patterns of people, as in `Plausible.samples`."""
     need("ortools", "whole tables need OR-Tools")
     rng, left = np.random.default_rng(seed), clock.left()
     begin, seconds = time.monotonic(), WHOLE if left is None else left

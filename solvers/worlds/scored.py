@@ -55,10 +55,7 @@ FOR_TREES, FOR_TREE = 0.8, 0.4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Staged:
-    """All patterns that are possible behind the first trees.
-
-    ``people``, shape (n_patterns,), have everything that these trees state; None: there are none, which is proved.
-    """
+    """All patterns that are possible behind the first trees."""
 
     patterns: Patterns
     people: IntArray | None

@@ -33,10 +33,7 @@ CP_SAT = "cp-sat"
 
 
 def need_cp_sat() -> None:
-    """Refuse to go on without OR-Tools; it is not imported.
-
-    Raises `MissingExtra` where it is not installed.
-    """
+    """Refuse to go on without OR-Tools; it is not imported."""
     need("ortools", "bounds for whole people need OR-Tools")
 
 
@@ -560,10 +557,7 @@ def two_here(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None
 
 
 def elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
-    """`here`, in another process, which ends when it is late.
-
-    Raises `WorkerLost` when the process did not survive.
-    """
+    """`here`, in another process, which ends when it is late."""
     apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell)
 
 

@@ -248,10 +248,7 @@ def likely_patterns(
     weight: IntArray,
     late: Callable[[], bool] = lambda: False,
 ) -> Likely:
-    """What is expected of patterns; ``weight``, shape (n_owners,), are the individuals of each owner.
-
-    It is less exact where it is ``late``.
-    """
+    """What is expected of patterns; ``weight``, shape (n_owners,), are the individuals of each owner."""
     held = {j: atoms.held(patterns.box, j) for j, of in enumerate(atoms.of) if len(of) > 1}
     shares = {j: np.full(has.shape[1], 1 / has.shape[1]) for j, has in held.items()}
     people = np.zeros(len(patterns))
@@ -415,10 +412,7 @@ Tell = Callable[[tuple[int, Found]], None]
 
 
 def rebuild_here(parts: list[TablePart], seed: int, end: float, clock: Clock, tell: Tell) -> None:
-    """The likeliest table of each part, then what all tables share; ``end`` is a time of `time.monotonic`.
-
-    ``tell`` hears of every improvement, with the number of the part. This process must not have loaded highspy.
-    """
+    """The likeliest table of each part, then what all tables share; ``end`` is a time of `time.monotonic`."""
     found = [Found(part.hint if part.given else None, part.base) for part in parts]
     for number, part in enumerate(parts):
         if part.given:
@@ -503,10 +497,7 @@ class Ask:
         return None
 
     def peopled(self, group: IntArray) -> tuple[BoolArray, IntArray | None, bool]:
-        """The groups with people in some table, shape (n_groups,), such a table, and whether no other group has any.
-
-        ``group``, shape (n_patterns,), numbers from 0.
-        """
+        """The groups with people in some table, shape (n_groups,), such a table, and whether no other group has any."""
         held = np.zeros(int(group.max(initial=-1)) + 1, bool)
         tables: list[IntArray] = []
         while True:

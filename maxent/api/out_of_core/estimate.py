@@ -198,10 +198,7 @@ def _finite(value: float) -> float | None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StandIns:
-    """Stand-ins of a group: leaf, codes and people of each.
-
-    ``real`` are the leaves whose own people these are; of others only the sum of ``classes`` is true.
-    """
+    """Stand-ins of a group: leaf, codes and people of each."""
 
     leaf: IntArray
     codes: IntArray
@@ -287,10 +284,7 @@ def _classes(rows: Rows, truth: Rows, n_classes: int) -> IntArray:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Leaves:
-    """The estimate of people who represent all, and the ``posterior`` of each leaf, shape (n_leaves, n_classes).
-
-    ``single`` are people whose posteriors are their own, because choices of splits above their leaves matter.
-    """
+    """The estimate of people who represent all, and the ``posterior`` of each leaf, shape (n_leaves, n_classes)."""
 
     found: Estimate
     posterior: FloatArray
@@ -390,10 +384,7 @@ def _table(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Foreseen:
-    """Stops where choices of splits matter that tell apart people who have stand-ins, before anything is proved.
-
-    ``leaf`` is that of each row of the table, ``real`` are the leaves whose own people these are.
-    """
+    """Stops where choices of splits matter that tell apart people who have stand-ins, before anything is proved."""
 
     how: Solving
     leaf: IntArray

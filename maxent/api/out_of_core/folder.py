@@ -88,10 +88,7 @@ POSTERIORS = "part-{:05d}.parquet"
 
 @dataclass(frozen=True, slots=True)
 class InParts:
-    """Where results in parts go, and what they may take: parameters of `estimate_in_parts`.
-
-    ``folder`` for their files, None for none; ``memory`` in bytes, for all processes together.
-    """
+    """Where results in parts go, and what they may take: parameters of `estimate_in_parts`."""
 
     folder: Path | None
     memory: int

@@ -41,10 +41,7 @@ class Refining:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refined:
-    """The cells of a group, by their smallest quasi-identifiers (``words``), leaf by leaf, with their people.
-
-    ``run`` and ``truth`` are the rows in this order.
-    """
+    """The cells of a group, by their smallest quasi-identifiers (``words``), leaf by leaf, with their people."""
 
     run: str
     truth: str | None
@@ -62,10 +59,7 @@ class Stray:
 
 
 def refine_group(group: LeafGroup, path: Path) -> Refined | Stray | Evaluated | None:
-    """The cells of a group, as the `Refining` in a file says.
-
-    None for a group without people; where people are not those of the truth, how they differ.
-    """
+    """The cells of a group, as the `Refining` in a file says."""
     how: Refining = unpickled(path)
     rows = read_group(how.runs, group)
     if rows is None or not len(rows):
@@ -164,10 +158,7 @@ def _steps(release: Release, scanned: Scanned) -> tuple[Steps, ...]:
 
 
 def _together(parts: Sequence[IntArray], packing: Packing, trees: Sequence[Steps]) -> tuple[list[IntArray], IntArray]:
-    """The cells of a group that was divided: the number of each cell of each part, and the words of all.
-
-    ``parts`` are the smallest quasi-identifiers of the cells of each part.
-    """
+    """The cells of a group that was divided: the number of each cell of each part, and the words of all."""
     if len(parts) == 1:
         return [np.arange(parts[0].shape[1])], parts[0]
     words = np.concatenate(parts, axis=1)

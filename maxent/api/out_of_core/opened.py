@@ -183,10 +183,7 @@ class Opened:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
     def scanned(self, with_: Resources) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
-        """The people of the adversary's table by leaf, of several trees by cell, the leaves of all.
-
-        With a truth also the runs of it, and people by leaf and class, (n_leaves, n_classes).
-        """
+        """The people of the adversary's table by leaf, of several trees by cell, the leaves of all."""
         given = self.tables, self.release, self.reader
         with strangers_left_out() if self.of_register else nullcontext():
             found = scan_table(*given, with_, self.told("reading the table"))

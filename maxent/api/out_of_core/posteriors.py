@@ -25,10 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Surest:
-    """A quasi-identifier, as codes, with its people and the likeliest class; the fewest ``hidden`` nats come first.
-
-    These are of doubt, and with a truth of error, too.
-    """
+    """A quasi-identifier, as codes, with its people and the likeliest class; the fewest ``hidden`` nats come first."""
 
     hidden: float
     count: int
@@ -129,10 +126,7 @@ class Looks:
         return found
 
     def refined(self, program: Program, active: IntArray, leaf: IntArray) -> tuple[Looks, BoolArray]:
-        """The same with what rows of comparisons look at, and the leaves where that tells more people apart.
-
-        ``active`` are these rows, ``leaf`` is that of each row of the program's table.
-        """
+        """The same with what rows of comparisons look at, and the leaves where that tells more people apart."""
         from maxent.constraints.presolve.merge import by_constraint
         from maxent.constraints.program.residuals import InternalRows
 
@@ -172,10 +166,7 @@ def _finer(before: dict[int, IntArray], named: Named, sizes: Sequence[int]) -> d
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SingleRow:
-    """People told apart by ``looks``, sorted ``rows`` of the codes that stand for theirs, and P(class) of each.
-
-    ``posterior`` has the shape (n_rows, n_classes).
-    """
+    """People told apart by ``looks``, sorted ``rows`` of the codes that stand for theirs, and P(class) of each."""
 
     looks: Looks
     rows: Rows
@@ -188,10 +179,7 @@ Far = tuple[float, tuple[int, ...]]
 
 @dataclass(frozen=True, slots=True)
 class Divergences:
-    """Divergences of the quasi-identifiers of a group from the truth: sums of finite ones by leaf, nats.
-
-    ``infinite`` ones are named apart, and come first in ``top``.
-    """
+    """Divergences of the quasi-identifiers of a group from the truth: sums of finite ones by leaf, nats."""
 
     leaves: IntArray
     total: FloatArray

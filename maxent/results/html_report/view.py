@@ -37,10 +37,7 @@ class Number:
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """A quasi-identifier, its (attribute, value) pairs, and what is inferred of it; a divergence needs the truth.
-
-    ``proved`` is the smallest and the largest probability over all data consistent with the release, where asked for.
-    """
+    """A quasi-identifier, its (attribute, value) pairs, and what is inferred of it; a divergence needs the truth."""
 
     values: tuple[tuple[str, str], ...]
     count: int

@@ -43,10 +43,7 @@ def audit_display(title: str, found: Mapping[str, Any], lines: Sequence[str]) ->
 
 
 def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool = False) -> Iterator[str]:
-    """A summary in plain language: a line per attack, then the leaves.
-
-    ``private`` says whether attributes that the adversary does not know decide who is in which leaf.
-    """
+    """A summary in plain language: a line per attack, then the leaves."""
     title = target.lower() if target.istitle() and len(target) > 1 else target
     removed = found["differencing"]["removed"]
     yield (

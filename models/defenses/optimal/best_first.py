@@ -40,10 +40,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True, eq=False)
 class BestFirst:
-    """The subtrees of a tree within limits, best first.
-
-    Parameters are those of `maxent.models.defenses.optimal.subtree.optimal_subtree`, and so are errors.
-    """
+    """The subtrees of a tree within limits, best first."""
 
     release: Release
     limits: SubtreeLimits
@@ -67,10 +64,7 @@ class BestFirst:
             raise InvalidInput("options", [unreachable(self._whole, self.limits, self.training)])
 
     def next(self) -> Searched | None:
-        """The best subtree of those that are not cut off, None where there is none.
-
-        ``most`` is of all of these.
-        """
+        """The best subtree of those that are not cut off, None where there is none."""
         if not self._parts:
             return None
         _, _, part, found = heappop(self._parts)
@@ -109,10 +103,7 @@ class BestFirst:
         return True
 
     def without(self, leaves: Collection[str]) -> Searched | None:
-        """The best subtree that has none of these leaves and none below them, nor any that was named before.
-
-        None where there is none.
-        """
+        """The best subtree that has none of these leaves and none below them, nor any that was named before."""
         places, allowed = self._whole.places, self._whole.allowed.copy()
         out = np.array([node.id in leaves for node in places.tree.nodes] + [False] * (len(places) - places.n_nodes))
         for level in places.levels[1:]:

@@ -41,10 +41,7 @@ class CandidateSplit:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SplitBlock:
-    """An attribute as values from 0 on, and the splits of it: after which value, or of which value from the others.
-
-    ``splits`` are numbers of splits, and ``at`` the value of each, both increasing.
-    """
+    """An attribute as values from 0 on, and the splits of it: after which value, or of which value from the others."""
 
     size: int
     cuts: bool
@@ -54,10 +51,7 @@ class SplitBlock:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class GrowingRecords:
-    """Different records, as the splits of some blocks tell them apart.
-
-    ``codes`` has shape (n, n_attributes), ``counts``, people of each class, (n, n_classes).
-    """
+    """Different records, as the splits of some blocks tell them apart."""
 
     blocks: tuple[SplitBlock, ...]
     codes: IntArray

@@ -35,10 +35,7 @@ CHANCE = 0.05  # the probability that any removed leaf has so many people of ano
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CutBack:
-    """The leaves of that tree, removed or not, by their places: ``ends``, ``predicted`` and ``small``, (n_ends,).
-
-    ``predicted`` are classes, ``small`` is whether a leaf is removed.
-    """
+    """The leaves of that tree, removed or not, by their places: ``ends``, ``predicted`` and ``small``, (n_ends,)."""
 
     places: Places
     ends: IntArray
@@ -47,10 +44,7 @@ class CutBack:
 
 
 def cut_back(places: Places, large: BoolArray, label: IntArray, weights: FloatArray | None) -> CutBack:
-    """The tree of places that are ``large`` enough, of which each predicts its ``label``; shapes (n_places,).
-
-    ``weights`` answer for removed leaves: None where none is removed.
-    """
+    """The tree of places that are ``large`` enough, of which each predicts its ``label``; shapes (n_places,)."""
     if weights is None:
         splits = places.n_branches > 0
         for level in places.levels[1:]:
@@ -300,10 +294,7 @@ def _trifles(more: IntArray, otherwise: IntArray, records: int) -> tuple[float, 
 
 
 def priced(found: Candidates, complexity: float) -> Candidates:
-    """The same places where every leaf, removed or not, costs this share of the records; as they are where it is 0.
-
-    One record then no longer outweighs all leaves, and what a tree is worth is counted in records.
-    """
+    """The same places where every leaf, removed or not, costs this share of the records; as they are where it is 0."""
     if not complexity:
         return found
     price = complexity * int(found.counts[0].sum())

@@ -109,10 +109,7 @@ TURNS = 3  # how often the price of each of several limits is looked for
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundSubtree:
-    """A tree within limits, its worth and costs, and the most that any is worth.
-
-    ``splits`` and ``gone``, shape (n_places,), say whether a place splits, or is a removed leaf.
-    """
+    """A tree within limits, its worth and costs, and the most that any is worth."""
 
     splits: BoolArray
     gone: BoolArray
@@ -146,10 +143,7 @@ class Bound:
     def before(
         self, place: int, to_come: Sequence[int], due: FloatArray, worth: FloatArray, costs: FloatArray
     ) -> FloatArray:
-        """The same of some branches of a place, before those ``to_come``.
-
-        ``due``, shape (n, n_answers), is what the removed among them are worth by the answer of the place.
-        """
+        """The same of some branches of a place, before those ``to_come``."""
         others = self.either[list(to_come)].sum(axis=0) + self.rest[place]
         most = np.full(len(worth), -np.inf)
         for answer, more in enumerate(others.tolist()):

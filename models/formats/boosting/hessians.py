@@ -31,10 +31,7 @@ SPARE = 3  # numbers of leaves that have to follow from others, for records, or 
 
 
 def weighed_alike(trees: Iterable[Sequence[Node]]) -> bool:
-    """Whether the leaves of the first tree of each class have one sum of hessians per record.
-
-    All records have the same score before these trees, so that it is as large as their mean weight is.
-    """
+    """Whether the leaves of the first tree of each class have one sum of hessians per record."""
     spare = 0
     for tree in trees:
         leaves = [(node.hessian or 0.0, node.n or 0) for node in each(tree) if node.is_leaf]
@@ -48,10 +45,7 @@ def weighed_alike(trees: Iterable[Sequence[Node]]) -> bool:
 def follows_gradients(
     release: Release, iterations: Sequence[int], training: TrainingColumns, first: FloatArray | None = None
 ) -> bool:
-    """Whether the first trees raise the scores of the records of their classes: else classes are in another order.
-
-    ``first`` are the scores before the first tree, where they are not the base, shape (n_classes,).
-    """
+    """Whether the first trees raise the scores of the records of their classes: else classes are in another order."""
     boosting = release.boosting
     reached, y = training_places(release, training)
     if boosting is None or not training.classes:

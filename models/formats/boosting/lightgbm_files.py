@@ -462,10 +462,7 @@ def _titles(table: _Table, wanted: Wanted, training: TrainingColumns | None) -> 
 def _named(
     table: _Table, titles: Mapping[str, str], training: TrainingColumns | None, order: int
 ) -> tuple[LightgbmColumn, ...] | None:
-    """The columns, with names of categories in one of the orders of a table, or codes where the order is below 0.
-
-    None where there are too few names.
-    """
+    """The columns, with names of categories in one of the orders of a table, or codes where the order is below 0."""
     found = []
     for feature in table.features:
         name = titles[feature]

@@ -215,10 +215,7 @@ def class_names(wanted: Wanted, n: int) -> tuple[str, ...]:
 
 
 def base_of(text: str, link: Link, classes: Sequence[str]) -> float | dict[str, float] | None:
-    """The scores before the first tree: 5E-1, or since 3.0 a list of one or of one for each class; None of others.
-
-    The logistic loss has a probability in its place.
-    """
+    """The scores before the first tree: 5E-1, or since 3.0 a list of one or of one for each class; None of others."""
     try:
         found = [float(part) for part in text.strip("[]").split(",")]
     except ValueError:

@@ -52,10 +52,7 @@ _PROVEN = "the objective and the base score, which the sums of hessians of the t
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A node of a dump: a leaf with its score, or a test; ``cover`` is None of a dump without stats.
-
-    Numbers below ``threshold``, or one of the ``codes`` of categories, go to ``yes``.
-    """
+    """A node of a dump: a leaf with its score, or a test; ``cover`` is None of a dump without stats."""
 
     column: str = ""
     threshold: float | None = None

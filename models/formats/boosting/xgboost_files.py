@@ -370,10 +370,7 @@ _FREE, _BYTES_EACH = 1024, 8
 
 
 def read_ubjson_object(path: str | os.PathLike[str]) -> dict[str, object]:
-    """Read the one object that a file holds, as `maxent.models.files.json_files.read_json_object` does.
-
-    Lists of numbers of one type come back as arrays of that type, which take no more memory than in the file.
-    """
+    """Read the one object that a file holds, as `maxent.models.files.json_files.read_json_object` does."""
     return _Decoder(bytes_of(os.fspath(path)), shown_path(path)).document()
 
 

@@ -239,10 +239,7 @@ class Tally(NamedTuple):
 
 
 def check_statements(problems: list[Problem], place: str, node: Node, publication: Publication, allowed: float) -> None:
-    """Note where the statements about one node contradict each other; not where rounded numbers do.
-
-    ``allowed`` is by how much its error rate may be off.
-    """
+    """Note where the statements about one node contradict each other; not where rounded numbers do."""
     if publication.rounded is not None or publication.noisy:
         key, fields = ("noise", ("n", *_UNROUNDED)) if publication.noisy else ("rounded", _UNROUNDED)
         for field in fields:
@@ -618,10 +615,7 @@ class _Noted(list[Problem]):
 
 @uncollected()
 def checked_release(document: object, source: str) -> Content:
-    """The release that a decoded document describes.
-
-    ``document``: decoded JSON.
-    """
+    """The release that a decoded document describes."""
     problems: list[Problem] = _Noted(source)
     draft = parse(document, problems)
     if draft is None:
@@ -643,10 +637,7 @@ def checked_release(document: object, source: str) -> Content:
 
 @uncollected()
 def check_by_tree(head: object, trees: Sequence[Tree], entry: Callable[[Tree], object], source: str) -> None:
-    """Check what `checked_release` does, one tree after the other, so that of no other there is a copy in memory.
-
-    ``head``: the document without its trees. ``entry``: what a document has in the place of a tree.
-    """
+    """Check what `checked_release` does, one tree after the other, so that of no other there is a copy in memory."""
     problems: list[Problem] = []
     parsed = parse_head(head, problems)
     if parsed is None:

@@ -448,10 +448,7 @@ class PublicationKeys(TypedDict):
 
 
 def read_publication(document: Fields) -> PublicationKeys:
-    """The key ``release``, with `UNREAD` for what is wrong.
-
-    What is wrong is one problem. Numbers that only it could explain are not blamed as well.
-    """
+    """The key ``release``, with `UNREAD` for what is wrong."""
     found: PublicationKeys = {
         "sampling_rate": 1.0,
         "suppressed_below": 0,
@@ -873,10 +870,7 @@ _NODE = ("id", "attribute", "branches", *_SAID, "part_of")
 
 @dataclass(frozen=True, slots=True)
 class DocumentDraft:
-    """A document as far as it could be read; ``places[t][i]`` is the name of node ``i`` of tree ``t`` in problems.
-
-    A node without a usable id has the id "".
-    """
+    """A document as far as it could be read; ``places[t][i]`` is the name of node ``i`` of tree ``t`` in problems."""
 
     release: Content
     places: tuple[tuple[str, ...], ...]

@@ -28,10 +28,7 @@ _NAMED = 3  # groups of names, and names of a group, that are spelled out
 
 
 def check_names(release: Content, source: str, reader: Reader) -> None:
-    """Refuse values, and classes, that differ only by blanks or Unicode form; note those that differ only by case.
-
-    Where text is ``exact`` there is nothing to say.
-    """
+    """Refuse values, and classes, that differ only by blanks or Unicode form; note those that differ only by case."""
     if reader.reading.text == "exact":
         return
     problems: list[Problem] = []

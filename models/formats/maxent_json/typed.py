@@ -107,10 +107,7 @@ class Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Nodes as columns, as those of `Columns` and `Statements`; ``n_*`` in place of where runs end.
-
-    ``keys`` is how many keys were written, ``colons`` how many colons in strings, but for those in ids.
-    """
+    """Nodes as columns, as those of `Columns` and `Statements`; ``n_*`` in place of where runs end."""
 
     tree_ends: IntArray
     ids: list[str]
@@ -455,10 +452,7 @@ def _allowed(rates: np.ndarray[tuple[int], np.dtype[np.float64]]) -> np.ndarray[
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Tallies:
-    """Records at or below every node, and a last row of nothing, as `check_counts.Tally` has those of one.
-
-    ``counts`` (n_nodes + 1, n_classes) and ``n`` (n_nodes + 1,) are 0 where nothing is known.
-    """
+    """Records at or below every node, and a last row of nothing, as `check_counts.Tally` has those of one."""
 
     counts: IntArray
     has_counts: BoolArray
@@ -539,10 +533,7 @@ BLOCK = 4_000_000  # nodes times values that are looked at together
 
 
 def levels_of(nodes: Columns, starts: IntArray) -> tuple[IntArray, ...]:
-    """The nodes of each depth, the roots first; none when nodes are no trees, or trees that are very deep.
-
-    ``nodes``: of all trees. ``starts`` of shape (n_trees,): the position of each root.
-    """
+    """The nodes of each depth, the roots first; none when nodes are no trees, or trees that are very deep."""
     parents = np.ones(len(nodes), np.int64)
     parents[starts] = 0
     kids = nodes.child[nodes.child != NOTHING]
@@ -567,10 +558,7 @@ class _AboveNodes:
     leads: IntArray
 
     def branches(self, place: IntArray, attribute: int) -> Iterator[tuple[IntArray, IntArray]]:
-        """The branches of an attribute on the ways from some nodes up to their roots, step by step.
-
-        Yields which of the nodes a step is of, and the branch.
-        """
+        """The branches of an attribute on the ways from some nodes up to their roots, step by step."""
         rows, up = np.arange(len(place)), self.leads[place]
         while len(rows := rows[up != NOTHING]):
             up = up[up != NOTHING]
@@ -695,10 +683,7 @@ def _divided(above: _AboveNodes, attribute: int, place: IntArray, size: int) -> 
 
 
 def is_sound(release: Content, head: Mapping[str, object], heads: Sequence[dict[str, object]]) -> bool:
-    """Whether every rule of the format is surely kept.
-
-    ``head``: the document of it without its trees. ``heads``: the documents of the trees without their nodes.
-    """
+    """Whether every rule of the format is surely kept."""
     trees = [tree.nodes.columns for tree in release.trees if isinstance(tree.nodes, Nodes)]
     if len(trees) < len(release.trees) or not all(_is_plain(nodes, release) for nodes in trees):
         return False

@@ -47,10 +47,7 @@ Value: TypeAlias = "float | str | bool | Special | PiecewiseLine | None"  # none
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PmmlColumn:
-    """A column of the table: its name, and its categories in order, None of numbers.
-
-    The last two categories are those that stand for other values and for cells without one.
-    """
+    """A column of the table: its name, and its categories in order, None of numbers."""
 
     name: str
     cells: tuple[str, ...] | None
@@ -89,10 +86,7 @@ class Unknown(Exception):
 
 
 def combine(arguments: Sequence[Expr], rule: PiecesRule) -> Expr:
-    """What a rule makes of arguments, all of one column.
-
-    Raises `Unknown` when they are of several columns.
-    """
+    """What a rule makes of arguments, all of one column."""
     columns = {id(a.column): a.column for a in arguments if a.column is not None}
     if len(columns) > 1:
         names = ", ".join(sorted(column.name for column in columns.values() if column is not None))
@@ -347,10 +341,7 @@ _LEAST = 1e-6
 
 
 def apply(name: str, arguments: Sequence[Expr]) -> Expr:
-    """A built-in function of arguments.
-
-    Raises `Unknown` for a function that is none of these, and what neither rises nor falls.
-    """
+    """A built-in function of arguments."""
     known = _FUNCTIONS.get(name)
     if known is None:
         raise Unknown(f"one of the functions {', '.join(sorted(_FUNCTIONS))}, not {name[:40]!r}")
@@ -647,10 +638,7 @@ class Derived:
         self._made = 0
 
     def of(self, element: Element) -> Expr:
-        """The expression within a derived field.
-
-        Raises `Unknown` for what is none of the expressions that are known, or no function of one column.
-        """
+        """The expression within a derived field."""
         return self._expression(element.one(*_EXPRESSIONS), {}, 0)
 
     def _expression(self, element: Element, given: Mapping[str, Expr], depth: int) -> Expr:

@@ -175,10 +175,7 @@ class PmmlInput:
 
 
 def read_input(root: Element, model: Element, training: TrainingColumns | None, *, single: bool) -> PmmlInput:
-    """The columns that a document declares, as the mining schema of its outermost model treats them.
-
-    ``single`` is whether numbers are compared in single precision, whatever their type.
-    """
+    """The columns that a document declares, as the mining schema of its outermost model treats them."""
     dictionary = root.one("DataDictionary")
     schema = model.one("MiningSchema")
     fields = {element.need("name"): element for element in dictionary.all("DataField")}

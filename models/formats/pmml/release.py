@@ -109,10 +109,7 @@ def is_whole(number: float | None) -> bool:
 
 
 class PmmlWriter:
-    """Makes the nodes of a release of routed ones; `how` says what the numbers of leaves are taken for.
-
-    ``counts``, ``rates``; ``scores`` of every class; ``values`` of one; or ``labels`` alone.
-    """
+    """Makes the nodes of a release of routed ones; `how` says what the numbers of leaves are taken for."""
 
     def __init__(self, classes: Sequence[str], names: Sequence[str]) -> None:
         self._classes, self._names = tuple(classes), tuple(names)

@@ -212,10 +212,7 @@ WAY_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class Levels:
-    """What is known of the levels of factors: those of a file, and whether others are sorted.
-
-    ``found`` keeps those that were asked for.
-    """
+    """What is known of the levels of factors: those of a file, and whether others are sorted."""
 
     source: str
     stated: Mapping[str, tuple[str, ...]]

@@ -169,10 +169,7 @@ def _ways(
     *,
     numeric: bool,
 ) -> Iterator[tuple[tuple[str, ...], PartykitLeaf | None]]:
-    """The ways to read what follows a column: a sign and a number, or levels; and the leaf behind.
-
-    ``ended`` has the numbers of signs before which the test may end, counted from the end of the line.
-    """
+    """The ways to read what follows a column: a sign and a number, or levels; and the leaf behind."""
     for size, leaf in ended:
         text = rest[: len(rest) - size]
         if numeric:
@@ -283,10 +280,7 @@ def _tree(
     *,
     two: bool,
 ) -> tuple[Tree, bool]:
-    """The tree, its nodes named by the positions of their lines from 1, and whether some values are in no branch.
-
-    ``two`` is whether there are known to be two classes: of others no leaf may be.
-    """
+    """The tree, its nodes named by the positions of their lines from 1, and whether some values are in no branch."""
     sizes = [0] * (len(children) - 1)
     for at in reversed(range(len(sizes))):
         sizes[at] = leaves[at].n if at in leaves else sum(sizes[i] for i in children[at])

@@ -812,10 +812,7 @@ _DIGITS = 15  # as many as write.csv writes
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A node of the frame: its variable, records, label (a position), numbers of classes, and rows of splits.
-
-    Of a regression there are no classes, but the ``mean`` and the sum of the squares of distances from it.
-    """
+    """A node of the frame: its variable, records, label (a position), numbers of classes, and rows of splits."""
 
     variable: str
     n: int

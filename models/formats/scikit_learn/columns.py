@@ -13,10 +13,7 @@ from maxent.models.tables.cells import MISSING, OTHER
 
 @dataclass(frozen=True, slots=True)
 class Feature:
-    """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``.
-
-    Missing values are none, or one value more; ``unseen`` says that values without a code go where these do.
-    """
+    """A column of a model's input: numeric, ordinal codes of ``values``, or whether it is ``indicates``."""
 
     name: str
     attribute: str

@@ -217,10 +217,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Ensemble:
-    """The trees of a model, and how they predict together; ``draws`` are what each of them counts.
-
-    ``base`` are the scores before the first tree, ``weights`` those of the classes' records, ``told`` who was drawn.
-    """
+    """The trees of a model, and how they predict together; ``draws`` are what each of them counts."""
 
     members: tuple[Member, ...]
     predicts: Predicts | None = None

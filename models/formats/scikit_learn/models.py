@@ -96,10 +96,7 @@ def is_model(value: object) -> bool:
 
 
 def way_out(model: object) -> str:
-    """Say how to come from a model to a tree that can be published, as the end of a sentence; empty when unknown.
-
-    A tree itself, fitted or not, needs none.
-    """
+    """Say how to come from a model to a tree that can be published, as the end of a sentence; empty when unknown."""
     if isinstance(model, type):
         return f": an object, not its class; write {model.__name__}(...).fit(X, y)" if is_model(model) else ""
     if not is_model(model):
@@ -196,10 +193,7 @@ def is_shared(model: Any) -> bool:
 
 
 def outputs_of(model: Any) -> Iterator[Any]:
-    """A model for each column of a fitted one: what `maxent.from_sklearn` takes, or a pipeline that ends in it.
-
-    ``model``: of several outputs.
-    """
+    """A model for each column of a fitted one: what `maxent.from_sklearn` takes, or a pipeline that ends in it."""
     steps = getattr(model, "steps", None)
     if steps:
         for last in outputs_of(steps[-1][1]):
@@ -300,10 +294,7 @@ def _check_counts(nodes: Nodes, found: IntArray) -> None:
 
 
 def _check_scores(tree: Tree, boosting: Boosting, found: FloatArray, classes: Sequence[str]) -> None:
-    """Compare with the records that the values of a first tree weigh: ``-rate G / (H + l2)``, see `Boosting`.
-
-    ``found`` are the sums of weights in each leaf by class, shape (n_nodes, n_classes).
-    """
+    """Compare with the records that the values of a first tree weigh: ``-rate G / (H + l2)``, see `Boosting`."""
     assert isinstance(tree.nodes, Nodes)
     if tree.of_class is None or boosting.rate is None or boosting.l2 is None:
         return

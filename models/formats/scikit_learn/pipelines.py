@@ -90,10 +90,7 @@ class _Tracer:
 
 
 def trace(source: str, steps: Sequence[tuple[str, Any]], width: int) -> Traces:
-    """Follow the columns of a table through the steps before a model.
-
-    ``width``: columns of the table that the first step is given.
-    """
+    """Follow the columns of a table through the steps before a model."""
     tracer = _Tracer(source)
     columns = [Traced(i) for i in range(width)]
     for name, step in steps:
@@ -621,10 +618,7 @@ class Numeric:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Named:
-    """A column of the table as an attribute of named values: what is made of each value of the domain.
-
-    ``made`` (n_domain,) by column of the model's input; NaN where a value is still missing there.
-    """
+    """A column of the table as an attribute of named values: what is made of each value of the domain."""
 
     attribute: Attribute
     made: Mapping[int, FloatArray]
@@ -796,10 +790,7 @@ def tests_of(trees: Sequence[Nodes]) -> set[Test]:
 
 
 def rewritten(source: str, nodes: Nodes, undone: Mapping[int, Undone], attributes: Sequence[Attribute]) -> Nodes:
-    """The nodes of a tree, in depth-first order, with their tests in columns of the table.
-
-    ``attributes``: those of ``undone``, and perhaps others.
-    """
+    """The nodes of a tree, in depth-first order, with their tests in columns of the table."""
     held = nodes.columns
     inner = held.inner
     tests = _asked(held)

@@ -127,10 +127,7 @@ def _check_rows(source: str, model: DecisionTreeClassifier, X: Any, weight: Floa
 
 
 def induction_of(model: DecisionTreeClassifier, coding: Sequence[Feature], fit: Fit) -> Induction:
-    """The induction of a fitted tree; without impurity where the format cannot state all of it.
-
-    ``coding``: what each column of its input means. ``fit``: what is known of its data.
-    """
+    """The induction of a fitted tree; without impurity where the format cannot state all of it."""
     impurity = _IMPURITIES.get(model.criterion) if isinstance(model.criterion, str) else None
     encoding = _encoding(coding)
     if (
@@ -181,10 +178,7 @@ def _in_whole(induction: Induction, model: Any) -> bool:
 
 
 def _encoding(coding: Sequence[Feature]) -> Encoding | None:
-    """Encoding of attributes with three or more values; None when the format has no name for it.
-
-    With two values both encodings have the same single split.
-    """
+    """Encoding of attributes with three or more values; None when the format has no name for it."""
     encodings: set[Encoding] = set()
     for attribute in {f.attribute for f in coding if f.values is not None}:
         columns = [f for f in coding if f.attribute == attribute]

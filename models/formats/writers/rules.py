@@ -56,10 +56,7 @@ class Condition:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """The records that end at a place of a tree: the place, its node, and their conditions.
-
-    The node of a removed leaf is the one above it.
-    """
+    """The records that end at a place of a tree: the place, its node, and their conditions."""
 
     place: int
     node: Node
@@ -167,10 +164,7 @@ def branch_words(attribute: Attribute, branch: Branch) -> str:
 
 @dataclass(frozen=True, slots=True)
 class WantedForm:
-    """What a written file is to say that no release does.
-
-    ``table``: the table that a query reads.
-    """
+    """What a written file is to say that no release does."""
 
     table: str = "data"
 
