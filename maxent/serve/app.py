@@ -196,7 +196,7 @@ class Pages:
             self.desk.decide(review, *texts)
         else:
             raise Refused("There is no such page.", 404)
-        return self._to(request, review)
+        return self._to(request, review, {"advise": "#pass-title", "decide": "#decision-title"}.get(deed, ""))
 
     async def another(self, request: Request) -> Response:
         """A new address, for another browser."""
@@ -254,12 +254,12 @@ class Pages:
     def _found(self, request: Request) -> Sitting:
         return self.desk.find(request.path_params["number"])
 
-    def _to(self, request: Request, review: Sitting) -> Response:
+    def _to(self, request: Request, review: Sitting, where: str = "") -> Response:
         from starlette.responses import JSONResponse, RedirectResponse
 
         if "x-form-token" in request.headers:  # our script
             return JSONResponse({"number": review.number})
-        return RedirectResponse(f"/review/{review.number}", 303)
+        return RedirectResponse(f"/review/{review.number}{where}", 303)
 
     def _page(self, request: Request, name: str, status: int = 200, **shown: Any) -> Response:
         from starlette.responses import HTMLResponse

@@ -2,12 +2,15 @@
 
 import json
 import pickle
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 from diabetes import publish
 from sklearn.ensemble import RandomForestClassifier
 from support.served import served
+
+from maxent.serve.app import rendered
 
 pytest.importorskip("playwright", reason="needs playwright: pip install -e '.[dev]'")
 
@@ -222,18 +225,87 @@ def test_everybody_can_read_it(opened, page, reviews, width, scheme):
         assert window.evaluate(UNNAMED) == []
 
 
-def test_the_keyboard_alone_reaches_the_verdict(opened, page, reviews):
-    window = opened()
-    window.goto(f"http://127.0.0.1:{page.port}{reviews[1]}")
-    window.keyboard.press("Tab")
-    assert window.evaluate("document.activeElement.className") == "skip"
-    for _ in range(80):
+def test_everybody_can_read_what_comes_between(opened, page, visitor, patients):
+    """Progress, a model that is not read, a new address."""
+    window = opened(400, color_scheme="dark")
+    here = f"http://127.0.0.1:{page.port}"
+    progress = {"text": "Judging", "at": "solving", "done": 1, "total": 3, "seconds": 2, "forecast": "about 4 s left"}
+    review = SimpleNamespace(number="0a1b2c3d", names={"model": "tree.json", "table": "t.csv"}, job=None)
+    shown = rendered("progress", token=visitor.token, review=review, progress={**progress, "running": True})
+    window.route(f"{here}/progress", lambda route: route.fulfill(body=shown, content_type="text/html"))
+    window.route("**/state", lambda route: route.fulfill(json={**progress, "running": True}))
+    wrong = visitor.begin(patients / "forest.pkl", patients / "two.csv")
+    for path in ("/progress", wrong):
+        window.goto(here + path)
+        assert faults(window) == []
+        assert window.evaluate(UNNAMED) == []
+        assert sideways(window) <= 0
+    window.click("text=Another browser")
+    assert "?token=" in window.input_value("#address")
+    assert faults(window) == []
+    assert sideways(window) <= 0
+
+
+def tab_to(window, words):
+    """Press Tab until something has the focus whose name begins so; it has to be seen there."""
+    for _ in range(90):
         window.keyboard.press("Tab")
         assert window.evaluate("document.activeElement.matches(':focus-visible')")
-        if window.evaluate("document.activeElement.textContent") == "Judge":
-            break
+        name = "(e => ((e.labels && e.labels[0]) || e).textContent.trim())(document.activeElement)"
+        if window.evaluate(name).startswith(words):
+            return
+    raise AssertionError(words)
+
+
+def test_the_keyboard_alone_reaches_the_decision(opened, patients):
+    window = opened()
+    window.keyboard.press("Tab")
+    assert window.evaluate("document.activeElement.className") == "skip"
+    for words, name in (("The model", "tree.json"), ("The training table", "truth.csv")):
+        tab_to(window, words)
+        window.set_input_files(":focus", patients / name)  # the system's own window is the system's
+    tab_to(window, "Look at the files")
+    window.keyboard.press("Enter")
+    window.wait_for_selector("#table-title", timeout=240_000)
+    tab_to(window, "Judge")
     window.keyboard.press("Enter")
     window.wait_for_selector("#verdict-title", timeout=240_000)
+    tab_to(window, "Approve")
+    window.keyboard.press("ArrowRight")
+    tab_to(window, "Why")
+    window.keyboard.type("five are certain")
+    tab_to(window, "Your name")
+    window.keyboard.type("Ada")
+    window.keyboard.press("Enter")
+    window.wait_for_url("**#decision-title")
+    assert "Rejected by Ada" in window.inner_text("main")
+
+
+DROPPED = """([names]) => {
+  const data = new DataTransfer();
+  for (const name of names) data.items.add(new File(["{}"], name));
+  return data;
+}"""
+
+
+def test_files_are_dropped_on_their_fields(opened):
+    window = opened()
+
+    def dropped(where, *names):
+        window.dispatch_event(where, "drop", {"dataTransfer": window.evaluate_handle(DROPPED, [names])})
+        return window.inner_text("#told")
+
+    def files(field):
+        return window.evaluate("id => [...document.getElementById(id).files].map(each => each.name)", field)
+
+    assert dropped("label[for=model]", "tree.json") == "tree.json"  # beside the field, within its border
+    assert dropped(".zone:has(#table)", "truth.csv") == "truth.csv"
+    assert "found several" in dropped(".zone:has(#table)", "one.csv", "other.csv")
+    assert "on its field" in dropped("h1", "tree.json")
+    assert (files("model"), files("table")) == (["tree.json"], ["truth.csv"])
+    event = "new DragEvent('{}', {{bubbles: true, cancelable: true, dataTransfer: new DataTransfer()}})"
+    for kind in ("dragover", "drop"):  # a browser that is not kept from it leaves the page
+        assert window.evaluate(f"!document.body.dispatchEvent({event.format(kind)})")
 
 
 def test_without_a_script(browser, page, visitor, patients):

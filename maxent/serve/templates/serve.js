@@ -17,6 +17,26 @@
     const told = document.getElementById("told");
     const button = drop.querySelector("button");
     drop.hidden = false;
+    const zoneOf = (event) => event.target.closest && event.target.closest(".zone");
+    for (const kind of ["dragover", "dragleave", "drop"]) {
+      document.addEventListener(kind, (event) => {
+        event.preventDefault(); // or the browser leaves the page, and shows the file
+        const zone = zoneOf(event);
+        for (const each of drop.querySelectorAll(".over")) each.classList.remove("over");
+        if (kind === "dragover" && zone) zone.classList.add("over");
+        if (kind !== "drop") return;
+        const input = zone && zone.querySelector("input[type=file]");
+        const { files } = event.dataTransfer;
+        if (!input || !files.length) {
+          told.textContent = "Drop each file on its field: the model, the training table.";
+        } else if (files.length > 1 && !input.multiple) {
+          told.textContent = "Expected one file there, found several.";
+        } else {
+          input.files = files;
+          told.textContent = [...files].map((file) => file.name).join(", ");
+        }
+      });
+    }
     drop.addEventListener("submit", async (event) => {
       event.preventDefault();
       button.disabled = true;
