@@ -308,7 +308,7 @@ class Desk:
         lacking = [role for role in ROLES if role not in review.files]
         if lacking:
             raise Refused(f"Expected a model and a table, found no {' and no '.join(lacking)}.")
-        self._begin(review, "look", self._request(review, {}), LOOKING)
+        self._begin(review, "look", self._request(review, {"names": review.names}), LOOKING)
 
     def judge(self, review: Sitting, choices: Mapping[str, Any]) -> None:
         """Begin to judge by some choices, which stay with the review."""

@@ -54,6 +54,8 @@ BESIDE = ("policy", "population", "control", "statements")
 
 # A format whose files name their secret, and what is found where a table is dropped as a model.
 OWN_FORMAT, TABLE = "maxent/1", "a table of generalised records"
+# How the refusal of a file begins that no reader knows.
+UNKNOWN = "a release in one of these formats"
 
 Told = Callable[[str, int, int], None]
 Answer = dict[str, Any]
@@ -152,15 +154,37 @@ def look(request: Mapping[str, Any], told: Told) -> Answer:
         found = _as_release(request, None if table is None else request["table"], reading)
         model = _model(found, _outputs(request["model"]))
     except (MaxentError, ModuleNotFoundError, OSError, MemoryError) as error:
-        model_trouble = in_words(error)
+        model_trouble = _plainly(error, request["model"])
         if isinstance(error, InvalidInput) and TABLE in {problem.found for problem in error.problems}:
             model_trouble.append("It is a table: are the two files the other way round?")
         lines = _lines(request["model"])
     answer: Answer = {"model": model, "table": table, "beside": _beside_them(request, reading)}
+    model_trouble, table_trouble = (_as_dropped(each, request) for each in (model_trouble, table_trouble))
     answer |= {"model_trouble": model_trouble, "table_trouble": table_trouble, "lines": lines}
     if table is not None:
         answer |= _proposed(model, table, names)
     return answer
+
+
+def _plainly(error: BaseException, path: str) -> list[str]:
+    """Why a model is not read; of a file that no reader knows what it looks like comes before the list of formats."""
+    from maxent.models.formats.release_reader import read_head
+
+    found = in_words(error)
+    if isinstance(error, InvalidInput) and any(each.expected.startswith(UNKNOWN) for each in error.problems):
+        looks = f"It looks like {read_head(path).looks}, and no model that is read"
+        found.insert(0, f"{looks}: ask whoever trained it for a file in one of the formats below.")
+    return found
+
+
+def _as_dropped(sentences: Sequence[str], request: Mapping[str, Any]) -> list[str]:
+    """Sentences that begin with the names that others gave their files, in place of ours."""
+    ours = {f"{request[role]}: ": f"{shown}: " for role, shown in request["names"].items() if role in request}
+    found = []
+    for sentence in sentences:
+        own = next((own for own in ours if sentence.startswith(own)), "")
+        found.append(ours.get(own, "") + sentence.removeprefix(own))
+    return found
 
 
 def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[str, Answer]:
@@ -186,7 +210,7 @@ def _beside_them(request: Mapping[str, Any], reading: Reading | None) -> dict[st
                 table = _described(path, reading)
                 found[role] = {"said": f"{table['rows']:,} rows, {len(table['columns'])} columns"}
         except (MaxentError, ModuleNotFoundError, OSError, MemoryError) as error:
-            found[role] = {"trouble": in_words(error)}
+            found[role] = {"trouble": _as_dropped(in_words(error), request)}
     return found
 
 

@@ -317,6 +317,9 @@ _FOREIGN = {
     b"\xd0\xcf\x11\xe0": "an Excel workbook of old (save it as .xlsx)",
     b"\x1f\x8b": "a gzip archive (name it .csv.gz)",
     b"PAR1": "a Parquet file (name it .parquet)",
+    **dict.fromkeys((b"$FL2", b"$FL3"), "a file of SPSS (export it as CSV there)"),
+    b"<stata_dta>": "a file of Stata (export it as CSV there)",
+    b"%PDF": "a PDF document",
 }
 # What may stand before the header: blank lines, and byte-order marks, of which Arrow skips one by itself
 _BEFORE = re.compile(b"(?:\xef\xbb\xbf|[\r\n]++)*+")
@@ -467,9 +470,9 @@ def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
     Delimiter and encoding are what ``reading`` names, else what the file states, else what is recognised.
     """
     with opener() as file:
-        first = file.read(4)
+        first = file.read(16)
     _refuse_foreign(source, first)
-    encoding = stated(first, reading.csv_encoding)
+    encoding = stated(first[:4], reading.csv_encoding)
     try:
         text, mark = _checked(source, opener, encoding)
     except NoUtf8 as error:

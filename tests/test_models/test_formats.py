@@ -136,6 +136,8 @@ UNKNOWN = {
     ),
     "a JSON object": lambda path: path.write_text('{"learner": "secret"}', encoding="utf-8"),
     "a JSON list": lambda path: path.write_text(' ["secret"]', encoding="utf-8"),
+    "a PDF document": lambda path: path.write_bytes(b"%PDF-1.7 secret"),
+    "an HDF5 file, in which Keras keeps neural networks": lambda path: path.write_bytes(b"\x89HDF\r\n secret"),
     "binary data": lambda path: path.write_bytes(b"secret\0\xff\xfe"),
     "other text": lambda path: path.write_text("secret Straße", encoding="utf-8"),
 }

@@ -150,7 +150,12 @@ def test_a_forest_is_stripped_and_judged_again(opened, patients):
 WRONG = {
     "forest.pkl": (None, "skops.io.dump(model"),
     "model.rds": (b"\x1f\x8b\x08\0\0\0\0\0\0\x03\x8b\xe0b``b`f\x06\0", "readRDS"),
-    "model.png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "expected a release in one of these formats"),
+    "model.png": (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "It looks like a picture, and no model that is read"),
+    "paper.pdf": (b"%PDF-1.7\n1 0 obj\n", "It looks like a PDF document, and no model that is read"),
+    "net.h5": (b"\x89HDF\r\n\x1a\n" + bytes(64), "in which Keras keeps neural networks, and no model that is read"),
+    "net.pt": (b"PK\3\4" + bytes(64), "It looks like a zip archive, and no model that is read"),
+    "note.txt": (b"The model is below.\n", "It looks like other text, and no model that is read"),
+    "other.onnx": (b"\x08\x07\x12\x07pytorch", "other.onnx: file: content: expected a model in ONNX"),
     "empty.json": (b"{}", "expected"),
     "broken.json": (b'{"format": "maxent/1"', "expected"),
     "table.csv": (b"a,b\n1,2\n", "the other way round"),
@@ -169,17 +174,32 @@ def test_a_wrong_model_is_answered(visitor, patients, tmp_path, name):
     assert "442 rows" in text
 
 
-@pytest.mark.parametrize("name", ["forest.pkl", "tree.json"])
-def test_a_wrong_table_is_answered(visitor, patients, name):
-    text = visitor.get(visitor.begin(patients / "tree.json", patients / name))[2]
+TABLES = {
+    "forest.pkl": (None, "forest.pkl: line 1: encoding: expected CSV text"),
+    "tree.json": (None, "tree.json: file: format: expected a table"),
+    "data.sav": (b"$FL2@(#) SPSS DATA FILE", "found a file of SPSS (export it as CSV there)"),
+    "data.dta": (b"<stata_dta><header>", "found a file of Stata (export it as CSV there)"),
+    "data.xls": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "found an Excel workbook of old (save it as .xlsx)"),
+    "scan.pdf": (b"%PDF-1.7\n1 0 obj\n", "found a PDF document"),
+    "all.zip": (b"PK\3\4" + bytes(64), "found a zip archive"),
+}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_a_wrong_table_is_answered(visitor, patients, tmp_path, name):
+    content, said = TABLES[name]
+    path = tmp_path / name
+    path.write_bytes((patients / name).read_bytes() if content is None else content)
+    text = visitor.get(visitor.begin(patients / "tree.json", path))[2]
     assert f"{name} is not read as it is" in text
+    assert said in text
     assert 'action="/review/' not in text or "/judge" not in text
 
 
 def test_a_table_of_others_is_answered(visitor, patients, tmp_path):
     people = (patients / "truth.csv").read_text(encoding="utf-8").splitlines()
     (tmp_path / "none.csv").write_text(people[0] + "\n", encoding="utf-8")
-    (tmp_path / "paper.csv").write_bytes(b"%PDF-1.4\n1 0 obj\n")
+    (tmp_path / "paper.csv").write_bytes(b"Dear all, here is\nthe, table\n")
     (tmp_path / "public.csv").write_text("\n".join(each.rpartition(",")[0] for each in people), encoding="utf-8")
     for name, said in (
         ("none.csv", "expected a row for each person, found none"),
