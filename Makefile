@@ -55,7 +55,7 @@ hunt: $(DEV)
 	$(BIN)/python tests/hunt.py --time $(TIME) $(addprefix --seed ,$(SEED)) --workers $(WORKERS) $(ONLY)
 
 # Their dependencies do not fit into one environment with ours.
-PEERS = acro==1.0.2 sacroml==2.0.1 roc-validator==0.13.0 mbi==2.0.0 ipfn==1.4.4
+PEERS = acro==1.0.2 sacroml==2.0.1 roc-validator==0.13.0 mbi==2.0.0 ipfn==1.4.4 pytauargus==0.6.0
 peers:
 	@for peer in $(PEERS); do \
 	  echo "== $$peer"; \

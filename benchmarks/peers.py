@@ -1,10 +1,10 @@
 """Beside others, on the same cross tables: make peers, then python benchmarks/peers.py [--columns N ...].
 
 Adult's training people with a few columns that the adversary knows, and the printed cross tables of each two of these
-with the income: the maximum-entropy estimate of everybody's income. mbi (private-pgm) and ipfn are in environments of
-their own (.peers/), CVXPY with Clarabel (and MOSEK, where licensed) in this one; HiGHS answers the smallest and the
-largest number of people of each cell that agrees with the tables, two linear programs a cell. Each is a process of its
-own, reading included. The section of docs/benchmarks.md is written anew.
+with the income: the maximum-entropy estimate of everybody's income. mbi (private-pgm), ipfn and pytauargus are in
+environments of their own (.peers/), CVXPY with Clarabel (and MOSEK, where licensed) in this one; HiGHS and pytauargus
+answer the smallest and the largest number of people of each cell that agrees with the tables, two linear programs a
+cell. Each is a process of its own, reading included. The section of docs/benchmarks.md is written anew.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ ABOUT = """`make peers`, then `python benchmarks/peers.py`, writes this section.
 cross tables of each two of them with the income: Adult's 30,162 training people. *Violation*: people that a table is
 off by (ours: a probability). *Open*: people whose cell may have more than one number of the first class. mbi weighs
 the tables against each other, and needs many more than its 1,000 steps for further digits; ipfn scales to one table
-after another. Clarabel solves one cone program; HiGHS goes from basis to basis, without the proofs in exact arithmetic
-that `bounds` makes."""
+after another. Clarabel solves one cone program; HiGHS and pytauargus (tau-argus' audit, by HiGHS) go from basis to basis,
+without the proofs in exact arithmetic that `bounds` makes."""
 
 
 def write_instance(columns: int, folder: Path) -> None:
@@ -172,6 +172,26 @@ def by_highs(people: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     return {"individuals_open": float(w[wide].sum())}
 
 
+def by_pytauargus(people: np.ndarray, truth: np.ndarray) -> dict[str, float]:
+    """pytauargus: the audit of tau-argus, which bounds each cell that is not printed; people in open cells."""
+    matrix, sums, there = rows_of(people, truth)
+    w = people.ravel()[there]
+    lines = [f"{i} 0 1 u 0 {n} 0 0 0" for i, n in enumerate(w.tolist())]
+    lines += [f"{i} {n:.0f} 1 s {n:.0f} {n:.0f} 0 0 0" for i, n in enumerate(sums.tolist(), len(w))]
+    rows = [
+        f"0 {len(part) + 1} : {i} (-1) {' '.join(f'{cell} (1)' for cell in part.tolist())}"
+        for i, part in enumerate(np.split(matrix.indices, matrix.indptr[1:-1]), len(w))
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "tables.jj"
+        path.write_text("\n".join(["0", str(len(lines)), *lines, str(len(rows)), *rows, ""]))
+        ask = "import json, sys; from pytauargus._tauargus import audit_jj; print(json.dumps(audit_jj(sys.argv[1])))"
+        told = subprocess.run([python_of("pytauargus"), "-c", ask, path], capture_output=True, check=True, text=True)
+    found = [each for each in json.loads(told.stdout[told.stdout.index("[") :]) if each["cell"] < len(w)]
+    wide = [np.floor(each["max"] + 1e-6) > np.ceil(each["min"] - 1e-6) for each in found]
+    return {"individuals_open": float(w[[each["cell"] for each in found]][wide].sum())}
+
+
 def by_clarabel(people: np.ndarray, truth: np.ndarray) -> dict[str, float]:
     """CVXPY with Clarabel."""
     return by_cvxpy(people, truth, "CLARABEL")
@@ -188,6 +208,7 @@ PEERS: Mapping[str, Callable[[np.ndarray, np.ndarray], dict[str, float]]] = {
     "clarabel": by_clarabel,
     "mosek": by_mosek,
     "highs": by_highs,
+    "pytauargus": by_pytauargus,
 }
 OURS = {
     "maxent estimate": ("estimate", "tables.json", "qi.csv", "--json"),
@@ -225,12 +246,16 @@ def run(command: list[str], folder: Path) -> dict[str, Any] | str:
     return {**found, "seconds": used.ru_utime + used.ru_stime, "megabytes": used.ru_maxrss / 1024}
 
 
+def python_of(peer: str) -> str:
+    """The interpreter of an environment of ``make peers``."""
+    return str(ROOT / ".peers" / peer / "bin" / "python")
+
+
 def command_of(name: str) -> list[str]:
     """The command of one of ours, or of a peer in its environment."""
     if name in OURS:
         return [sys.executable, "-m", "maxent", *OURS[name]]
-    own = ROOT / ".peers" / name / "bin" / "python"
-    return [str(own if name in ("mbi", "ipfn") else sys.executable), __file__, "--as", name, "."]
+    return [python_of(name) if name in ("mbi", "ipfn") else sys.executable, __file__, "--as", name, "."]
 
 
 def row(name: str, found: dict[str, Any] | str) -> str:

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -375,6 +376,66 @@ def test_bounds_of_linked_tables_are_those_of_another_program_and_of_enumeration
         numbers = (worlds[:, inside] == "yes").sum(axis=1)
         assert cell.low <= numbers.min()
         assert numbers.max() <= cell.high
+
+
+def linked(rng: np.random.Generator) -> tuple[pd.DataFrame, list[Fact]]:
+    """Random people, and two to four linked tables of them, each plain, suppressed or rounded, with its margins."""
+    frame = people(rng, int(rng.integers(12, 90)))
+    frame["band"] = (frame.age // 10).astype(int).map("age{}".format)
+    pairs = list(itertools.combinations(["region", "sex", "guess", "band"], 2))
+    said = []
+    for pair in rng.permutation(len(pairs))[: int(rng.integers(2, 5))]:
+        by, k = list(pairs[pair]), int(rng.integers(2, 7))
+        form = rng.choice(["plain", "suppressed", "suppressed", "rounded"])
+        cells: list[Fact] = []
+        for at in itertools.product(*[[*sorted(frame[c].unique()), "*"] for c in by]):
+            here = (frame["y"] == "yes").to_numpy()
+            for column, value in zip(by, at, strict=True):
+                here = here & ((frame[column] == value).to_numpy() if value != "*" else True)
+            n = int(here.sum())
+            hidden = form == "suppressed" and n < k and at != ("*", "*")
+            ends = [max(n - n % k, 0), n - n % k + k - 1] if form == "rounded" else n
+            cells.append({"at": list(at), "class": "yes", "count": None if hidden else ends})
+        said.append({"kind": "table", "by": by, "cells": cells, "suppressed_below": k})
+    return frame.drop(columns=["score", "age"]), said
+
+
+def jj(groups: pd.DataFrame, said: list[Fact]) -> str:
+    """Linked tables as a file of tau-argus: groups of people are hidden cells, which printed cells add up."""
+    lines = [f"{i} 0 1 u 0 {n} 0 0 0" for i, n in enumerate(groups["count"])]
+    sums = []
+    for table in said:
+        for cell in table["cells"]:
+            low, high = (0, table["suppressed_below"] - 1) if cell["count"] is None else (cell["count"],) * 2
+            low, high = cell["count"] if isinstance(cell["count"], list) else (low, high)
+            inside = np.ones(len(groups), bool)
+            for column, value in zip(table["by"], cell["at"], strict=True):
+                inside &= (groups[column] == value).to_numpy() if value != "*" else True
+            at = len(lines)
+            lines.append(f"{at} {low} 1 {'s' if low == high else 'u'} {low} {high} 0 0 0")
+            terms = " ".join(f"{i} (1)" for i in np.flatnonzero(inside))
+            sums.append(f"0 {inside.sum() + 1} : {at} (-1) {terms}")
+    return "\n".join(["0", str(len(lines)), *lines, str(len(sums)), *sums, ""])
+
+
+@pytest.mark.slow
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 40, hunted=400))
+def test_bounds_of_linked_tables_are_those_of_tau_argus(seed: int, tmp_path: Path) -> None:
+    """Feasibility intervals of pytauargus 0.6.0, an independent engine (HiGHS), in a process of its own."""
+    python = Path(__file__).parents[2] / ".peers" / "pytauargus" / "bin" / "python"
+    if not python.exists():
+        pytest.skip("pytauargus is not there: make peers")
+    frame, said = linked(np.random.default_rng([seed, 36]))
+    found = maxent.bounds(document(frame, *said), frame.drop(columns="y"), level="linear").frame()
+    ours = found[found["class"] == "yes"].reset_index(drop=True)
+    (tmp_path / "tables.jj").write_text(jj(ours, said), encoding="utf-8")
+    ask = "import json, sys; from pytauargus._tauargus import audit_jj; print(json.dumps(audit_jj(sys.argv[1])))"
+    told = subprocess.run([python, "-c", ask, tmp_path / "tables.jj"], capture_output=True, check=True, text=True)
+    theirs = [each for each in json.loads(told.stdout[told.stdout.index("[") :]) if each["cell"] < len(ours)]
+    assert [each["cell"] for each in theirs] == list(range(len(ours)))
+    for side, name in (("low", "min"), ("high", "max")):
+        assert (ours[side] * ours["count"]).tolist() == pytest.approx([each[name] for each in theirs], abs=1e-5)
 
 
 def cases_of(numbers: dict[str, int], more: int = 2) -> pd.DataFrame:
