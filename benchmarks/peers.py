@@ -31,12 +31,12 @@ LIMIT = 300
 
 PAGE = ROOT / "docs" / "benchmarks.md"
 HEADING = "## Beside others"
-ABOUT = """`make peers`, then `python benchmarks/peers.py`, writes this section. Stated are everybody's columns and the
-cross tables of each two of them with the income: Adult's 30,162 training people. *Violation*: people that a table is
-off by (ours: a probability). *Open*: people whose cell may have more than one number of the first class. mbi weighs
-the tables against each other, and needs many more than its 1,000 steps for further digits; ipfn scales to one table
-after another. Clarabel solves one cone program; HiGHS and pytauargus (tau-argus' audit, by HiGHS) go from basis to basis,
-without the proofs in exact arithmetic that `bounds` makes."""
+ABOUT = """`make peers`, then `python benchmarks/peers.py`, writes this section. Stated are everybody's columns and
+the cross tables of each two of them with the income: Adult's 30,162 training people. *Violation*: people that a table
+is off by (ours: a probability). *Open*: people whose cell may have more than one number of the first class. mbi
+weighs the tables against each other, and needs many more than its 1,000 steps for further digits; ipfn scales to one
+table after another. Clarabel solves one cone program; HiGHS and pytauargus (tau-argus' audit, by HiGHS) go from basis
+to basis, without the proofs in exact arithmetic that `bounds` makes."""
 
 
 def write_instance(columns: int, folder: Path) -> None:

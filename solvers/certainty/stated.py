@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -20,14 +20,19 @@ if TYPE_CHECKING:
 
 # Linear programs up to which numbers that are left open are asked for, and their size: rows times cells.
 ASKED, SIZE = 200, 20_000_000
+# What stands between a regression and its term in the source of a statement.
+COEFFICIENT = ", coefficient of "
 
 
 @dataclass(frozen=True, slots=True)
 class StatedCell:
-    """People of a class in a cell of a statement: ``low`` to ``high``; ``stated`` is whether that is what it says."""
+    """People of a class in a cell of a statement: ``low`` to ``high``; ``stated`` is whether that is what it says.
+
+    ``cells``: those of the program, shape (n,).
+    """
 
     source: str
-    region: int
+    cells: IntArray
     klass: int
     people: int
     low: int
@@ -57,7 +62,7 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         key, source = (said.region, int(klass[0])), str(said.origin)
         if (known := found.get(key)) is not None:
             low, high, source = max(low, known.low), min(high, known.high), known.source
-        found[key] = StatedCell(source, *key, people, low, high, low == high)
+        found[key] = StatedCell(source, program.regions[said.region], key[1], people, low, high, low == high)
     left = {key: cell for key, cell in found.items() if not cell.exact}
     rows = sum(said.rows for said in program.linear)
     complete = len(left) <= ASKED and rows * len(program.cells) <= SIZE and not program.contradictions
@@ -65,7 +70,36 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         for key, (low, high) in zip(left, _ends(program, list(left)), strict=True):
             cell = found[key]
             found[key] = replace(cell, low=max(cell.low, low), high=min(cell.high, high))
-    return tuple(found.values()), complete or not left
+    cells = tuple(found.values())
+    return (*cells, *_references(program, cells)), complete or not left
+
+
+def _of_column(cell: StatedCell) -> tuple[str, str] | None:
+    """The regression whose coefficient of a value a cell is about, and the column; None of other cells."""
+    statement, is_term, term = cell.source.partition(COEFFICIENT)
+    column, is_value, _ = term.partition("=")
+    return (statement, column) if is_term and is_value else None
+
+
+def _references(program: Program, cells: Sequence[StatedCell]) -> Iterator[StatedCell]:
+    """People with the value of a column that has no coefficient: all others, where these and all are known."""
+    everybody = {(cell.source, cell.klass): cell for cell in cells if cell.people == round(float(program.individuals))}
+    columns: dict[tuple[str, str, int], list[StatedCell]] = {}
+    for cell in cells:
+        if (of := _of_column(cell)) is not None:
+            columns.setdefault((*of, cell.klass), []).append(cell)
+    for (statement, column, klass), named in columns.items():
+        whole = everybody.get((f"{statement}{COEFFICIENT}intercept", klass))
+        named_cells = np.concatenate([cell.cells for cell in named])
+        rest = np.setdiff1d(np.arange(len(program.cells)), named_cells)
+        if whole is None or not len(rest) or len(np.unique(named_cells)) < len(named_cells):
+            continue
+        people = whole.people - sum(cell.people for cell in named)
+        low = max(whole.low - sum(cell.high for cell in named), 0)
+        high = min(whole.high - sum(cell.low for cell in named), people)
+        if low <= high:
+            source = f"{statement}{COEFFICIENT}{column}=(reference)"
+            yield StatedCell(source, rest, klass, people, low, high, False)
 
 
 def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
@@ -128,7 +162,7 @@ def cells_summary(program: Program) -> dict[str, Any]:
     exact = [cell for cell in cells if cell.exact]
     positive = [min(c.low, c.people - c.low) for c in exact if 0 < c.low < c.people]
     plain = [c for c in exact if c.low in (0, c.people)]
-    known = [program.regions[c.region] for c in plain if c.low or program.n_classes == 2]
+    known = [c.cells for c in plain if c.low or program.n_classes == 2]
     who = np.unique(program.cells.owner[np.concatenate(known)]) if known else np.empty(0, np.int64)
     return {
         "cells": len(cells),
@@ -138,21 +172,29 @@ def cells_summary(program: Program) -> dict[str, Any]:
         "zeros": len(plain),
         "people": int(program.table.counts[who].sum()) if program.single else None,
         "complete": complete,
-        "words": list(_words(program, exact)),
+        "words": list(_words(program, cells)),
     }
 
 
-def _words(program: Program, exact: list[StatedCell]) -> Iterator[str]:
-    """A sentence for each source of numbers that are known."""
+def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
+    """A sentence for each source of numbers that are known, and each column of a regression."""
     classes = program.release.target.classes
-    sources: dict[tuple[str, int], list[StatedCell]] = {}
-    for cell in exact:
-        sources.setdefault((cell.source.partition(", cell ")[0].partition(", rule ")[0], cell.klass), []).append(cell)
-    for (source, klass), cells in sources.items():
-        numbers = [cell.low for cell in cells if cell.low]
-        often = f"{len(cells)} groups" if len(cells) > 1 else "a group"
+    sources: dict[tuple[str, str, int], list[StatedCell]] = {}
+    for cell in cells:
+        whole = cell.source.partition(", cell ")[0].partition(", rule ")[0].removesuffix(f"{COEFFICIENT}intercept")
+        sources.setdefault((*(_of_column(cell) or (whole, "")), cell.klass), []).append(cell)
+    for (source, column, klass), group in sources.items():
+        known = [cell for cell in group if cell.exact]
+        numbers = [cell.low for cell in known if cell.low]
+        if not known:
+            continue
+        often = f"{len(known)} groups" if len(known) > 1 else "a group"
+        if column:
+            often = (
+                f"every {column}" if len(known) == len(group) else f"{len(known)} of {len(group)} values of {column}"
+            )
         small = f": the smallest is {min(numbers):,}" if numbers else ": nobody"
-        follow = sum(not cell.stated for cell in cells)
+        follow = sum(not cell.stated for cell in known)
         also = f", {follow} of which it does not print" if follow else ""
         yield f"{source} gives the number of {classes[klass]} in {often}{also}{small}"
 

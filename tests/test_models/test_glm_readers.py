@@ -3,6 +3,7 @@
 `regressions/` has 60 people and what R 4.2 and statsmodels 0.15 print of regressions of them.
 """
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -18,9 +19,11 @@ from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 import maxent
 from maxent.api.convert import wanted_of
 from maxent.api.estimate import compile_release
+from maxent.commands.main import run
 from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reading, reader_of
 from maxent.models.statements.rule_models import fitted_statements
+from maxent.solvers.certainty.stated import stated_cells
 from tests.support.search import cases
 
 FOLDER = Path(__file__).parent / "regressions"
@@ -144,6 +147,48 @@ def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) ->
     scaled = make_pipeline(StandardScaler(), model).fit(PEOPLE[["age"]], PEOPLE.k if numbers else PEOPLE.y)
     with pytest.raises(InvalidInput, match=says):
         maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_default_regression_gives_the_cases_of_every_category(tmp_path: Path, capsys: Any) -> None:
+    """5,000 people, 26 dummies: all 26 numbers at 3 and 4 decimals, and never a wrong one at 2, by the commands."""
+    rng = np.random.default_rng(3)
+    job = rng.integers(0, 12, 5000), rng.choice(15, 5000, p=np.arange(1, 16) / 120), rng.integers(0, 2, 5000)
+    x = pd.DataFrame(dict(zip(("region", "job", "sex"), job, strict=True))).astype(str)
+    dummies = pd.get_dummies(x, drop_first=True).to_numpy(float)
+    chance, weights = rng.random(5000), rng.normal(size=dummies.shape[1]) * 0.8
+    people = x.assign(y=np.where(chance < 1 / (1 + np.exp(2.5 - dummies @ weights)), "ill", "well"))
+    model = make_pipeline(OneHotEncoder(drop="first", sparse_output=False), LogisticRegression(max_iter=5000))
+    skops.io.dump(model.fit(x, people.y == "ill"), tmp_path / "model.skops")
+    people.to_csv(tmp_path / "people.csv", index=False)
+    x.to_csv(tmp_path / "qi.csv", index=False)
+    told, out = str(tmp_path / "told.json"), str(tmp_path / "printed.json")
+    call = ["--from", "glm", "--target", "y", "--classes", "well,ill", "-o", told]
+    assert run(["convert", str(tmp_path / "model.skops"), *call]) == 0
+    document = json.loads(Path(told).read_text(encoding="utf-8"))
+    truth = {f"{c}={v}": int(n) for c in x for v, n in people[people.y == "ill"][c].value_counts().items()}
+    for digits, right in ((4, 26), (3, 26), (2, 0)):
+        for term in document["statements"][0]["terms"]:
+            term |= {"value": f"{float(term['value']):.{digits}f}", "digits": digits}
+        Path(out).write_text(json.dumps(document), encoding="utf-8")
+        program = compile_release(maxent.load_release(out), x)
+        found = [cell for cell in stated_cells(program)[0] if "=" in cell.source]
+        numbers = {cell.source.partition("coefficient of ")[2]: (cell.low, cell.high) for cell in found}
+        assert sum(low == high for name, (low, high) in numbers.items() if "reference" not in name) >= right
+        for name, (low, high) in numbers.items():
+            column, _, value = name.partition("=")
+            first = value if value != "(reference)" else min(set(x[column]))
+            assert low <= truth[f"{column}={first}"] <= high
+        capsys.readouterr()
+        assert run(["audit", out, str(tmp_path / "qi.csv"), "--json"]) == 0
+        said = json.loads(capsys.readouterr().out)["statements"]
+        assert said["exact"] == {4: 30, 3: 26}.get(digits, said["exact"])
+        if digits == 4:  # the number without a coefficient, too
+            least = min(n for name, n in truth.items() if name.startswith("region"))
+            words = f"gives the number of ill in every region, 1 of which it does not print: the smallest is {least}"
+            assert any(words in each for each in said["words"])
+            assert said["smallest"] == min(truth.values())
+        document = json.loads(Path(told).read_text(encoding="utf-8"))
 
 
 def largest_gradient(model: Any, x: pd.DataFrame, y: pd.Series) -> float:
