@@ -51,6 +51,15 @@ def other() -> Iterator[Executor]:
 
 
 @pytest.fixture(scope="module")
+def one_thread() -> Iterator[None]:
+    """Linear algebra of one thread, as around every solve: threads that wait for one another are slow on busy cores."""
+    from threadpoolctl import threadpool_limits
+
+    with threadpool_limits(1):
+        yield
+
+
+@pytest.fixture(scope="module")
 def address():
     """A scheduler and a worker of two threads, in this process."""
     distributed = pytest.importorskip("distributed")

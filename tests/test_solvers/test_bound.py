@@ -62,6 +62,8 @@ from maxent.solvers.gap.lagrangian import affordable, between, priced, touching
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.finish import finished
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 # Releases whose internal constraints are convex and exclude the answer without them.
 CONVEX = {
     "gini counts": lambda: public("gini", "counts", seed=28),

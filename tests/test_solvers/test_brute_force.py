@@ -1,8 +1,11 @@
 """The default back end against dense solves of programs written from the definitions (see support/brute_force.py)."""
 
+import pytest
 from hypothesis import given
 from support.brute_force import compare, releases
 from support.strategies import Case, thorough
+
+pytestmark = pytest.mark.usefixtures("one_thread")
 
 
 @thorough(30)

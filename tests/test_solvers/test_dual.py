@@ -44,6 +44,8 @@ from maxent.solvers.solution import Stop
 from maxent.solvers.solve import attempt, driver
 from maxent.solvers.solve.driver import FEW, nearer, solve_program, uniform_answer
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 
 def problem(owner, total, rows, lower, upper, weight=None):
     owner = np.asarray(owner)

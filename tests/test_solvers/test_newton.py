@@ -36,6 +36,8 @@ from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve import driver, finish
 
+pytestmark = pytest.mark.usefixtures("one_thread")
+
 FloatArray = npt.NDArray[np.float64]
 
 CASES = {
