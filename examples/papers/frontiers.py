@@ -225,7 +225,7 @@ def gains(found: Mapping[str, Measured], side: str) -> str:
     """
     rows = []
     for name, data in found.items():
-        for other, best in (*BETTER, CAUTIOUS, *VALIDATED):
+        for other, best in (*BETTER[1:], CAUTIOUS, *VALIDATED):  # the first predicts as ``prune-parent`` does
             if best not in data[limits()[0]]:
                 continue
             cells = []

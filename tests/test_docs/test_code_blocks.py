@@ -180,11 +180,6 @@ def test_a_study_has_the_options_of_methods():
     assert f"| {files} | `maxent defend`: `true` for those of the data set |" in page, files
 
 
-def test_the_method_of_the_documentation_is_the_tested_one():
-    shown = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8").split("```python\n")[1].split("```")[0]
-    assert shown == (ROOT / "tests" / "toy_defense" / "maxent_blunt.py").read_text(encoding="utf-8")
-
-
 STUDY: dict[str, Any] = runpy.run_path(str(ROOT / "examples" / "boosting.py"))
 
 

@@ -282,33 +282,6 @@ def test_a_terminal_gets_a_table_that_fits(monkeypatch):
     assert max(map(len, table)) <= 60
 
 
-def test_an_interrupt_is_one_line(capsys, monkeypatch):
-    def interrupted(*_, **__):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr("maxent.api.posterior.estimate_case", interrupted)
-    assert printed_by(capsys, ["estimate", *D1], 130) == ("", "maxent: interrupted\n")
-
-
-def test_running_out_of_memory_is_said(capsys, monkeypatch):
-    def too_large(*_, **__):
-        raise MemoryError
-
-    monkeypatch.setattr("maxent.api.posterior.estimate_case", too_large)
-    assert printed_by(capsys, ["estimate", *D1], 2) == ("", "maxent: the problem does not fit into memory\n")
-
-
-@pytest.mark.parametrize("arguments", [["--help"], ["explain", *D1]])
-def test_a_closed_pipe_is_quiet(arguments):
-    reader, writer = os.pipe()
-    os.close(reader)
-    with os.fdopen(writer, "wb") as pipe:
-        ran = subprocess.run(
-            [sys.executable, "-m", "maxent", *arguments], stdout=pipe, stderr=subprocess.PIPE, timeout=120
-        )
-    assert (ran.returncode, ran.stderr) == (141, b"")
-
-
 def test_json_is_all_that_a_process_prints():
     environment = {**os.environ, "PYTHONIOENCODING": "ascii", "FORCE_COLOR": "1"}
     ran = subprocess.run(
