@@ -160,10 +160,7 @@ SMALL = 32
 
 
 def cholesky(matrix: FloatArray, ridges: Iterable[float]) -> Solve | None:
-    """A solver of ``(matrix + ridge I) x = r``, r of shape (n,) or (n, k), with the first ridge that makes it definite.
-
-    None where none does.
-    """
+    """A solver of ``(matrix + ridge I) x = r`` with the first ridge that makes it definite; None where none does."""
     for ridge in ridges:
         try:
             # NumPy's lets other threads run meanwhile.

@@ -720,60 +720,12 @@ def judge(
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
 
-    An estimate alone would not do: a leaf of one person with a label, for instance, gives their class away, while the
-    maximum-entropy estimate, which knows shares and no whole people, may leave it in doubt. Nor does an estimate that
-    rests on no numbers: of a leaf with a label alone it claims one half, whatever is in it. So a limit is kept only if
-    it also is as far as published numbers allow. With the truth, what is right about real people counts.
-
-    Parameters
-    ----------
-    limits : Limits
-    release : str
-        Its name.
-    reliable : bool
-        Whether the estimate can be relied on. If not, numbers that seem to be within a limit prove nothing.
-    max_posterior, certain : float, int; or None
-        As in `maxent.disclosure.inference.Disclosure`; None without an estimate.
-    exposed : int or None
-        Individuals whose leaf or group has a single class, as `maxent.audit` finds them; None where it cannot be said.
-    k : int or None
-        Individuals in the smallest group, None where it cannot be said.
-    surest, possible_posterior, possible_certain : float, float, int; optional
-        As in `maxent.disclosure.inference.Disclosure`; by default what was found, with the error of computing a
-        probability.
-    pure, right_guesses : int, float; optional
-        With the truth: people in leaves of one class, and the share of right guesses, as `maxent.disclosure.truth` has
-        them.
-    bayes_vulnerability, possible_right, base_rate : float, optional
-        Shares of people: expected right guesses, what published numbers allow, and the most frequent class.
-    certain_proved, certain_at_most : int, optional
-        Individuals whose class is proved over all data consistent with the release, which then stand in the place of
-        those of the estimate; and the same with those about whom not every proof was asked for.
-    proved_least, proved_most : int, optional
-        Individuals whose class is proved, and those with whom a proof might still be found: beside the estimate.
-    member, possible_member, proved_members : float, float, int; optional
-        Of a register: the largest P(member), by the estimate and as published numbers allow, and who is proved to be
-        in the data.
-    unread : sequence of mappings
-        What the release states that no number rests on, as in the key ``unread`` of a summary: what is not read is not
-        passed, except the size of groups, and where the worst case keeps the limit, too.
-    worst_case : mapping, optional
-        What the release tells if that gave everything away: `maxent.disclosure.worst_case`.
-    base_posterior : float, optional
-        The share of the most frequent class among those that limits are about, of all people.
-    base_most : float, optional
-        Where no base rate is known: the largest share that what is published allows any class.
-    individuals : int, optional
-        All people.
-    no_marginal : bool
-        Whether the adversary is taken not to know how frequent classes are. Otherwise nobody infers less than the base
-        rate tells, and where it is not known no limit on what is inferred is passed.
-    draws : NoDraws, optional
-        What tells who was drawn; nothing by default.
-    settled : bool, optional
-        Whether what is proved of certain people rests on draws, too, in whatever order the rows are.
-    decisive : bool
-        Whether the release counts for the verdict.
+    An estimate alone would not do: it knows shares and no whole people, so that it may leave in doubt whose class a
+    leaf of one person gives away, and of a label alone it claims one half. So a limit is kept only if it also is as far
+    as published numbers allow; with the truth, what is right about real people counts. Figures are those of
+    `maxent.disclosure.inference.Disclosure`, `maxent.disclosure.truth` and `maxent.audit`, None where they are not
+    known; ``proved_least`` and ``proved_most`` are beside the estimate, ``certain_proved`` in its place. What is
+    ``unread`` is not passed, except the size of groups, and where the ``worst_case`` keeps the limit, too.
     """
     checks, drawn = [], draws or NoDraws()
     sure = reliable and exposed is not None

@@ -272,15 +272,8 @@ def compared(
 ) -> ControlShares:
     """Apply the adversary of a release to its people, and to people who were not in its data.
 
-    ``masses``, shape (n_cells, n_classes): the answer to it, individuals. ``posterior``, ``truth``, shape (n_qi,
-    n_classes): of members: probabilities, and individuals of each class. ``confidence``: probability of each interval.
-    ``held``: Guesses of members: control people are guessed in the way that is right about most of these. ``frequent``:
-    the most frequent class of members, where the adversary knows it.
-
-    References
-    ----------
-    Jayaraman and Evans, "Are Attribute Inference Attacks Just Imputation?", CCS 2022; Giomi et al., "A Unified
-    Framework for Quantifying Privacy Risk in Synthetic Data" (Anonymeter), PoPETs 2023.
+    Control people are guessed in the way that is right about most of those ``held``. See Jayaraman and Evans, "Are
+    Attribute Inference Attacks Just Imputation?", CCS 2022, and Giomi et al. (Anonymeter), PoPETs 2023.
     """
     others = believed(program, masses, posterior, controls)
     counts, their_counts = program.table.counts, controls.table.counts

@@ -393,8 +393,7 @@ def _losses(k: int, beta: float) -> _Losses:
 def _furthest(k: int, beta: float, epsilon: float) -> float:
     """The most, over all n, that a published draw from Bin(n, beta) is above e^epsilon times one from Bin(n - 1, beta).
 
-    What is published says no more than the draw, and draws for more people no more than those for less (add one person
-    to either). So the draws for n bound what can be published for n and all beyond.
+    Draws for more people publish no less, so that draws for n bound what n and all beyond can publish.
     """
     best, n = max(-float(np.expm1(epsilon)), 0.0), np.arange(k, 2 * k + 64)
     while True:
@@ -486,9 +485,8 @@ class Guarantee:
 def guarantee(asked: RandomTrees) -> Guarantee | None:
     """The guarantee of trees over stated domains against an adversary without the samples; None for none.
 
-    There is none without sampling, and without an ``epsilon`` to state it for none when no epsilon has a delta as small
-    as `USUAL_DELTA`: k people who are all alike are published by one of the trees with a probability of about
-    ``trees * beta**k``.
+    Without sampling, or an ``epsilon`` with a delta up to `USUAL_DELTA`, there is none: k people who are alike are
+    published with about ``trees * beta**k``.
     """
     if asked.beta >= 1:
         return None

@@ -170,25 +170,10 @@ class PrunedAt:
 
 
 def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig") -> Release:
-    """Prune every tree until its leaves have no record or at least k.
+    """Prune every tree until its leaves have no record or at least k; ``rule`` says which branches compete, see above.
 
-    Parameters
-    ----------
-    release : Release
-        Leaves state their counts, or what implies them; none is removed.
-    k : int
-        Records of the smallest leaf, at least 1.
-    ranges : mapping of attribute to (low, high), optional
-        What the values of numeric attributes lie between; needed for those that are split.
-    rule : {"twig", "literal"}
-        Which branches compete, see above.
-
-    Returns
-    -------
-    Release
-        Its defense is ``erp`` with ``k`` and ``rule``; the parameters of an earlier one are kept as
-        ``method.parameter``. A node that became a leaf keeps its id and states what the
-        leaves of its tree do; its label is the first of its most frequent classes.
+    Leaves state their counts; numeric attributes that are split need ``ranges``. A node that became a leaf keeps its id
+    and states what leaves do, with the first of its most frequent classes.
     """
     cuts = [erp_cuts(release, k, ranges=ranges, rule=rule, tree=t) for t in range(len(release.trees))]
     trees = (collapse(release, {cut.node for cut in of_tree}, tree=t) for t, of_tree in enumerate(cuts))
@@ -199,11 +184,7 @@ def prune_erp(release: Release, k: int, *, ranges: Ranges | None = None, rule: R
 def erp_cuts(
     release: Release, k: int, *, ranges: Ranges | None = None, rule: Rule = "twig", tree: int = 0
 ) -> tuple[PrunedAt, ...]:
-    """The branches of a tree that ERP prunes, in order; parameters and errors as in `prune_erp`.
-
-    Takes time proportional to M log M for M nodes with ``twig``, and with ``literal`` to the depths of the nodes
-    that are pruned (times log M), since each changes the ratios of all above it.
-    """
+    """The branches of a tree that ERP prunes, in order; with ``twig`` in time proportional to M log M for M nodes."""
     problems = _refusals(release, k, rule, tree)
     if problems:
         raise InvalidInput("erp", problems)

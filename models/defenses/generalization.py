@@ -44,17 +44,7 @@ Generalization = Literal["tiered", "uniform"]
 
 
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:
-    """Publish for every record the smallest box around its group.
-
-    Parameters
-    ----------
-    training : Training
-        The records.
-    groups : int64, shape (n,)
-        The group of each, such as its place in a pruned tree (`maxent.models.trees.places.assign`).
-    k : int
-        Records of the smallest group.
-    """
+    """Publish for every record the smallest box around its group, such as a place in a pruned tree."""
     _, group, sizes = np.unique(groups, return_inverse=True, return_counts=True)
     if sizes.min() < k:
         raise invalid(

@@ -451,8 +451,7 @@ class GrowingTree:
     def _judged(self, number: int, rows: IntArray, counts: IntArray) -> tuple[BoolArray, FloatArray, FloatArray]:
         """Of a new leaf's candidates, whether they are known not to breach, the gains and scores; (n_attributes,) each.
 
-        When a leaf has one span, and the span this one leaf, the span stays as it is until the leaf is split. Then what
-        breaches, and cannot be generalised, is known at once, and no candidate.
+        A leaf with one span, of which it is all, keeps it until it is split: then what breaches is known at once.
         """
         if self.watch is not None or self.rules.class_public or not self.spans.is_alone(number):
             return np.zeros_like(self._public), *self._scorer.scores(rows, counts)
@@ -667,11 +666,7 @@ def _groups(values: tuple[str, ...] | None, hierarchy: Hierarchy | None) -> IntA
 
 
 def _candidates(training: Training, asked: Kadet) -> Candidates:
-    """Splits that an adversary knows to have competed.
-
-    Whether a candidate left too uniform a span, or too few of a class, or gained less than others, depends on classes
-    that they do not know.
-    """
+    """Splits that an adversary knows to have competed: none that classes decided on, which they do not know."""
     if (
         asked.selection == "quinlan"
         or asked.l is not None

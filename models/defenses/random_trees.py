@@ -190,15 +190,11 @@ class PathStep:
 
 
 def paths(space: Space, root: np.uint64, depth: int, x: FloatArray) -> Iterator[PathStep]:
-    """Send records down a tree, a level at a time (Fan et al. 2003; Waseda et al. 2025, Algorithm 1).
+    """Send records down a tree, a level at a time (Fan et al.
 
-    Every node tests an attribute that is chosen at random among those that are left on its path: categorical ones that
-    were not tested, with a branch for every value, and numeric ones, with a threshold that is uniform on what is left
-    of their range. Of the stream of random numbers that a node's key is the seed of, the first chooses the attribute,
-    the second the threshold, and the others are the keys of its children.
-
-    ``root``: the key of the root. ``depth``: splits on every path, unless nothing is left to test. ``x`` of shape (n,
-    n_attributes): the records: codes of values, and numbers.
+    2003; Waseda et al. 2025, Algorithm 1). A node tests one of the attributes that are left on its path, at random:
+    categorical ones with a branch for every value, numeric ones at a threshold that is uniform on what is left. A
+    node's key seeds a stream: the attribute, the threshold, the keys of its children.
     """
     rows = np.arange(len(x))
     node = np.full(len(x), root)
@@ -374,27 +370,10 @@ class DrawnTree:
 def random_trees(training: Training, asked: RandomTrees, domains: Domains | None = None) -> Release:
     """Draw random trees, fill them from samples of the records, and suppress small counts.
 
-    Parameters
-    ----------
-    training : Training
-        Its categorical attributes and its target have the domains that were stated, or those of the data.
-    asked : RandomTrees
-    domains : Domains, optional
-        What is known without the data. Of numeric attributes it says what their thresholds are drawn from; without it,
-        that is the range of the data.
-
-    Returns
-    -------
-    Release
-        Leaves state counts and nothing else, as a label or a number of records would tell of what was suppressed.
-        ``sampling_rate`` is ``beta``, ``suppressed_below`` is ``k``, and the defense ``rdt`` has the parameters, where
-        domains are from (``stated`` or ``data``), whether samples are ``secret`` or ``seeded``, and, if domains are
-        stated, what is guaranteed as long as nobody knows the seed: ``epsilon``, ``delta`` and ``tight_delta``.
-
-        Parts of a tree in which every count is 0 are left out: their branches have no child. That follows from what is
-        published, and so tells nothing more. (They are not leaves with counts of 0: fewer than k people are in each
-        leaf of such a part, not in all of them together.) A leaf at full depth whose counts are 0 is published when one
-        beside it has others.
+    Leaves state counts and nothing else, as a label or a number of records would tell of what was suppressed; the
+    defense has the parameters and, where domains are stated, what is guaranteed as long as nobody knows the seed. Parts
+    of a tree in which every count is 0 are left out, which follows from what is published; they are no leaves with
+    counts of 0, as fewer than k people are in each leaf of them, not in all together.
     """
     return draw(training, asked, domains).release()
 

@@ -247,17 +247,10 @@ def assemble(
     """Make a release of trees whose attributes are only known by how they are tested.
 
     An attribute is categorical when some branch names values of it. Its domain are the values that the file declares
-    (``known``) and the values that branches name; and, where a branch takes what the others of its node leave (`rest`),
-    those of the training table, and `OTHER` where neither is known or nothing is left. Missing values are among them
-    only where they are declared or named, or where the training table lacks some of an attribute that no branch tests.
-    Of numbers such a branch takes the missing ones.
-
-    Where some leaf states a label that is no most frequent class, all labels are taken to be decided otherwise.
-
-    ``classes``: in the order of the model; `Wanted.classes` are to be taken into account before. ``wanted``,
-    ``training``: what the caller says, and the table that it names. ``target``: the name of the target that the file
-    has. ``known``: attributes that the file declares; they come first, in this order, those that no branch tests
-    included. ``**how``: further fields of `Release`, such as ``predicts``.
+    (``known``, which come first) and that branches name; and, where a branch takes what others leave (`rest`), those of
+    the training table, and `OTHER` where neither is known. Missing values are among them only where they are declared,
+    named, or lacking in the table of an attribute that no branch tests. Where some leaf states a label that is no most
+    frequent class, all labels are taken to be decided otherwise.
     """
     problems: list[Problem] = []
     tests = _tests(trees)

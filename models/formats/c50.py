@@ -39,10 +39,7 @@ _KINDS = ("continuous", "date", "time", "timestamp", "ignore", "label")
 
 @dataclass(frozen=True, slots=True)
 class C50Names:
-    """A names file: the target, None where only its classes are listed, the classes, and attributes with their values.
-
-    Those of numbers have None, and so have those whose values are not listed.
-    """
+    """A names file: the target, None if only its classes are listed, the classes, and attributes with their values."""
 
     target: str | None
     classes: tuple[str, ...]

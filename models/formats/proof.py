@@ -121,10 +121,7 @@ def counts_in_leaves(release: Release, training: TrainingColumns) -> list[IntArr
 
 
 def training_places(release: Release, training: TrainingColumns) -> tuple[list[IntArray], IntArray]:
-    """The place of each tree where each row of a training table ends, and the code of its class (0 without a target).
-
-    Errors are those of `counts_in_leaves`.
-    """
+    """The place of each tree where each row of a training table ends, and its class (0 without a target)."""
     attributes = tested_attributes(release)
     frame = understood(training.frame, training.frame.reader, declared_values(attributes, release.target))
     problems = [*frame.problems, *missing_columns(frame, [attribute.name for attribute in attributes])]

@@ -450,10 +450,9 @@ def _corels_recognise(head: Head) -> bool:
 
 
 def imodels_rules(rules: Any, found: RuleText, wanted: Wanted) -> Converted:
-    """The rules of a `GreedyRuleListClassifier` or `OneRClassifier`, or of a `FastFrugalTreeClassifier`.
+    """The rules of a greedy list or one rule, which count those that are left, or of a `FastFrugalTreeClassifier`.
 
-    Of the former each counts those that are left, and their share of the class 1. The latter's look the same, but test
-    with > and <=, have no share of those who go on (``val``), and say the class of most in place of a share.
+    The latter test with > and <=, have no share of those who go on, and say the class of most in its place.
     """
     classes = wanted.classes or (found.training.classes if found.training is not None else ()) or ("0", "1")
     if len(classes) != 2 or not isinstance(rules, list) or not rules:

@@ -59,10 +59,7 @@ class Paired(StatementKeys, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassSum:
-    """A sum over people of a class, ``low <= weights @ m[:, klass] <= high``, a multiple of ``grain`` if that is known.
-
-    Of a statement that is not linear: it is where its measures are known. ``weights`` has shape (n_qi,).
-    """
+    """A sum over people of a class, ``low <= weights @ m[:, klass] <= high``, perhaps a multiple of ``grain``."""
 
     weights: FloatArray
     klass: int

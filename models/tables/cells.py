@@ -437,10 +437,7 @@ _KINDS = (
 
 
 def holds_numbers(column: Column) -> bool:
-    """Whether a column holds numbers: as its type says, and without types when its values are, without leading zeros.
-
-    A column without any value holds none.
-    """
+    """Whether a column holds numbers: as its type says, else when its values are, without leading zeros."""
     used = _used(column)
     if column.numeric is not None or not used.any():
         return bool(column.numeric and used.any())

@@ -156,22 +156,8 @@ def read_qi(
 ) -> QITable:
     """Read the adversary's table: one row per individual, or per ``count`` of them.
 
-    Parameters
-    ----------
-    source : DataFrame, path or pattern
-        CSV (UTF-8, commas), compressed CSV by the suffix .gz, or Parquet by .parquet or .pq. A pattern, such as
-        ``data/part-*.parquet``, stands for all files that match it, in the order of their names. Columns that the
-        release does not call public attributes are ignored; the order of rows does not matter. Files that are
-        large, and those of a pattern, are merged out of core: memory grows with the distinct quasi-identifiers.
-    release : Release
-        Says which attributes there are, and their domains.
-    count : str, optional
-        The column with the number of individuals a row stands for.
-    reader : Reader, optional
-        How to read, see `maxent.models.reading.Reading`.
-    rows : bool
-        Whether every row is one of its own, in the order of the source, also where others are equal; of ``count``
-        people it is as many rows.
+    Columns that the release does not call public attributes are ignored. Large files, and those of a pattern, are
+    merged out of core; with ``rows`` every row is one of its own, in the order of the source.
     """
     keep_memory()
     records = read_rows(source, "qi", release, release.public, count, merge=not rows, reader=reader)
@@ -237,10 +223,7 @@ def read_rows(
     reader: Reader | None = None,
     who: str | None = None,
 ) -> Records:
-    """Read and check the columns of the attributes, the target if asked for, ``count``, and keys of people (``who``).
-
-    ``merge`` is that of `read_counted`.
-    """
+    """Read and check the columns of attributes, the target if asked for, ``count``, and keys of people (``who``)."""
     problems: list[Problem] = []
     taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
     if count is not None and (not isinstance(count, str) or count in taken):

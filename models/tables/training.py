@@ -82,33 +82,13 @@ def read_training(
     missing: Missing = "refuse",
     reader: Reader | None = None,
 ) -> Training:
-    """Read the records that a tree is to be grown from.
+    """Read the records that a tree is to be grown from, one row each.
 
-    Parameters
-    ----------
-    source : DataFrame or path
-        One row per record; a file is CSV, or Parquet by its suffix (see `maxent.models.tables.table_files.read_frame`).
-        Other columns are ignored. A column of a DataFrame or a Parquet file is numeric when its type is, a column of
-        text in a file without types when all of its values are finite numbers without leading zeros; all others are
-        categorical, and what they hold is published as text.
-    target : str or sequence of str
-        The column of the class. Numbers serve as names of classes when they are whole. Of several columns classes are
-        all combinations of theirs, see `maxent.models.tables.classes`.
-    qi, private : sequence of str
-        The attributes an adversary has in their table, and those they have not.
-    categorical : sequence of str
-        Columns whose numbers are only names.
-    domains : mapping of column to values, optional
-        Values of a categorical attribute, or classes, in the order to publish them; they may hold more than occur.
-    order : {"sorted", "appearance"}
-        The order of the values of other attributes: as text, or as each first appears in the source. Other classes are
-        always sorted.
-    missing : {"refuse", "category"}
-        Whether attributes that are not numeric may lack values, which are then a value of their own, ``(missing)``;
-        cells without a value in the tables of others then mean the same. That is right only if what
-        is missing here is missing in the adversary's table as well.
-    reader : Reader, optional
-        How to read, see `maxent.models.reading.Reading`.
+    A column is numeric when its type is, or, in files without types, when all values are finite numbers without leading
+    zeros; others, and those named ``categorical``, hold categories. ``domains`` are values in the order to publish
+    them, others are in ``order``; of several target columns classes are combinations (`maxent.models.tables.classes`).
+    With ``missing`` as a category, cells without a value are one of their own, ``(missing)``, which has to be true of
+    the tables of others as well.
     """
     domains = {} if domains is None else domains
     targets = named_targets("training data", target)

@@ -274,39 +274,14 @@ def states_shares(release: Release) -> bool:
 def predict_proba(
     release: Release, source: Source, *, removed: Removed = "ancestor", reading: Reading | None = None
 ) -> FloatArray:
-    """The probability of each class that a release gives to each record.
+    """The probability of each class that a release gives to each record, shape (n, n_classes).
 
     A leaf answers with the shares of its counts, else with its rates; without either, with one minus the error rate for
-    its label and the rest in equal parts for the other classes; without an error rate, with its label. The trees of a
-    forest whose leaves state counts answer with the shares of their summed counts [1]_, others with the mean of their
-    answers. A release that says how it ``predicts`` does that: by the mean of the trees' answers, by the shares of
-    their votes, each weighted by `Tree.weight`, or by the sum of their scores. Where leaves state means of a numeric
-    target, the class is that of the mean.
-
-    A record may reach a place without an answer: a removed leaf, one without records, one that states nothing, or an
-    inner node that has no branch for its value. It gets the answer that the leaves below the nearest ancestor give
-    together (``ancestor``; those of them that have one), or that all leaves of the tree give (``majority``), each
-    weighted by its records, or all alike where some do not state them. In a forest this is only done for records that
-    no tree has an answer for. Where nothing is stated at all, every class is as likely.
-
-    Parameters
-    ----------
-    release : Release
-    source : DataFrame or path
-        With a column for each attribute that some tree tests; other columns are ignored.
-    removed : {"ancestor", "majority"}
-        Which leaves answer for a place without an answer.
-    reading : Reading, optional
-        How the source is read.
-
-    Returns
-    -------
-    float64, shape (n, n_classes)
-        In the order of ``release.target.classes``; rows sum to 1.
-
-    References
-    ----------
-    .. [1] Waseda, Nojima and Wang, 2025, Algorithm 2.
+    its label and the rest in equal parts for the others; else with its label. The trees of a forest with counts answer
+    with the shares of their sums (Waseda et al. 2025, Algorithm 2), others with the mean of their answers, or as the
+    release says that it ``predicts``. A place without an answer gets that of the leaves below its nearest ancestor
+    (``ancestor``), or of all leaves (``majority``), by records; in a forest only where no tree has one. Where nothing
+    is stated at all, every class is as likely.
     """
     return _answer(release, *read_columns(release, source, reading), removed)[0]
 
@@ -314,11 +289,7 @@ def predict_proba(
 def predict(
     release: Release, source: Source, *, removed: Removed = "ancestor", reading: Reading | None = None
 ) -> npt.NDArray[Any]:
-    """The class that a release predicts for each record, shape (n,), str.
-
-    It is the label of the leaf that a record reaches in a single tree; where none is stated, and in a forest, it is
-    the first of the most probable classes. Parameters and errors are those of `predict_proba`.
-    """
+    """The class that a release predicts for each record: a single tree's label, else the first of the most probable."""
     codes = predict_columns(release, *read_columns(release, source, reading), removed=removed)
     return np.array(release.target.classes, object)[codes]
 

@@ -73,16 +73,9 @@ def refuse(problems: list[Problem]) -> None:
 
 
 def restate(release: Release, publish: Publish) -> Release:
-    """The same trees, whose leaves state only this much.
+    """The same trees, whose leaves state labels, rates with n, or counts with labels and n, as far as these follow.
 
-    Parameters
-    ----------
-    release : Release
-    publish : {"labels", "rates", "counts"}
-        What leaves state: the label; label, error rate (left out of an empty leaf) and n; or label, n and counts. What
-        a leaf does not state itself is worked out where it follows: a label is the first of the most frequent classes
-        (an empty leaf without a label gets none). Inner nodes keep their n and counts with ``counts`` only, since
-        they would tell of the leaves what those do not.
+    Inner nodes keep their n and counts with ``counts`` only, since they would tell of the leaves what those do not.
     """
     if publish not in get_args(Publish):
         raise invalid("restate", "argument", "publish", f"one of {', '.join(get_args(Publish))}", shorten(publish))

@@ -56,10 +56,7 @@ def no_word_of_missing_solvers() -> Iterator[None]:
 
 
 class ConicShares:
-    """The variables that are not fixed, as shares of the largest value that each could have: ``z = matrix x + fixed``.
-
-    ``columns`` are their numbers, ``largest`` those values, in individuals, of all variables of the program.
-    """
+    """Variables that are not fixed, as shares of the ``largest`` that each could be: ``z = matrix x + fixed``."""
 
     def __init__(self, program: LiftedProgram) -> None:
         n = program.n_masses

@@ -125,14 +125,10 @@ def _likely_optimum(program: LiftedProgram, relaxed: Relaxation, clock: Clock) -
 def entropy_bound(
     program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None
 ) -> float:
-    """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point.
+    """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point, with room for rounding.
 
-    ``program``: as lifted: of one whose redundant rows were left out, the bound is valid but may be larger. ``point``,
-    shape (program.n,): where tangents are taken first. The bound is valid whatever it is, and tight where it is
-    optimal. ``clock``: asked between Newton steps whether to stop with the bound that there is. ``multipliers``, shape
-    (n_rows,): of the relaxation's linear rows, where it has no others: the bound is that at these. Result: nats times
-    individuals, never below the entropy of a feasible point: rounding is allowed for. Where nothing is feasible it says
-    nothing.
+    It is valid whatever the ``point`` where tangents are taken first, and tight where that is optimal; ``multipliers``
+    are of a relaxation without other rows.
     """
     if multipliers is not None:
         relaxed = relax(program)

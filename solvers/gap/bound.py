@@ -66,9 +66,7 @@ def priced_bound(
 ) -> float:
     """An upper bound on ``-sum m ln(m / mass_weight)`` over the masses of every feasible point, nats.
 
-    No better one is looked for where it is near ``enough``, what is known to be feasible, perhaps at a ``point`` of
-    shape (program.n,); ``without`` is that of `gap`. Infinite where the program has no such relaxation
-    (`maxent.solvers.gap.lagrangian`), or no time is left.
+    It may stop near ``enough``, known to be feasible; it is infinite without such a relaxation or time.
     """
     # What a convex program does not need is loaded here.
     from maxent.solvers.dual.relaxation import relaxed_once

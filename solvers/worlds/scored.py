@@ -109,10 +109,7 @@ def stage(boosted: Boosted, seed: int, end: float, most: int, clock: Clock, tell
 
 
 def rebuild_scored(boosted: Boosted, *, seed: int, clock: Clock, most: int = MOST, run: Run = elsewhere) -> Rebuilt:
-    """A whole table with the leaf values of a boosted model; the rest is as for `maxent.solvers.worlds.tables.rebuild`.
-
-    Raises `MissingExtra` where OR-Tools is not installed. Raises `WorkerLost` when a process did not survive.
-    """
+    """A whole table with the leaf values of a boosted model; see `maxent.solvers.worlds.tables.rebuild`."""
     need("ortools", "whole tables need OR-Tools")
     left, begin = clock.left(), time.monotonic()
     seconds = WHOLE if left is None else left

@@ -68,10 +68,7 @@ class SeededTable:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _RowSums:
-    """Stated sums of draws: ``row[p, t]`` is the sum of tree t that pattern p counts for, the last if none is stated.
-
-    ``drawn``, shape (n_sums,). ``times``, shape (n_trees, n_rows), how often each row was drawn.
-    """
+    """Stated sums of draws: ``row[p, t]`` is the sum of tree t that pattern p counts for, the last of none."""
 
     row: IntArray
     drawn: IntArray

@@ -466,10 +466,7 @@ def _doubt(part: WholePart) -> FloatArray:
 
 
 def two_worlds(part: WholePart, state: Extremes, patience: Patience) -> int:
-    """Find a world and one that is as different as there was time to find, and say how many comparisons were left out.
-
-    A part with one world only has no other one.
-    """
+    """A world, one as different as there was time to find, and how many comparisons were left out."""
     solver = WorldSolver(part, state, patience)
     state.possible = solver.any_world() if (state.low <= state.high).all() else False
     if state.possible:

@@ -74,10 +74,7 @@ def divided(held: Sequence[Sequence[str]], n: Sequence[int], hierarchy: Hierarch
 def _below(
     members: Sequence[int], levels: Sequence[Sequence[str | None]], n: Sequence[int], least: int
 ) -> list[MergedPart]:
-    """The parts of some branches: a group for each name of the coarsest level, or a branch that is alone in its group.
-
-    ``levels`` has the group of each branch, None where its values are of several.
-    """
+    """The parts of some branches: a group for each name of the coarsest level, or a branch alone in its group."""
     if not levels:
         return [MergedPart("", (i,), n[i], i) for i in members]
     groups: dict[str | int, list[int]] = {}

@@ -221,13 +221,9 @@ def candidates(
     rounded: Rounded | None = None,
     remove: bool = False,
 ) -> Candidates:
-    """The places of a tree whose leaves state their counts.
+    """The places of a tree whose leaves state their counts; a cost matrix has been read.
 
-    ``training`` are the records, which a limit on the divergence needs; ``publish`` is what leaves are to state in the
-    end. A cost matrix has been read. ``merged`` says of nodes that stand for groups of values, by id, of how many
-    branches these are. Counts that are to be ``rounded`` are judged by all that they allow then, and the divergence
-    by what is inferred from them. ``remove`` is whether leaves are to be removed, see
-    `maxent.models.defenses.optimal.prices.with_removed`.
+    Counts to be ``rounded`` are judged by all that they allow then, and the divergence by what is inferred from them.
     """
     places = number_places(release.trees[tree])
     counts = counts_below(release, tree, places)

@@ -61,27 +61,14 @@ def optimal_subtree(
 ) -> Searched:
     """The best subtree within limits of a tree whose leaves state counts.
 
-    A subtree has the root and, of every inner node that it keeps, all branches; what becomes a leaf states what leaves
-    do of its own records.
-
-    ``release``: one tree. ``limits``: what an adversary may infer who knows in which leaf everybody is, and the counts
-    of it. ``training``: the records, which a limit on the divergence needs, and ``hierarchies``. ``criterion``: whether
-    the release states what splits were chosen by. Where it does, and where private attributes are tested, an adversary
-    infers more of single people than the counts of their leaf: `maxent.estimate` says how much. ``remove``: whether
-    leaves may be removed: nothing is stated of them, so that every class is inferred to be as likely, and what is
-    predicted for their people is what the leaves below the nearest node above with any say together. As to right
-    guesses, all people of their most frequent class count; as to impurity, they have the largest. ``publish``: what
-    leaves are to state in the end: decisions are made from it, and removed leaves are predicted. ``hierarchies``: Along
-    which branches may be merged to a leaf: of every split that is kept a cut through the hierarchy is published, see
-    `maxent.models.defenses.optimal.merging.opened`. Of what splits were chosen by nothing is then true of the tree, so
-    that ``criterion`` is to be "unstated". ``rounded``: how counts are to be rounded: posteriors and certain people are
-    the most that rounded counts allow, whatever chance draws, and the divergence is that of what is inferred from them.
-    Not with removed leaves. Result: with the release: the subtree of the most records with the right label (or the
-    least impurity, or cost) of all that keep the limits; without limits on sums, of several the one that predicts most
-    as the tree that only k cuts back (`maxent.models.defenses.pruning.prune_parent`), and of these the one with the
-    fewest leaves. With hierarchies it is the one in which the fewest branches are merged, and then that with the fewest
-    leaves. Its defense is ``optimal`` with the limits. With limits on sums, or removed leaves, where too many subtrees
-    compete, it is the best found, with a bound.
+    A subtree has the root and, of every inner node that it keeps, all branches. Limits are on what somebody infers who
+    knows in which leaf everybody is, and the counts of it; where the ``criterion`` is stated, or private attributes are
+    tested, an adversary infers more. Of a removed leaf nothing is stated: every class is as likely, and the leaves
+    below the nearest node above with any predict together. Along ``hierarchies`` branches may be merged, see
+    `maxent.models.defenses.optimal.merging.opened`; of counts to be ``rounded`` the most that these allow is inferred.
+    Of equally good subtrees it is the one nearest to `maxent.models.defenses.pruning.prune_parent`'s, then with the
+    fewest merged branches, then with the fewest leaves. With limits on sums, or removed leaves, where too many compete,
+    it is the best found, with a bound.
     """
     asked: Mapping[str, Any] = {"remove": remove, "publish": publish, "hierarchies": hierarchies, "rounded": rounded}
     found, limits = searchable(release, limits, training, **asked)

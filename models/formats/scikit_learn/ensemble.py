@@ -381,18 +381,12 @@ _DEVIANCES = "impurities of nodes, which are no variances (ONNX, PMML and `maxen
 def aside_of(model: object) -> str:
     """What a model keeps beside its trees and tells of single rows, in words; empty where it keeps nothing.
 
-    Since scikit-learn 1.9 forests keep the weights of their rows: under weights of classes, the class of each row.
-    Integers that draws were made from say how often each row was drawn for each tree, and counts of draws then are
-    equations about single rows; so do generators, whose states before follow from those afterwards. Where
-    `told_draws` follows them, they are in the release.
-
-    Gradient boosting keeps the impurity of each node, the mean square of residuals r. In the first round these have two
-    values, so that it follows from the sum of r that a leaf states. Afterwards they differ from cell to cell, and so
-    does what the square adds: a sum of r leaves open who has which class, and the sum of r squared tells more.
-    Gains, and values of inner nodes, of histogram boosting, XGBoost and LightGBM tell nothing more: they are functions
-    of the sums of leaves, and so they are there under an L1 penalty alone, which hides small sums of leaves. AdaBoost
-    has weighted shares and impurities: none of its later trees is read, and the worst case knows how many people of
-    each class are in the same leaves of all trees, of which whatever a node states is a function.
+    Since scikit-learn 1.9 forests keep the weights of rows: under weights of classes, the class of each. Integers that
+    draws were made from say how often each row was drawn, and counts of draws are equations about rows; so do
+    generators. Gradient boosting keeps impurities, the mean squares of residuals, which after the first round tell more
+    than the sums that leaves state. Gains and values of inner nodes are functions of the sums of leaves, and tell
+    nothing more; neither do the weighted shares of AdaBoost, as the worst case knows who shares the leaves of all
+    trees.
     """
     found = []
     if np.ndim(getattr(model, "_sample_weight", 0)) and getattr(model, "class_weight", None) is not None:
