@@ -155,7 +155,8 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
             continue  # not a split that such an algorithm makes: what it was compared with is unknown
         if context.size(t, place) is None and (least > 1 or measure == "gain_ratio"):
             continue  # how a candidate would have divided the records is not a constant of the table
-        if measure == "gain_ratio" and not context.single and _splits_privately(context, node):
+        private = any(a.name == node.attribute for a in context.release.private)
+        if measure == "gain_ratio" and not context.single and private:
             continue  # the split information of the chosen split is not known
         places[place] = number
     return places
@@ -165,10 +166,6 @@ def _is_cut(context: Context, tree: Tree, node: Node) -> bool:
     """Whether the algorithm splits the attribute of a node in two."""
     numeric = any(a.name == node.attribute and a.type == "numeric" for a in context.release.attributes)
     return tree.induction.candidates == "thresholds" or (tree.induction.candidates == "mixed" and numeric)
-
-
-def _splits_privately(context: Context, node: Node) -> bool:
-    return any(a.name == node.attribute for a in context.release.private)
 
 
 def _used_on_path(tree: Tree, places: Places) -> dict[int, frozenset[str]]:

@@ -80,7 +80,11 @@ def bench(call: decision_options.Benching) -> BenchResult:
     request = pickle.dumps({"arguments": arguments, "repeat": call.repeat})
     with scratch() as folder:
         runs = {name: folder / str(i) for i, name in enumerate(installed)}
-        answers = {name: at.as_answer() for name, at in installed.items() if at.missing is not None}
+        answers: dict[str, dict[str, Any]] = {
+            name: {"row": {"status": "not_installed", "reason": at.missing}}
+            for name, at in installed.items()
+            if at.missing is not None
+        }
         interrupted = not _run_all(request, runs, answers, time_limit, progress or (lambda text, done, total: None))
         rows = [_row(name, answers.get(name), at.version, call.truth is not None) for name, at in installed.items()]
         best = _best(rows, tolerance)
@@ -132,10 +136,6 @@ class _Installed:
 
     version: str | None = None
     missing: str | None = None
-
-    def as_answer(self) -> dict[str, Any]:
-        """The answer of one that cannot be used, as `maxent.api.bench_process.answer` has it."""
-        return {"row": {"status": "not_installed", "reason": self.missing}}
 
 
 def _installed(name: str) -> _Installed:

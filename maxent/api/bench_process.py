@@ -19,9 +19,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.errors import InvalidInput
-from maxent.results.bench import NOT_USED
+from maxent.results.bench import CLOSED_FORM, NOT_USED, SINGLE
 from maxent.results.reliability import unwarned
-from maxent.results.text.terminal import CLOSED_FORM, SINGLE
 
 if TYPE_CHECKING:
     from maxent.results.estimate import Estimate

@@ -69,7 +69,6 @@ def _run(
     check_outputs({name: (path, POSTERIOR) for name, path in outputs.items()}, inputs)
     limits = asked.limits()
     from maxent.results.audit import Audit
-    from maxent.results.text.audit import print_audit
 
     if in_parts:
         options["folder"] = opt.folder_of(written, inputs)
@@ -90,8 +89,8 @@ def _run(
     if as_json:
         print_json({**found.summary, **verdict.summary})
     else:
-        print_audit(found)
-        print_lines(verdict.lines())
+        known = {f"note: {note}" for note in found.noticed.notes}
+        print_lines([*(line for line in found.lines if line not in known), *verdict.lines()])
     status = asked.status(verdict)
     if found.reliable:
         return status

@@ -54,7 +54,7 @@ def _run(
     if plots:
         check_matplotlib()
     from maxent.api.bench import bench
-    from maxent.results.text.terminal import print_bench
+    from maxent.results.bench import print_bench
 
     with progress() as told:
         result = bench(tree, qi, progress=told, **options)

@@ -272,16 +272,6 @@ Column = npt.NDArray[Any]
 ATTACK_NAMES = np.array([*ATTACKS, ""], object)
 
 
-def leaf_table(audit: Findings) -> DataFrame:
-    """One row per leaf, see `Audit.leaves`."""
-    return _stacked([_leaf_columns(audit, number) for number in range(len(audit.trees))])
-
-
-def anonymised_table(audit: Findings) -> DataFrame:
-    """One row per equivalence class, see `Audit.table`."""
-    return _stacked([_anonymised_columns(audit, number) for number in range(len(audit.trees))])
-
-
 def people_table(audit: Findings) -> DataFrame | None:
     """One row per distinct quasi-identifier, see `Audit.individuals`."""
     if audit.people is None or audit.links is None:
@@ -592,7 +582,7 @@ class Audit(Summarised, Findings):
         inner nodes tell more than the leaf does), ``attack`` (of `ATTACKS`, empty for none) and ``disclosed``, the
         class it shows.
         """
-        return leaf_table(self)
+        return _stacked([_leaf_columns(self, number) for number in range(len(self.trees))])
 
     @property
     def individuals(self) -> DataFrame | None:
@@ -612,7 +602,7 @@ class Audit(Summarised, Findings):
         (``Masters|Doctorate``, ``(37.5, 52]``, ``> 52``, ``*`` for anything), ``n``, ``count(<class>)`` for each class,
         ``label``; empty where the leaf says nothing.
         """
-        return anonymised_table(self)
+        return _stacked([_anonymised_columns(self, number) for number in range(len(self.trees))])
 
     @property
     def lines(self) -> tuple[str, ...]:

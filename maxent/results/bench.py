@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.display import Display, Shown
+from maxent.models.display import Display, Shown, counted
 from maxent.models.reading import NOTHING, Noticed
+from maxent.results.text.terminal import aligned, print_lines
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -37,6 +38,27 @@ COLUMNS = (
 
 # Status of a back end that presolve left nothing to.
 NOT_USED = "not_used"
+# Why no back end was used.
+CLOSED_FORM = "closed forms of presolve answer the whole problem"
+# The same without presolve, which no option changes.
+SINGLE = "what is stated leaves a single answer, and nothing to any back end"
+
+_COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
+    "backend": ("backend", str),
+    "status": ("status", str),
+    "certificate": ("certificate", str),
+    "entropy": ("entropy", "{:.6f}".format),
+    "max_violation": ("violation", "{:.1e}".format),
+    "max_distance": ("distance", "{:.1e}".format),
+    "total_variation": ("variation", "{:.1e}".format),
+    "build_seconds": ("build s", "{:.3f}".format),
+    "solve_seconds": ("solve s", "{:.3f}".format),
+    "processor_seconds": ("CPU s", "{:.3f}".format),
+    "peak_memory_mb": ("peak MB", "{:.0f}".format),
+    "iterations": ("iterations", str),
+    "divergence": ("divergence", "{:.4f}".format),
+}
+_TEXTS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -97,9 +119,10 @@ class BenchResult(Shown):
         return pd.DataFrame([dict(row) for row in self.rows])
 
     def _display(self) -> Display:
-        from maxent.results.text.terminal import bench_display
-
-        return bench_display(self)
+        header, cells = _table(self)
+        title = f"Comparison of {counted(len(cells), 'back end')}, best: {self.best or 'none'}"
+        reasons = _reasons(self)
+        return Display(title, [*aligned(header, cells, left=_TEXTS), *reasons], header, cells, reasons)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the rows (.csv, .parquet) or the summary (.json), by suffix, atomically.
@@ -130,3 +153,37 @@ class BenchResult(Shown):
             save_bench_plot(self.rows, target)
         else:
             draw_bench(self.rows, *target)
+
+
+def print_bench(result: BenchResult) -> None:
+    """Print a row per back end, why some have no answer to rely on, and which is the best."""
+    header, cells = _table(result)
+    print_lines([*aligned(header, cells, left=_TEXTS), "", *_reasons(result)])
+
+
+def _table(result: BenchResult) -> tuple[list[str], list[list[str]]]:
+    """The header, and a row of texts per back end."""
+    keys = [key for key in _COLUMNS if key in result.rows[0]]
+    cells = [["-" if row[key] is None else _COLUMNS[key][1](row[key]) for key in keys] for row in result.rows]
+    return [_COLUMNS[key][0] for key in keys], cells
+
+
+def _reasons(result: BenchResult) -> list[str]:
+    """Reasons not to rely on the answers of some back ends, and the name of the best."""
+    lines = [
+        f"{row['backend']}: {row['status'].replace('_', ' ')}: {row['reason']}"
+        for row in result.rows
+        if row["reason"] is not None
+    ]
+    if result.best is None and result.closed_form:
+        way = ": --no-presolve (in Python presolve=False) gives each the program"
+        presolved = any(row["reason"] == CLOSED_FORM for row in result.rows)
+        return [*lines, f"no back end was used, and none is best{way if presolved else ''}"]
+    if result.best is None:
+        return [*lines, "no back end has an answer to rely on"]
+    best = next(row for row in result.rows if row["backend"] == result.best)
+    return [
+        *lines,
+        f"best: {result.best}, entropy {best['entropy']:.6f} nats; distance and variation are the largest "
+        "difference from its posterior, of a probability and of a quasi-identifier's distribution",
+    ]

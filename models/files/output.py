@@ -19,7 +19,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
-from functools import cache
+from functools import cache, partial
 from glob import glob
 from pathlib import Path as Path_pathlib
 from types import FrameType
@@ -480,25 +480,34 @@ def _take_after(before: os.stat_result, path: str) -> None:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove what processes of the same user, which are no more, left half written in a folder."""
-    if not _POSIX:
-        return
+    if _POSIX:
+        _sweep(folder, _LEFTOVER, os.O_RDWR | os.O_NONBLOCK, _is_single_file, os.unlink)
+
+
+def _is_single_file(found: os.stat_result) -> bool:
+    return stat.S_ISREG(found.st_mode) and found.st_nlink == 1
+
+
+def _sweep(
+    folder: Path,
+    name: re.Pattern[str],
+    flags: int,
+    ours: Callable[[os.stat_result], bool],
+    remove: Callable[[str], object],
+) -> None:
+    """Remove what has such a name and is this user's, unless a process that is alive has it locked."""
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
-            if _LEFTOVER.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_dead(entry.path)
-
-
-def _remove_dead(path: str) -> None:
-    """Remove a file, unless it is no file of this user, or locked by a process that is alive."""
-    handle = os.open(path, os.O_RDWR | os.O_NOFOLLOW | os.O_NONBLOCK)
-    try:
-        found = os.fstat(handle)
-        ours = stat.S_ISREG(found.st_mode) and found.st_uid == os.geteuid() and found.st_nlink == 1
-        if ours and locked(handle):
-            os.unlink(path)
-    finally:
-        os.close(handle)
+            with suppress(OSError):
+                if name.fullmatch(entry.name) is None:
+                    continue
+                handle = os.open(entry.path, flags | os.O_NOFOLLOW)
+                try:
+                    found = os.fstat(handle)
+                    if found.st_uid == os.geteuid() and ours(found) and locked(handle):
+                        remove(entry.path)
+                finally:
+                    os.close(handle)
 
 
 @cache
@@ -561,7 +570,6 @@ def check_folder(option: str, path: Path, refused: Callable[[Path_pathlib], str 
 PREFIX = "maxent-scratch-"
 
 _NAME = re.compile(re.escape(PREFIX) + r"[a-z0-9_]{8}")
-_SCRATCH_POSIX = os.name == "posix"
 _SIGNALS = ("SIGTERM", "SIGHUP")
 
 
@@ -589,31 +597,20 @@ def scratch(within: Path_pathlib | None = None) -> Iterator[Path_pathlib]:
 
 def remove_dead(within: Path_pathlib | None = None) -> None:
     """Remove the folders of processes of this user that are no more."""
-    if not _SCRATCH_POSIX:
-        return
-    with suppress(OSError), os.scandir(tempfile.gettempdir() if within is None else within) as entries:
-        for entry in entries:
-            if _NAME.fullmatch(entry.name):
-                with suppress(OSError):
-                    _remove_if_dead(entry.path)
+    if _POSIX:
+        place = within or Path_pathlib(tempfile.gettempdir())
+        _sweep(place, _NAME, os.O_RDONLY | os.O_DIRECTORY, _is_scratch, partial(shutil.rmtree, ignore_errors=True))
 
 
-def _remove_if_dead(path: str) -> None:
-    """Remove a folder, unless it is none of this user's, or a process that is alive has it locked."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
-    try:
-        found = os.fstat(handle)
-        if found.st_uid == os.geteuid() and stat.S_IMODE(found.st_mode) == 0o700 and locked(handle):
-            shutil.rmtree(path, ignore_errors=True)
-    finally:
-        os.close(handle)
+def _is_scratch(found: os.stat_result) -> bool:
+    return stat.S_IMODE(found.st_mode) == 0o700
 
 
 def _locked_folder(within: Path_pathlib | None) -> tuple[Path_pathlib, int | None]:
     """A new folder, and what holds its lock."""
     while True:
         path = tempfile.mkdtemp(prefix=PREFIX, dir=within)
-        if not _SCRATCH_POSIX:
+        if not _POSIX:
             return Path_pathlib(path), None
         try:
             handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
@@ -646,7 +643,7 @@ class _Signals:
 def _signals() -> Iterator[_Signals]:
     """Let signals that end the process raise an exception; at the end, when all is closed, they do end it."""
     signals = _Signals()
-    here = _SCRATCH_POSIX and threading.current_thread() is threading.main_thread()
+    here = _POSIX and threading.current_thread() is threading.main_thread()
     numbers = [getattr(signal, name) for name in _SIGNALS if here]
     ours = [number for number in numbers if signal.getsignal(number) is signal.SIG_DFL]
     for number in ours:

@@ -50,7 +50,7 @@ def read_names(file: Path) -> C50Names:
     """Read a names file."""
     source = shown_path(file)
     lines = [re.sub(r"(?<!\\)\|.*", "", line) for line in read_text(file).split("\n")]
-    entries = [_plain_blanks(entry) for entry in _TOKEN.findall("\n".join(lines)) if entry.strip()]
+    entries = [" ".join(entry.split()) for entry in _TOKEN.findall("\n".join(lines)) if entry.strip()]
     if not entries:
         raise invalid(source, "document", "content", "a names file of C5.0", "an empty file")
     attributes: dict[str, tuple[str, ...] | None] = {}
@@ -78,10 +78,6 @@ def read_names(file: Path) -> C50Names:
 def _name_parts(text: str, sign: str) -> list[str]:
     """The parts of a text between signs that have no backslash before them."""
     return re.split(rf"(?<!\\){re.escape(sign)}", text)
-
-
-def _plain_blanks(text: str) -> str:
-    return re.sub(r"\s+", " ", text).strip()
 
 
 def _meant(text: str) -> str:

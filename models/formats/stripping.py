@@ -332,10 +332,6 @@ STRIPPERS: Mapping[str, Callable[[str], _Edit]] = {
 # --- Fitted models
 
 
-def _is_nothing(value: object) -> bool:
-    return value is None or value is False
-
-
 def strip_fitted(model: Any) -> tuple[Any, tuple[str, ...]]:
     """A copy of a fitted model of scikit-learn without what tells who was drawn, and the names of that."""
     made, removed = copy.deepcopy(model), dict[str, int]()
@@ -356,7 +352,7 @@ def strip_fitted(model: Any) -> tuple[Any, tuple[str, ...]]:
         elif where == "numpy" and getattr(getattr(found, "dtype", None), "hasobject", False):
             todo += found.ravel().tolist()
         elif isinstance(inside, dict) and (isinstance(found, dict) or where in ("sklearn", "imblearn")):
-            for key in [k for k, value in inside.items() if not _is_nothing(value) and _TELLS.fullmatch(str(k))]:
+            for key in [k for k, v in inside.items() if v is not None and v is not False and _TELLS.fullmatch(str(k))]:
                 _count(removed, str(key))
                 inside[key] = False if key == _WEIGHTS else None
             todo += inside.values()

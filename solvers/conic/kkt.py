@@ -84,7 +84,8 @@ class OptimalityConditions:
             kept_rows, kept = _without(len(rows), [r for r, _ in chain]), _without(len(columns), [c for _, c in chain])
             scale = np.sqrt(np.maximum(np.abs(z[columns]), CLOSEST))[kept]
             core = jacobian[kept_rows][:, kept]
-            hessian, slope = self._identity(len(kept)), np.zeros(len(kept))
+            hessian = np.eye(len(kept)) if self._dense else sparse.identity(len(kept), format="csr")
+            slope = np.zeros(len(kept))
             if y is not None:
                 used = columns[kept]
                 hessian = _scaled(self.hessian(z, y)[used][:, used], scale, scale) + NEAR * hessian
@@ -153,9 +154,6 @@ class OptimalityConditions:
         if not self._dense:
             return sparse.csr_matrix((values, (rows, columns)), shape=shape)
         return np.bincount(rows * shape[1] + columns, values, shape[0] * shape[1]).reshape(shape)
-
-    def _identity(self, n: int) -> Matrix:
-        return np.eye(n) if self._dense else sparse.identity(n, format="csr")
 
 
 def _without(n: int, left_out: list[IntArray]) -> IntArray:

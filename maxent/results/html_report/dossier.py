@@ -279,11 +279,6 @@ def numbers_beside(path: str | PathLike[str]) -> str:
     return beside
 
 
-def dossier_html(view: DossierView) -> str:
-    """The dossier as one HTML file."""
-    return rendered("dossier.html.j2", view=view, people_words=people)
-
-
 def save_dossier(
     given: Account, path: str | PathLike[str], texts: Texts, *, public: bool = False, numbers: bool = True
 ) -> None:
@@ -299,7 +294,7 @@ def save_dossier(
         raise invalid("dossier", "review", "estimate", expected, review.unsolved)
     beside = numbers_beside(path) if numbers else None
     view = dossier_of(given, texts, public=public)
-    write_text(path, dossier_html(view))
+    write_text(path, rendered("dossier.html.j2", view=view, people_words=people))
     if beside is not None and given.record is not None:
         given.record(beside)
     elif beside is not None:

@@ -3,31 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from maxent.models.display import Display
-from maxent.results.text.terminal import aligned, print_lines
+from maxent.results.text.terminal import aligned
 
 if TYPE_CHECKING:
-    from maxent.models.reading import Noticed
+    pass
 
 # Recovered leaves, groups of them, and nodes at risk that are printed; of more, the number.
 SHOWN = 10
-
-
-class Audited(Protocol):
-    """The printed parts of an audit of trees or of records."""
-
-    @property
-    def lines(self) -> Sequence[str]: ...
-    @property
-    def noticed(self) -> Noticed: ...
-
-
-def print_audit(audit: Audited) -> None:
-    """Print what the attacks find, and the worst leaves, to standard output."""
-    told = {f"note: {note}" for note in audit.noticed.notes}
-    print_lines(line for line in audit.lines if line not in told)
 
 
 def audit_display(title: str, found: Mapping[str, Any], lines: Sequence[str]) -> Display:

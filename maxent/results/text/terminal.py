@@ -6,9 +6,8 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
-from maxent.models.display import Display, counted
 from maxent.models.errors import ARGUMENT, Problem, printable
 from maxent.models.files.json_files import as_json_text
 
@@ -126,84 +125,6 @@ def on_command_line(names: Mapping[str, str]) -> Spell:
 def in_study(name: str, value: str) -> str:
     """The spelling of a study file: ``missing = "category"``."""
     return f'{name} = "{value}"' if value else name
-
-
-# Back ends, and what became of a comparison of them, as text.
-
-# Why no back end was used.
-CLOSED_FORM = "closed forms of presolve answer the whole problem"
-# The same without presolve, which no option changes.
-SINGLE = "what is stated leaves a single answer, and nothing to any back end"
-
-_COLUMNS: Mapping[str, tuple[str, Callable[[Any], str]]] = {
-    "backend": ("backend", str),
-    "status": ("status", str),
-    "certificate": ("certificate", str),
-    "entropy": ("entropy", "{:.6f}".format),
-    "max_violation": ("violation", "{:.1e}".format),
-    "max_distance": ("distance", "{:.1e}".format),
-    "total_variation": ("variation", "{:.1e}".format),
-    "build_seconds": ("build s", "{:.3f}".format),
-    "solve_seconds": ("solve s", "{:.3f}".format),
-    "processor_seconds": ("CPU s", "{:.3f}".format),
-    "peak_memory_mb": ("peak MB", "{:.0f}".format),
-    "iterations": ("iterations", str),
-    "divergence": ("divergence", "{:.4f}".format),
-}
-_TEXTS = 3
-
-
-class BenchResult(Protocol):
-    """The printed parts of `maxent.BenchResult`."""
-
-    @property
-    def rows(self) -> Sequence[Mapping[str, Any]]: ...
-    @property
-    def best(self) -> str | None: ...
-    @property
-    def closed_form(self) -> bool: ...
-
-
-def print_bench(result: BenchResult) -> None:
-    """Print a row per back end, why some have no answer to rely on, and which is the best."""
-    header, cells = _table(result)
-    print_lines([*aligned(header, cells, left=_TEXTS), "", *_reasons(result)])
-
-
-def bench_display(result: BenchResult) -> Display:
-    """A comparison of back ends in a console and in a notebook."""
-    header, cells = _table(result)
-    title = f"Comparison of {counted(len(cells), 'back end')}, best: {result.best or 'none'}"
-    reasons = _reasons(result)
-    return Display(title, [*aligned(header, cells, left=_TEXTS), *reasons], header, cells, reasons)
-
-
-def _table(result: BenchResult) -> tuple[list[str], list[list[str]]]:
-    """The header, and a row of texts per back end."""
-    keys = [key for key in _COLUMNS if key in result.rows[0]]
-    cells = [["-" if row[key] is None else _COLUMNS[key][1](row[key]) for key in keys] for row in result.rows]
-    return [_COLUMNS[key][0] for key in keys], cells
-
-
-def _reasons(result: BenchResult) -> list[str]:
-    """Reasons not to rely on the answers of some back ends, and the name of the best."""
-    lines = [
-        f"{row['backend']}: {row['status'].replace('_', ' ')}: {row['reason']}"
-        for row in result.rows
-        if row["reason"] is not None
-    ]
-    if result.best is None and result.closed_form:
-        way = ": --no-presolve (in Python presolve=False) gives each the program"
-        presolved = any(row["reason"] == CLOSED_FORM for row in result.rows)
-        return [*lines, f"no back end was used, and none is best{way if presolved else ''}"]
-    if result.best is None:
-        return [*lines, "no back end has an answer to rely on"]
-    best = next(row for row in result.rows if row["backend"] == result.best)
-    return [
-        *lines,
-        f"best: {result.best}, entropy {best['entropy']:.6f} nats; distance and variation are the largest "
-        "difference from its posterior, of a probability and of a quasi-identifier's distribution",
-    ]
 
 
 def print_backends(described: Sequence[Description]) -> None:

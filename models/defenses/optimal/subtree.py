@@ -124,7 +124,8 @@ def _subtree(release: Release, found: Candidates, chosen: FoundSubtree, criterio
     tree, places, classes = found.places.tree, found.places, release.target.classes
     leaves = leaves_of(places, chosen.splits)
     leaves = leaves[~chosen.gone[leaves]]
-    stated = {name for leaf in tree.leaves for name in ("label", "error_rate", "n", "counts") if _has(leaf, name)}
+    kinds = ("label", "error_rate", "n", "counts")
+    stated = {name for leaf in tree.leaves for name in kinds if getattr(leaf, name) is not None}
     nodes: dict[int, Node] = {
         place: tree.nodes[place]
         if tree.nodes[place].is_leaf
@@ -155,10 +156,6 @@ def _hollow(places: Places, place: int, gone: BoolArray) -> Node:
         for branch, child in zip(node.branches, places.children[place], strict=True)
     )
     return Node(node.id, node.attribute, branches)
-
-
-def _has(leaf: Node, name: str) -> bool:
-    return getattr(leaf, name) is not None
 
 
 def _before(release: Release) -> Mapping[str, int | float | str]:

@@ -137,14 +137,11 @@ def _ways_out(model: Any) -> Iterator[str]:
     if type(model).__module__.split(".")[0] in _BOOSTING_TOOLS:
         yield ": save the model as its tool does, as JSON or text, and give the path of the file to maxent.convert"
     if isinstance(model, _ensembles()):
-        yield ": call fit first" if not _is_fitted(model) else ": one of trees; what it holds are others"
+        fitted = hasattr(model, "estimators_") or hasattr(model, "_predictors")
+        yield ": one of trees; what it holds are others" if fitted else ": call fit first"
     elif not hasattr(model, "estimators_"):
         yield ""
     yield ": give one of its estimators_ that is one"
-
-
-def _is_fitted(model: object) -> bool:
-    return hasattr(model, "estimators_") or hasattr(model, "_predictors")
 
 
 def _kind(model: object) -> str:

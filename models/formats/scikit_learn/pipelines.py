@@ -1063,13 +1063,9 @@ def _over_input(
         trees = tuple(replace(tree, nodes=nodes) for tree, nodes in zip(release.trees, held, strict=True))
         release = replace(release, trees=trees)
     else:
-        release = from_sklearn(final, target="class", features=names, X=_rows_of(final, pipe), **said)
+        rows = pipe.input.tocsr() if hasattr(pipe.input, "tocsr") else pipe.input  # they prove which splits competed
+        release = from_sklearn(final, target="class", features=names, X=rows, **said)
     return replace(release, target=replace(release.target, name=target))
-
-
-def _rows_of(final: Any, pipe: Pipe) -> Any:
-    """The rows that a single tree was fitted on: they prove which splits competed."""
-    return pipe.input.tocsr() if hasattr(pipe.input, "tocsr") else pipe.input
 
 
 def _model_columns(

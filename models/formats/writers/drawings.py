@@ -112,7 +112,8 @@ def _link(start: tuple[float, float], end: tuple[float, float], words: str) -> I
     middle = (x0 + x1) / 2
     yield f'<path d="M{x0:g} {y0:g}C{middle:g} {y0:g} {middle:g} {y1:g} {x1:g} {y1:g}"/>'
     beside = y1 + 13 if y1 > y0 else y1 - 4  # the side of the end that the line does not come from
-    yield f'<text class="branch" x="{x1 - 4:g}" y="{beside:g}" text-anchor="end">{_titled(words, 15)}</text>'
+    titled = f"<title>{_text(words)}</title>{_text(_cut(words, 15))}"
+    yield f'<text class="branch" x="{x1 - 4:g}" y="{beside:g}" text-anchor="end">{titled}</text>'
 
 
 def _box(x: float, y: float, lines: list[str], kind: str) -> str:
@@ -124,10 +125,6 @@ def _box(x: float, y: float, lines: list[str], kind: str) -> str:
         if line
     )
     return f"<g><title>{_text('; '.join(lines))}</title>{rect}{texts}</g>"
-
-
-def _titled(text: str, longest: int) -> str:
-    return f"<title>{_text(text)}</title>{_text(_cut(text, longest))}"
 
 
 def _cut(text: str, longest: int) -> str:

@@ -59,7 +59,8 @@ def write_sql(release: Release, wanted: WantedForm) -> str:
     title = f"-- {release.target.name}, predicted by {len(release.trees)} tree{'s' * (len(release.trees) > 1)}"
     shown = ["t.*", "placed.*", *["weighed.*"] * (len(steps) > 1), *last]
     source = "\n".join([f"FROM {_table(wanted.table)} AS t", *steps])
-    return f"{RUNS_ON}\n{_comment(title)}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"
+    title = printable(" ".join(title.split()))
+    return f"{RUNS_ON}\n{title}\nSELECT " + ",\n  ".join(shown) + f"\n{source}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,13 +172,9 @@ def _spelled(values: Sequence[str], attribute: Attribute) -> list[str]:
     Truth values, which pandas writes in capitals, are there in small letters, too, and whole numbers as doubles.
     """
     others = [value.lower() for value in values if value in ("True", "False")]
-    others += [_other_number(value) for value in values if _WHOLE.fullmatch(value)]
+    whole = [value for value in values if _WHOLE.fullmatch(value)]  # with its other spelling, 1.0 of 1
+    others += [value[:-2] if value.endswith(".0") else f"{value}.0" for value in whole]
     return [*values, *(value for value in dict.fromkeys(others) if value not in (attribute.values or ()))]
-
-
-def _other_number(value: str) -> str:
-    """The other spelling of a whole number, 1.0 of 1."""
-    return value.removesuffix(".0") if value.endswith(".0") else f"{value}.0"
 
 
 def _of_one_tree(release: Release, placed: _Placed, names: _Names) -> list[str]:
@@ -292,10 +289,6 @@ def _text(value: str) -> str:
 def _number(value: float) -> str:
     text = repr(float(value))
     return text if "e" in text else f"{text}e0"
-
-
-def _comment(line: str) -> str:
-    return printable(" ".join(line.split()))
 
 
 WRITER = Writer("sql", ".sql", "an SQL query that predicts", write_sql)
