@@ -75,7 +75,7 @@ def proof_of(program: Program, level: str, clock: Clock, asked: BoolArray | None
     return Proof(program, proved.bounds, proved.status, _last(level), {"prove": time.perf_counter() - begin})
 
 
-# Seconds that proofs for a limit may take, at most.
+# Seconds that proofs for a limit may take where there is no limit of time.
 LONGEST = 30.0
 # Seconds for letting people of the truth change places, at most.
 TRYING = 10.0
@@ -85,7 +85,7 @@ CHOOSING = 3.0
 
 def proving_seconds(left: float | None) -> float:
     """What a call that has so many seconds left leaves for proofs."""
-    return LONGEST if left is None else min(LONGEST, left)
+    return LONGEST if left is None else left
 
 
 @dataclass(eq=False)
@@ -283,7 +283,7 @@ class Drawing:
         from maxent.constraints.rows import row_system
         from maxent.solvers.certainty.rows import prove
 
-        clock, case = Clock(self.seconds), self.case
+        clock, case = Clock(min(self.seconds, LONGEST)), self.case
         try:
             table = case.people if case.rows or case.in_order is None else case.in_order()
             base = case.of_each_class

@@ -142,7 +142,7 @@ class Proof:
         """Whether the last level was asked, with all comparisons of splits: it leaves out those of large nodes."""
         if self.level != level_names()[-1]:
             return False
-        if not self.bounds.open.any():
+        if self.bounds.compared or not self.bounds.open.any():
             return True
         from maxent.constraints.program.residuals import InternalRows
         from maxent.solvers.worlds.part import affordable

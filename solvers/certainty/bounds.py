@@ -29,7 +29,8 @@ class Bounds:
     (n_quasi_identifiers, n_classes): the level that proved each, an index into
     `maxent.solvers.certainty.levels.LEVELS`. ``unasked``, shape (n_quasi_identifiers, n_classes): Pairs about which a
     level could not be asked, as time or its solver ended: their bounds hold, and may be loose. ``ended``: whether the
-    solver of a level ended before it had answered. ``notes``: what levels say of what they used.
+    solver of a level ended before it had answered. ``notes``: what levels say of what they used. ``compared``: whether
+    every end that is open was shown by data that agree with all comparisons of splits, though these are many.
     """
 
     low: FloatArray
@@ -39,6 +40,7 @@ class Bounds:
     unasked: BoolArray
     ended: bool = False
     notes: tuple[str, ...] = ()
+    compared: bool = False
 
     @property
     def open(self) -> BoolArray:
@@ -54,7 +56,7 @@ class Bounds:
     def narrowed(self, low: FloatArray, high: FloatArray) -> Bounds:
         """The tighter of two bounds; numbers within `WHOLE` of an integer are rounded to it."""
         low, high = whole(low), whole(high)
-        return replace(self, low=np.maximum(self.low, low), high=np.minimum(self.high, high))
+        return replace(self, low=np.maximum(self.low, low), high=np.minimum(self.high, high), compared=False)
 
     def stamped(self, before: Bounds, level: int) -> Bounds:
         """With the number of a level where it proved more than was known before."""

@@ -16,7 +16,7 @@ from maxent.solvers.certainty.bounds import whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import WorkerLost
-from maxent.solvers.worlds.part import WholePart, WholeProgram, whole_program
+from maxent.solvers.worlds.part import COMPLETE, WholePart, WholeProgram, completed, whole_program
 from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, Run, WorldTask, elsewhere, extremes, need_cp_sat
 
 if TYPE_CHECKING:
@@ -72,9 +72,10 @@ def whole_bounds(
     patience: Patience,
     run: Run = elsewhere,
     guess: Callable[[], FloatArray | None] = lambda: None,
+    most: int | None = None,
 ) -> WholeBounds:
     """Tighten proved bounds to what holds in every world of whole people."""
-    whole = whole_program(program)
+    whole = whole_program(program, most)
     least, greatest = whole_numbers(low, high)
     late = questions.copy()
     members, tasks = [], []
@@ -151,7 +152,10 @@ def task_of(
 
 
 def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock) -> Bounds:
-    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up."""
+    """The level ``integer``: what holds in every world of whole people, each end shown by a world or given up.
+
+    First with the comparisons that are cheap; where they leave nothing open, and there is time, with all of them.
+    """
     need_cp_sat()
     if program.release.draws is not None and not is_of_register(program.release):  # draws are of the data alone
         bounds, questions = _unordered(program, bounds, questions, clock)
@@ -162,6 +166,21 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     found = whole_bounds(program, bounds.low, bounds.high, questions, patience, guess=guess)
     if found.contradicted:
         return replace(bounds, high=np.where(questions, -1.0, bounds.high))
+    tight = _narrowed(bounds, questions, found)
+    questions = questions & tight.open
+    if not (found.whole.left_out and questions.any()) or found.late.any() or found.ended or patience.ended():
+        return tight
+    if not completed(program, found.whole.rows):
+        return tight
+    found = whole_bounds(program, tight.low, tight.high, questions, patience, guess=guess, most=COMPLETE)
+    if found.contradicted:
+        return replace(tight, high=np.where(questions, -1.0, tight.high))
+    all_shown = not (found.late.any() or found.ended)
+    return replace(_narrowed(tight, questions, found), unasked=tight.unasked, ended=tight.ended, compared=all_shown)
+
+
+def _narrowed(bounds: Bounds, questions: BoolArray, found: WholeBounds) -> Bounds:
+    """Bounds with what was found of the questions."""
     low = np.where(questions, found.low, -np.inf).astype(np.float64)
     high = np.where(questions, found.high, np.inf).astype(np.float64)
     return replace(bounds.narrowed(low, high), unasked=bounds.unasked | found.late, ended=found.ended)

@@ -240,6 +240,8 @@ def _sides(program: Program, internal: Internal, code: int) -> list[IntArray]:
 
 # Cells times classes that comparisons look at, the smallest nodes first; the rest is left out.
 AFFORDABLE = 300_000
+# The same where time is left when all that these tell is known.
+COMPLETE = 3_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -331,10 +333,10 @@ class WholeProgram:
         return np.array(found, np.int64)
 
 
-def whole_program(program: Program) -> WholeProgram:
-    """The parts of a program over whole numbers."""
+def whole_program(program: Program, most: int | None = None) -> WholeProgram:
+    """The parts of a program over whole numbers; ``most`` limits what comparisons look at, by default `AFFORDABLE`."""
     rows = InternalRows(program)
-    active = affordable(program, rows)
+    active = affordable(program, rows, most)
     merged = merge(program, rows, active)
     stated = needed(program, known_totals(program), LinearRows(program))
     like = np.empty(len(program.table), np.int64)
@@ -343,20 +345,31 @@ def whole_program(program: Program) -> WholeProgram:
     return WholeProgram(program, rows, merged, like, tuple(pieces), rows.n_rows - len(active))
 
 
-def affordable(program: Program, rows: InternalRows) -> IntArray:
+def affordable(program: Program, rows: InternalRows, most: int | None = None) -> IntArray:
     """Rows of the comparisons that are looked at, as far as they are cheap together: smallest nodes first."""
+    constraint, cost = _costs(program, rows)
+    most = AFFORDABLE if most is None else most
+    if cost.sum() <= most:
+        return np.arange(rows.n_rows)
+    apart = [_apart(program, internal) for internal in program.internal]
+    other = np.array([internal.candidate != internal.chosen for internal in program.internal], bool)
+    order = np.lexsort((np.concatenate(apart), other[constraint], cost))
+    return np.sort(order[np.cumsum(cost[order]) <= most])
+
+
+def completed(program: Program, rows: InternalRows) -> bool:
+    """Whether all comparisons are few enough to be looked at where there is time."""
+    return bool(_costs(program, rows)[1].sum() <= COMPLETE)
+
+
+def _costs(program: Program, rows: InternalRows) -> tuple[IntArray, IntArray]:
+    """The comparison of each row, and the cells times classes that it looks at, shape (n_rows,)."""
     constraint = rows.constraint_of(np.arange(rows.n_rows))
     held = [program.cells.trees[c.tree] for c in program.internal]
     cells = np.array(
         [h.stop[c.place] - h.start[c.place] for h, c in zip(held, program.internal, strict=True)], np.int64
     )
-    cost = cells[constraint] * program.n_classes
-    if cost.sum() <= AFFORDABLE:
-        return np.arange(rows.n_rows)
-    apart = [_apart(program, internal) for internal in program.internal]
-    other = np.array([internal.candidate != internal.chosen for internal in program.internal], bool)
-    order = np.lexsort((np.concatenate(apart), other[constraint], cost))
-    return np.sort(order[np.cumsum(cost[order]) <= AFFORDABLE])
+    return constraint, cells[constraint] * program.n_classes
 
 
 def _apart(program: Program, internal: Internal) -> IntArray:

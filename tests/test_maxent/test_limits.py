@@ -14,6 +14,7 @@ from support.reported import written
 
 import maxent
 from maxent.__main__ import main
+from maxent.api.proving import LONGEST
 from maxent.constraints.program.program import Unread
 from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
 from maxent.disclosure.measures import TOLERANCE
@@ -313,3 +314,32 @@ def test_who_is_next_to_a_split_is_proved_by_the_nearest_comparisons(monkeypatch
     [check] = found.verdict(max_certain=0).releases[0].checks
     assert (check.status, check.found, check.origin) == ("fail", 3, "proof")
     assert asked == [3]  # whoever changes places in the truth is not asked about
+
+
+def test_proofs_look_at_all_comparisons_of_large_nodes_where_there_is_time(monkeypatch):
+    from maxent.solvers.certainty.integer import tighten
+    from maxent.solvers.control import Clock
+    from maxent.solvers.worlds import part
+
+    dice, n = np.random.default_rng(0), 24
+    x = pd.DataFrame(dice.integers(0, 6, (n, 2)).astype(float), columns=["a", "b"])
+    y = np.where((x["a"] > 2) ^ (dice.random(n) < 0.2), "p", "q")
+    model = DecisionTreeClassifier(max_depth=1, random_state=0).fit(x, y)
+    release = maxent.from_sklearn(model, target="T", X=x)
+    d1 = ROOT / "examples" / "d1"
+    linear = maxent.bounds(d1 / "tree.json", d1 / "qi.csv", level="linear")
+    monkeypatch.setattr(part, "AFFORDABLE", 0)
+    found = []
+    for most in (part.COMPLETE, 0):
+        monkeypatch.setattr(part, "COMPLETE", most)
+        nobody = maxent.bounds(release, x, level="integer")
+        everybody = tighten(linear.program, linear.bounds, linear.bounds.open, Clock(600.0))
+        found.append((nobody.complete, nobody.bounds.open.sum(), everybody.open.sum()))
+    assert found == [(True, 18, 0), (False, 18, 4)]
+
+
+def test_proofs_for_limits_have_the_time_that_is_left():
+    release = maxent.cart(pd.DataFrame({"a": [0, 0, 1, 1], "T": ["p", "q", "p", "p"]}), target="T", qi=["a"])
+    table = pd.DataFrame({"a": [0, 0, 1, 1]})
+    assert maxent.estimate(release, table, time_limit=600).certainty.seconds > 300
+    assert maxent.estimate(release, table).certainty.seconds == LONGEST

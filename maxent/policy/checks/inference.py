@@ -57,7 +57,7 @@ CHECKS = (
     PolicyCheck(
         IDS["max_certain"], "max_certain", "individuals whose class is certain", PEOPLE, by_limit("max_certain"),
         "People whose class has a probability of 0.999 or more by the estimate, or is given away by their leaf, their "
-        "group, the truth or a proof, whichever are most. Cannot be told where proofs did not end in 30 seconds.",
+        "group, the truth or a proof, whichever are most. Cannot be told where proofs did not end in time.",
         "Of these people the release publishes the confidential value.",
         "The limit --max-certain: docs/report.md; Zhu and Du (2010).",
         FIX,
