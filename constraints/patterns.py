@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.constraints.kinds.bootstrap import UNKNOWN, certain, draws_of, finest
+from maxent.constraints.kinds.bootstrap import UNKNOWN, bounds_of_unknown, certain, draws_of, finest
 from maxent.constraints.scored_rows import first_numbers, is_scored, scored_rows
 from maxent.models.columns import positive_counts, total_count
 from maxent.models.errors import ARGUMENT, invalid
@@ -226,6 +226,18 @@ def stated_counts(
         expected = "counts, or sizes n, of nodes: labels and rates alone do not say how many people there are"
         raise invalid("release", "trees", "counts", expected, "none")
     return found
+
+
+def within_draws(
+    release: Release, trees: tuple[TreeCounts, ...], individuals: int, confidence: float
+) -> tuple[TreeCounts, ...]:
+    """Statements about the people behind draws with the intervals that these leave, which hold with this confidence."""
+    found = []
+    for counts, (at, low, high) in zip(trees, bounds_of_unknown(release, individuals, 1 - confidence), strict=True):
+        least, most = counts.low.copy(), counts.high.copy()
+        least[at], most[at] = np.maximum(least[at], low), np.minimum(most[at], high)
+        found.append(replace(counts, low=least, high=most, least=np.maximum(counts.least, least.sum(axis=1))))
+    return tuple(found)
 
 
 def _narrow(counts: TreeCounts, said: LeafNumbers) -> None:

@@ -35,7 +35,7 @@ from maxent.models.columns import NOTHING, check_size
 from maxent.models.draws import MOST_DRAWS
 from maxent.models.errors import Origin
 from maxent.models.nodes import statements_of
-from maxent.models.trees.places import EVERYWHERE, Places, interval_of
+from maxent.models.trees.places import EVERYWHERE, Places, interval_of, number_places
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import TreeCells
@@ -121,19 +121,27 @@ def _log_cost(n_levels: int, cuts: int) -> float:
 
 def log_shares(release: Release, table: QITable, trees: tuple[TreeCells, ...]) -> Iterator[FloatArray]:
     """Logarithms of the shares of all places of each tree, shape (n_places,); of a tree they add up to at most 1."""
-    columns = {column.attribute.name: column for column in _columns(release, table)}
+    held = ((each.places, each.stop > each.start) for each in trees)
+    return _log_shares(release, _columns(release, table), held)
+
+
+def _log_shares(
+    release: Release, of: Iterable[_Column], trees: Iterable[tuple[Places, BoolArray]]
+) -> Iterator[FloatArray]:
+    """The same, of the columns ``of`` a release, and with the places of each tree that somebody can be in."""
+    columns = {column.attribute.name: column for column in of}
     p, cost = len(columns), cache(lambda name, left: columns[name].cost(left))
     begin = [-math.log(p + 1) - math.log(math.comb(p, c)) for c in range(p + 1)]
-    for tree, held in zip(release.trees, trees, strict=True):
-        shares = np.full(len(held.start), -np.inf)
+    for tree, (places, inside) in zip(release.trees, trees, strict=True):
+        shares = np.full(len(places), -np.inf)
         narrowed = cache(lambda name, left, place, i, t=tree: columns[name].narrowed(left, t.nodes[place].branches[i]))
         stack: list[tuple[int, Mapping[str, _Left]]] = [(0, {})]
         while stack:
             place, path = stack.pop()
-            if held.stop[place] == held.start[place]:
+            if not inside[place]:
                 continue
             shares[place] = begin[len(path)] - sum(cost(name, left) for name, left in path.items())
-            below = held.places.children[place]
+            below = places.children[place]
             name = tree.nodes[place].attribute or "" if below else ""
             for i, child in enumerate(below):
                 left = narrowed(name, path.get(name, columns[name].all), place, i)
@@ -302,6 +310,23 @@ def _mass_bounds(
     whole, among, d = whole.astype(np.int64), among.astype(np.int64), drawn.ravel()
     low, rest = (least_records(each, among, whole, miss, again=again) for each in (d, among - d))
     return low.reshape(drawn.shape), (whole - rest).reshape(drawn.shape)
+
+
+def bounds_of_unknown(release: Release, individuals: int, miss: float) -> Iterator[tuple[IntArray, IntArray, IntArray]]:
+    """The draws of places, and the fewest and most records of each class behind them, shapes (n_known,), ... of a tree.
+
+    Nothing is known of the individuals. All intervals hold together with a probability of ``1 - miss``.
+    """
+    columns = [_Column(a, None, individuals if a.values is None else len(a.values)) for a in release.attributes]
+    each_place = [number_places(tree) for tree in release.trees]
+    shares = _log_shares(release, columns, ((places, np.ones(len(places), bool)) for places in each_place))
+    side = math.log(miss / (2 * len(release.trees) * len(release.target.classes)))
+    for tree, places, share in zip(release.trees, each_place, shares, strict=True):
+        draws, distinct = draws_of(tree, places, release.target.classes)
+        known = np.flatnonzero(draws[: len(tree.nodes), 0] != UNKNOWN)
+        drawn, again = draws[known], bool((draws[known].sum(axis=1) > distinct[known]).any())
+        of = side + share[known], int(release.resampled or 0), individuals
+        yield (known, *_mass_bounds(drawn, np.full(len(known), np.nan), *of, again=again))
 
 
 def least_records(

@@ -10,8 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from maxent.api.case import open_published
-from maxent.constraints.compiler import check_options
-from maxent.constraints.patterns import MOST, Atoms, Bits, atoms_of, individuals, most_stated, stated_counts, unused
+from maxent.constraints.compiler import check_noise, check_options
+from maxent.constraints.patterns import (
+    MOST,
+    Atoms,
+    Bits,
+    atoms_of,
+    individuals,
+    most_stated,
+    stated_counts,
+    unused,
+    within_draws,
+)
 from maxent.constraints.scored_rows import is_scored
 from maxent.disclosure.nearness import agreement, null_model
 from maxent.models.arguments import is_number, is_whole, shorten
@@ -64,7 +74,8 @@ def reconstruct(
     seed : int
         Of random choices: where a near table is looked for.
     noise : {"intervals", "likelihood"}, optional
-        What counts with noise are taken for; default: their likelihood. Intervals hold with a probability of 0.99.
+        What draws and counts with noise are taken for; default: their likelihood. Intervals hold with a probability of
+        0.99. Where it is known who was drawn, draws are neither.
     rows : bool
         Whether ``qi`` lists people in the order of training: where the release tells who was drawn for each tree, it is
         then known of each row. Without ``qi`` rows are rebuilt in that order.
@@ -114,6 +125,7 @@ def reconstruct(
     if others is not None and qi is not None:
         raise invalid("options", ARGUMENT, "others", "no qi beside it: of the last row nothing is known", "both")
     check_options(frozenset(), None, "auto", CONFIDENCE, noise)
+    check_noise(noise, opened)
     how = Rebuilding(people, time_limit, seed, MOST, noise, rows)
     tables = {name: whole_table(source, opened, reader) for name, source in named.items() if source is not None}
     read = time.perf_counter() - begin
@@ -160,7 +172,9 @@ def reconstruct_release(
         total = individuals(trees, how.people) if known is None else len(known)
     start, owner = _owners(atoms, known, total)
     given: Any = {"seed": how.seed, "clock": clock, "most": how.most_patterns, "run": run}
-    intervals = release.noise is not None and how.noise == "intervals"
+    intervals = release.sampled and how.noise == "intervals" and not seeded
+    if intervals and release.noise is None:
+        trees = within_draws(release, trees, total, CONFIDENCE)
     notes, times, likely = list(unused(release)), None, None
     if seeded and release.draws is not None:
         times = release.draws.matrix()
@@ -190,13 +204,15 @@ def reconstruct_release(
     if intervals:
         notes.append(f"intervals of counts hold together with a probability of {CONFIDENCE:g}")
     statements, missed = recount(release, atoms, trees, value, klass, times)
+    # A table that was found behind the first trees may agree with all.
+    status = "consistent" if rebuilt.status == "partial" and not missed else rebuilt.status
     return Reconstruction(
         release,
         atoms,
         value,
         klass,
         shared,
-        rebuilt.status,
+        status,
         rebuilt.settled,
         missed,
         statements,

@@ -24,7 +24,7 @@ from maxent.models import packages
 from maxent.models.errors import InvalidInput, MissingExtra
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.results.reconstruction import print_reconstruction, recount
-from maxent.solvers.worlds import tables
+from maxent.solvers.worlds import scored, tables
 
 
 def stump(attribute: str, branches: list[dict[str, object]], counts: list[tuple[int, int]]) -> Tree:
@@ -315,3 +315,30 @@ def test_leaf_values_of_a_tool_give_its_people_away(tool: str) -> None:
     truth, table = np.column_stack([*codes, y]), np.column_stack([found.value, found.klass])
     wrong = ((truth[:, None] != table[None]) & found.shared[None]).any(axis=2)
     assert not wrong[linear_sum_assignment(wrong)].any()
+
+
+def test_trees_that_tell_nobody_further_apart_are_taken_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One question for four rounds over one split; and a table that misses nothing is no partial one."""
+    asked: list[int] = []
+    original = scored.Ask.peopled
+
+    def counted(self: Any, group: Any) -> Any:
+        asked.append(len(group))
+        return original(self, group)
+
+    x = pd.DataFrame({"a": [0.0] * 12 + [1.0] * 8})
+    y = np.array(["no"] * 9 + ["yes"] * 9 + ["no"] * 2)
+    model = GradientBoostingClassifier(n_estimators=4, max_depth=1, random_state=0).fit(x, y)
+    release = maxent.from_sklearn(model, target="t")
+    monkeypatch.setattr(scored.Ask, "peopled", counted)
+    how = Rebuilding(people=20, time_limit=20.0)
+    found = reconstruct_release(release, None, how, run=tables.rebuild_here)
+    assert len(asked) == 1
+    assert found.status == "likeliest"
+    rebuilt = scored.rebuild_scored
+
+    def partly(*given: Any, **more: Any) -> tables.Rebuilt:
+        return replace(rebuilt(*given, **more), status="partial")
+
+    monkeypatch.setattr("maxent.api.reconstruct.rebuild_scored", partly)
+    assert reconstruct_release(release, None, how, run=tables.rebuild_here).status == "consistent"

@@ -2,6 +2,7 @@
 
 import json
 import math
+from dataclasses import replace
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -9,12 +10,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestClassifier
 from support.calls import printed_by, refused
 from support.search import cases
 
 import maxent
+from maxent.constraints.patterns import stated_counts, within_draws
 from maxent.disclosure.nearness import agreement, matched, matching, null_model
 from maxent.models.release import AddedNoise, Attribute, Branch, Mechanism, Node, Release, Target, Tree
+from maxent.models.trees.places import assign
 
 CLASSES = ("no", "yes")
 VALUES = {"a": ("x", "y"), "b": ("u", "v", "w"), "c": ("0", "1")}
@@ -195,3 +199,56 @@ def test_what_does_not_go_together_is_refused() -> None:
     refused("a column t", maxent.reconstruct, release, others=people[["a", "b", "c"]])
     refused("10 people", maxent.reconstruct, release, people=10, truth=people.iloc[:9], time_limit=2)
     refused("the number of individuals", maxent.reconstruct, release)
+
+
+def bootstrapped(seed: int, trees: int = 12) -> tuple[Release, pd.DataFrame]:
+    """A forest of a few people, of whom nobody knows how often they were drawn, and these people."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 9))
+    rows = pd.DataFrame(rng.integers(0, 2, (n, 2)).astype(str), columns=["a", "b"])
+    y = np.where(rng.random(n) < 0.8, rows["a"], rng.integers(0, 2, n).astype(str))
+    y[:2] = "0", "1"
+    model = RandomForestClassifier(trees, random_state=seed).fit(rows.astype(float), y)
+    release = maxent.from_sklearn(model, target="t", categories={"a": ["0", "1"], "b": ["0", "1"]})
+    return replace(release, draws=None), rows.assign(t=y)
+
+
+def held(release: Release, people: pd.DataFrame, confidence: float) -> bool:
+    """Whether intervals of the people behind draws, of whom nothing is known, hold these people."""
+    columns = [people[a.name].astype(int).to_numpy() for a in release.attributes]
+    klass = people["t"].astype(int).to_numpy()
+    for tree, said in zip(
+        release.trees, within_draws(release, stated_counts(release), len(people), confidence), strict=True
+    ):
+        inside = assign(tree, release.attributes, columns)
+        for place in said.places.leaves:
+            counts = np.bincount(klass[inside == place], minlength=2)
+            if ((counts < said.low[place]) | (counts > said.high[place])).any():
+                return False
+    return True
+
+
+def test_intervals_of_draws_hold_as_often_as_is_said() -> None:
+    assert np.mean([held(*bootstrapped(seed), 0.5) for seed in range(60)]) >= 0.5
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(200, 6))
+def test_what_intervals_of_draws_prove_is_true_while_they_hold(seed: int) -> None:
+    release, people = bootstrapped(seed)
+    found = maxent.reconstruct(release, people=len(people), noise="intervals", time_limit=5)
+    assert any("hold together with a probability of 0.99" in note for note in found.notes)
+    if not held(release, people, 0.99):
+        return
+    assert found.status in ("consistent", "likeliest")
+    for name in found.table:  # what is proved of so many people is true of as many
+        told = found.table[name].astype(str)[found.proved[name].to_numpy()]
+        for value in set(told) - {"*"}:
+            assert (told == value).sum() <= people[name].isin(value.split("|")).sum()
+
+
+def test_a_likelihood_needs_draws_or_noise() -> None:
+    tree = Tree((Node("L", counts={"no": 2, "yes": 1}),))
+    refused(
+        "noise: expected intervals", maxent.reconstruct, Release(Target("t", CLASSES), (), (tree,)), noise="likelihood"
+    )
