@@ -497,7 +497,7 @@ def _open(address: str) -> None:
     """Open the standard browser, which must not write between our lines."""
     with suppress(OSError):
         subprocess.Popen(
-            [sys.executable, "-m", "webbrowser", address],
+            [sys.executable, "-P", "-m", "webbrowser", address],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
@@ -512,7 +512,8 @@ SHORTCUTS = (".bat", ".cmd", ".command", ".desktop")
 
 def write_shortcut(path: str, arguments: Sequence[str]) -> None:
     """Write a file that starts the page by a double click, for the system that its suffix stands for."""
-    words = [sys.executable, "-m", "maxent", "serve", *arguments]
+    # -P: it starts in a folder of files that others may have written
+    words = [sys.executable, "-P", "-m", "maxent", "serve", *arguments]
     suffix = Path(path).suffix.lower()
     if any(character in word for word in words for character in "\n\r\0"):
         raise invalid("command line", "argument", "--shortcut", "names without line breaks", "a line break")

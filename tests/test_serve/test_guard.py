@@ -707,7 +707,9 @@ def test_a_shortcut_starts_it(tmp_path):
     other.write_text("echo", encoding="utf-8")
     for path in (other, tmp_path / "start.exe"):
         assert subprocess.run([*call, path], capture_output=True).returncode == 2
-    with subprocess.Popen(["/bin/sh", tmp_path / "start.command"], stdout=subprocess.PIPE, text=True) as process:
+    (tmp_path / "maxent.py").write_text("print('somebody else')", encoding="utf-8")  # in the folder that it starts in
+    start = ["/bin/sh", tmp_path / "start.command"]
+    with subprocess.Popen(start, stdout=subprocess.PIPE, text=True, cwd=tmp_path) as process:
         assert process.stdout.readline().startswith("http://127.0.0.1:")
         process.terminate()
     assert folder.is_dir()
@@ -715,7 +717,9 @@ def test_a_shortcut_starts_it(tmp_path):
     assert os.access(tmp_path / "start.desktop", os.X_OK)
     desktop = (tmp_path / "start.desktop").read_text(encoding="utf-8")
     assert f'"{str(folder).replace("$", chr(92) * 2 + "$")}"' in desktop
-    assert b"\r\npause\r\n" in (tmp_path / "start.bat").read_bytes()
+    batch = (tmp_path / "start.bat").read_bytes()
+    assert f'"{sys.executable}" "-P" "-m" "maxent" "serve" "--folder" "{folder}"'.encode() in batch
+    assert batch.endswith(b"\r\npause\r\n")
 
 
 def test_a_port_that_is_taken(page):
