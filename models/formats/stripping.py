@@ -19,6 +19,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
+from maxent.models.display import Display, Summarised
 from maxent.models.draws import DRAWN
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.input_files import shown_path
@@ -50,8 +51,8 @@ _WEIGHTS = "_sample_weight"
 _USUAL_LIGHTGBM, _USUAL_CATBOOST = "3", 0
 
 
-@dataclass(frozen=True, slots=True)
-class Stripped:
+@dataclass(frozen=True, slots=True, repr=False)
+class Stripped(Summarised):
     """What was taken out of a model's file.
 
     Attributes
@@ -67,9 +68,16 @@ class Stripped:
     same_predictions: bool = True
 
     @property
-    def summary(self) -> dict[str, object]:
+    def summary(self) -> dict[str, Any]:
         """The object of ``maxent strip --json``."""
         return {"removed": [*self.removed], "kept": [*self.kept], "same_predictions": self.same_predictions}
+
+    def _display(self) -> Display:
+        rows = [*(("removed", name) for name in self.removed), *(("cannot be removed", name) for name in self.kept)]
+        lines = [f"{what}: {name}" for what, name in rows]
+        same = "it reads as before, and predicts the same"
+        title = "A model's file without seeds" if self.removed else "A model's file, in which no seed stands"
+        return Display(title, [*lines, same], ("", "what"), rows, [same])
 
 
 @dataclass(frozen=True, slots=True)

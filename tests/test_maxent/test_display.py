@@ -79,6 +79,7 @@ def results() -> dict[str, object]:
         "converted": Converted(release, f"a tool {EVIL}", (f"what {EVIL} was",), exact=False),
         "bounds": maxent.bounds(release, table),
         "worlds": maxent.bounds(release, table, worlds=True).worlds,
+        "stripped": maxent.Stripped((f"seeds of {EVIL}",), ("counts of the draws, which are the model",)),
     }
 
 
@@ -89,8 +90,16 @@ def found() -> dict[str, object]:
 
 KINDS = [
     *("release", "estimate", "audit", "audit of records", "comparison", "bench", "defended"),
-    *("verdict", "predicted", "converted", "bounds", "worlds"),
+    *("verdict", "predicted", "converted", "bounds", "worlds", "stripped"),
 ]
+
+
+def test_every_result_of_the_library_shows_itself() -> None:
+    public = {name: getattr(maxent, name) for name in maxent.__all__}
+    kinds = {name: each for name, each in public.items() if isinstance(each, type) and not issubclass(each, Exception)}
+    assert [name for name, each in kinds.items() if not hasattr(each, "_repr_html_")] == [
+        "Reading"
+    ]  # how files are read
 
 
 @pytest.mark.parametrize("kind", KINDS)
