@@ -147,19 +147,28 @@ def test_a_result_can_save_itself(tmp_path):
     refused(r"ends in \.csv or \.parquet or \.json, found", result.save, tmp_path / "out.txt")
 
 
-def test_a_failing_write_leaves_the_old_file_and_no_other(capsys, tmp_path, monkeypatch):
-    output = tmp_path / "out.csv"
-    output.write_text("old", encoding="utf-8")
+GROWN = [TRUTH1[1], "--target", "Salary", "--qi", "Education,Country,Gender"]
+WRITING = {
+    "a table": ["estimate", *D1, "-o", "out.csv"],
+    "a release": ["defend", "none", *GROWN, "-o", "out.json"],
+    "records": ["defend", "erp", *GROWN, "--k", "2", "--publish", "records", "-o", "out.csv"],
+}
+
+
+@pytest.mark.parametrize("call", WRITING.values(), ids=WRITING)
+def test_a_failing_write_leaves_the_old_file_and_no_other(capsys, tmp_path, monkeypatch, call):
+    monkeypatch.chdir(tmp_path)
+    Path(call[-1]).write_text("old", encoding="utf-8")
 
     def fail(*_):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    printed = printed_by(capsys, ["estimate", *D1, "-o", str(output), "--force"], 2)
+    printed = printed_by(capsys, [*call, "--force"], 2)
     assert printed.out == ""
-    assert "No space left on device" in printed.err
-    assert os.listdir(tmp_path) == ["out.csv"]
-    assert output.read_text(encoding="utf-8") == "old"
+    assert "expected a file that can be written, found No space left on device" in printed.err
+    assert os.listdir(tmp_path) == [call[-1]]
+    assert Path(call[-1]).read_text(encoding="utf-8") == "old"
 
 
 def test_values_stay_the_text_they_are(capsys, tmp_path):

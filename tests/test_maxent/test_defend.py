@@ -296,19 +296,6 @@ def test_python_refuses_what_the_command_line_cannot_say():
     refused("method: expected one of none, prune-leaf", maxent.defend, people(), "burn", **COLUMNS)
 
 
-def test_a_failing_write_leaves_the_old_file_and_no_other(folder, capsys, monkeypatch):
-    (folder / "tree.json").write_text("old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    assert main(["defend", "none", "data.csv", *CALL, "-o", "tree.json", "--force"]) == 2
-    assert "No space left on device" in capsys.readouterr().err
-    assert sorted(os.listdir()) == ["data.csv", "test.csv", "tree.json"]
-    assert (folder / "tree.json").read_text() == "old"
-
-
 def test_in_a_process_of_its_own(folder):
     call = [sys.executable, "-m", "maxent", "defend", "prune-parent", "data.csv", *CALL, "-o", "tree.json"]
     ran = subprocess.run(call, capture_output=True, text=True, timeout=120)

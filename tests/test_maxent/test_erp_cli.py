@@ -145,18 +145,6 @@ def test_the_text_says_that_it_is_no_k_anonymity(folder, capsys):
     assert lines[6].startswith("classes are not hidden")
 
 
-def test_a_failing_write_leaves_the_old_file_and_no_other(folder, capsys, monkeypatch):
-    (folder / "rows.csv").write_text("old")
-
-    def fail(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", fail)
-    call = ["defend", "erp", "data.csv", *CALL, "--publish", "records", "-o", "rows.csv", "--force"]
-    assert "No space left on device" in refused(capsys, *call)
-    assert (folder / "rows.csv").read_text() == "old"
-
-
 REFUSED = {
     "rule of others": (["prune-leaf", "--rule", "twig"], ["rule: expected none for the method prune-leaf"]),
     "rule of kadet": (["kadet", "--rule", "literal"], ["rule: expected none for the method kadet"]),

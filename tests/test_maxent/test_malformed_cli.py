@@ -5,7 +5,6 @@ import json
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from support import documents
@@ -215,45 +214,15 @@ def test_one_line_of_100_megabytes(folder, capsys):
     refused(folder, capsys, "qi.csv: line 2")
 
 
-PROCESSES = {
-    "malformed": (["tree.json", "qi.csv", "-o", "out.csv"], "tree.json: node L1: n: expected"),
-    "missing": (["gone.json", "qi.csv", "-o", "out.csv"], "gone.json: file: path: expected"),
-    "suffix": (["tree.json", "qi.csv", "-o", "out.txt"], "-o: expected a file name that ends in"),
-}
-
-
-@pytest.mark.parametrize("case", PROCESSES.values(), ids=PROCESSES)
-def test_in_a_process_of_its_own(folder, case):
-    arguments, message = case
+def test_in_a_process_of_its_own(folder):
     (folder / "tree.json").write_text(json.dumps(changed((*L1, "n"), -4)), encoding="utf-8")
     before = sorted(os.listdir(folder))
-    ran = subprocess.run(
-        [sys.executable, "-m", "maxent", "estimate", *arguments], capture_output=True, text=True, timeout=120
-    )
+    call = [sys.executable, "-m", "maxent", "estimate", "tree.json", "qi.csv", "-o", "out.csv"]
+    ran = subprocess.run(call, capture_output=True, text=True, timeout=120)
     assert (ran.returncode, ran.stdout) == (2, "")
-    assert message in ran.stderr
+    assert "tree.json: node L1: n: expected" in ran.stderr
     assert "Traceback" not in ran.stderr
     assert sorted(os.listdir(folder)) == before
-
-
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full, a file that cannot be written")
-def test_a_standard_output_that_cannot_be_written():
-    d1 = Path(__file__).parents[2] / "examples" / "d1"
-    command = [
-        sys.executable,
-        "-m",
-        "maxent",
-        "estimate",
-        str(d1 / "tree.json"),
-        str(d1 / "qi.csv"),
-        "--knowledge",
-        "rate",
-    ]
-    with open("/dev/full", "w") as full:
-        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
-    assert done.returncode == 2
-    assert "cannot write: No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
 
 
 HASH = "$6$Qz81xWvK$Jm4nTb9rLpYc7uHdGe"

@@ -270,38 +270,6 @@ def test_an_invalid_release_is_not_written_and_nothing_is_left_behind(tmp_path):
     assert os.listdir(tmp_path) == ["tree.json"]
 
 
-def test_a_failing_write_leaves_the_old_file_and_no_other(tmp_path, monkeypatch):
-    release = parse_release(json.loads(DOCUMENTED), "tree")
-    path = tmp_path / "tree.json"
-    path.write_text("old")
-
-    def full(*_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(os, "replace", full)
-    refused("expected a file that can be written, found No space left on device", save_release, release, path)
-    assert path.read_text() == "old"
-    assert os.listdir(tmp_path) == ["tree.json"]
-
-
-@pytest.mark.parametrize(
-    ("target", "found"), [("", "a directory"), ("none/tree.json", "no such file"), ("a\0b", "null")]
-)
-def test_a_place_that_cannot_be_written_is_refused(tmp_path, target, found):
-    release = parse_release(json.loads(DOCUMENTED), "tree")
-    with pytest.raises(InvalidInput, match=f"file: path: expected a file that can be written, found .*{found}"):
-        save_release(release, os.path.join(tmp_path, target))
-    assert os.listdir(tmp_path) == []
-
-
-def test_saving_through_a_link_keeps_the_link(tmp_path):
-    (tmp_path / "real.json").write_text("old")
-    (tmp_path / "link.json").symlink_to("real.json")
-    save_release(parse_release(json.loads(DOCUMENTED), "tree"), tmp_path / "link.json")
-    assert (tmp_path / "link.json").is_symlink()
-    assert load_release(tmp_path / "real.json").target.name == "Salary"
-
-
 def test_releases_built_in_memory_are_checked_and_may_hold_numpy_numbers(tmp_path):
     leaf = Node(
         "L", label="a", error_rate=np.float64(0.25), n=np.int64(4), counts=MappingProxyType({"a": np.int64(3), "b": 1})
