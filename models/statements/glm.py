@@ -544,7 +544,8 @@ class Coefficients:
                 weights = weights[:, klass]
                 low, high = _whole(weights[people.counts > 0], low, high)
             about = "" if klass is None else f" of {people.classes[klass]}"
-            says = f"{self._says(found.of[r], found.combined[r], people)}{about}: {sides(low, high)}"
+            told = sides(low, high) if low <= high else f"no whole number, between {high:,.0f} and {low:,.0f}"
+            says = f"{self._says(found.of[r], found.combined[r], people)}{about}: {told}"
             source = "residual standard error" if found.of[r][0] < 0 else f"coefficient of {self.terms[found.of[r][0]]}"
             yield LinearStatement(weights, low, high, says, klass, source)
 
@@ -585,11 +586,10 @@ class Coefficients:
 
 
 def _whole(weights: FloatArray, low: float, high: float) -> tuple[float, float]:
-    """Sides of a sum of whole numbers, which is one."""
+    """Sides of a sum of whole numbers, which is one; the least above the greatest where none is printed so."""
     if not (weights == np.rint(weights)).all() or np.abs(weights).sum() > 2.0**52:
         return low, high
-    least, most = float(np.ceil(low)), float(np.floor(high))
-    return (least, most) if least <= most else (low, high)  # no sum at all: solvers say so
+    return float(np.ceil(low)), float(np.floor(high))
 
 
 def _term(keys: Keys) -> Term:

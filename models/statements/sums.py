@@ -94,7 +94,10 @@ class ClassCount:
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
-        return cls(some(keys), keys.printed(), keys.whole("n", None, 1))
+        found = cls(some(keys), keys.printed(), keys.whole("n", None, 1))
+        if found.value.value < 0 or found.value.value.denominator > 1:
+            keys.refuse("equals", "a whole number of people")
+        return found
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number, and that of all people where it is stated."""

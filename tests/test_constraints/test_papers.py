@@ -148,6 +148,11 @@ def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside
     for name, (settled, entropy) in rows:
         assert f"| {name} | {settled} | {entropy} |" in page, (name, settled, entropy)
     assert told(whole, regression) == rows[-1][1]
+    (tables, coefficients, both) = (told(table), told(regression), told(table, regression))
+    settled, entropies = (", ".join(str(each[i]) for each in (tables, coefficients, both)) for i in (0, 1))
+    assert f"| Table 1 alone, the regression alone, both | {settled} | {entropies} |" in page
+    words = maxent.audit(regression, qi)["statements"]["words"]
+    assert all(f"> {each.replace('regression.json, ', '')}\n" in page for each in words), words
     alone = [told(table), told(regression), told(table, regression)]
     line = f"{', '.join(str(s) for s, _ in alone)} | {', '.join(e for _, e in alone)}"
     assert f"| Table 1 alone, the regression alone, both | {line} |" in page, line

@@ -505,6 +505,8 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
     [
         ({"kind": "counts", "class": "yes", "equals": 1}, "kind: expected one of linear"),
         ({"kind": "count", "class": "yes", "equals": 1, "digit": 0}, "an unknown key"),
+        ({"kind": "count", "class": "yes", "equals": 1.5}, "equals: expected a whole number of people, found 1.5"),
+        ({"kind": "count", "class": "yes", "equals": "-1"}, "equals: expected a whole number of people"),
         ({"kind": "count", "class": "ja", "equals": 1}, "class: expected a class: 'no', 'yes', found 'ja'"),
         (
             {"kind": "share", "class": "yes", "equals": 0.255, "digits": 2},

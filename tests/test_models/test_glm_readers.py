@@ -225,8 +225,9 @@ def test_where_a_fit_stopped_the_training_table_proves(seed: int) -> None:
     assert "loss_tolerance" not in said
     assert ("tolerance" in said) == any("converged" in each for each in found.lost)
     if "tolerance" in said:  # no wider than it has to be
-        assert allowed <= true * (1 + 1e-6) + 1e-6
-        assert stated <= 2 * true + 1e-6
+        rounding = 1e-6 + 1e-11 * len(people) * float(np.abs(x).max(axis=None))
+        assert allowed <= true * (1 + 1e-6) + rounding
+        assert stated <= 2 * true + rounding
     else:
         assert said["mean_tolerance"] == model.tol
     assert satisfied(found.release, train, target)

@@ -122,3 +122,13 @@ def test_values_without_a_term_are_refused() -> None:
         compile_release(parse_statements(document(said), "paper.json").release, frame)
     said["reference"] = {"region": ["a", "c"]}
     compile_release(parse_statements(document(said), "paper.json").release, frame)
+
+
+def test_coefficients_to_which_no_number_of_people_rounds_are_refused() -> None:
+    """Six people with log odds 0.50: 3.73 of them, give or take 0.01."""
+    told = {"family": "logistic", "of": "yes", "tolerance": 1e-6, "source": "Table 2"}
+    said = document({**told, "terms": [{"intercept": True, "value": "0.50"}]})
+    frame = pd.DataFrame({"a": list("xxyyzz")})
+    for level in ("closed", "integer"):
+        with pytest.raises(InvalidInput, match=r"Table 2, coefficient of intercept.*no whole number, between 3 and 4"):
+            maxent.bounds(parse_statements(said, "paper.json").release, frame, level=level)
