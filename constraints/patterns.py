@@ -509,11 +509,9 @@ def patterns_of(
     most: int = MOST,
     late: Callable[[], bool] = lambda: False,
 ) -> Patterns:
-    """Every pattern that people can have.
+    """Every pattern that people can have, from the box of values that is possible for each owner.
 
-    ``start``, shape (n_owners, n_words): the box of values that is possible for each owner. ``rng``: Draws the patterns
-    that are gone on with where there are more than ``most`` of a class. ``late``: whether there is no time for more
-    than `HASTY`.
+    Of more than ``most`` of a class those gone on with are drawn; ``late``: there is no time for more than `HASTY`.
     """
     routes = [_Route(atoms, tree) for tree in trees]
     found, complete = [], True

@@ -41,14 +41,10 @@ Pair = tuple[int, int, int, int]
 def perhaps_certain(
     program: Program, truth: IntArray, views: Sequence[IntArray], clock: Clock, *, choices: bool = False
 ) -> tuple[BoolArray, ...] | None:
-    """Quasi-identifiers whose people may be proved to have one value, for each view of the classes.
+    """Quasi-identifiers whose people may be proved to have one value, for each view of the classes, shape (n_qi,).
 
-    All others have different values, in the truth or between two data that agree with everything.
-
-    ``truth``, shape (n_qi, n_classes): individuals of each class. ``views``, shape (n_classes,): the value that each
-    class stands for. ``clock``: Ends the search: whoever was not cleared by then may be certain. ``choices``: whether
-    splits that a tool chose (`Induction.among`) have to be chosen again. Result, shape (n_qi,): none where the truth
-    itself misses a statement, as draws may, or where choices cannot be evaluated.
+    All others have different values, in the truth or in exchanges that agree with everything; none where the truth
+    itself misses a statement, or choices cannot be evaluated.
     """
     seen = _Seen(truth, views)
     if choices and not _choices_are_known(program):

@@ -139,10 +139,9 @@ def _missed(program: Program, bounds: Bounds) -> bool:
 
 
 def prove_alike(program: Program, times: IntArray, clock: Clock) -> Proved:
-    """Bounds by the level ``closed`` of quasi-identifiers that are alike, in the same leaf with as many people each.
+    """Bounds by the level ``closed`` of quasi-identifiers that are alike, ``times`` of them for each row of the table.
 
-    Each row of the table stands for ``times`` of them, shape (n_qi,), and has all their people; the bounds are those of
-    one of them, and the same as if each had a row.
+    They are the same as if each had a row.
     """
     from maxent.solvers.certainty.closed import tighten
 

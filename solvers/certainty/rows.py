@@ -147,12 +147,9 @@ class _Misfit(Exception):
 def prove(
     system: RowSystem, level: str, clock: Clock | None = None, base: Program | None = None, *, programs: bool = True
 ) -> RowProof:
-    """What is proved of the rows of a system by all levels up to one.
+    """What is proved of the rows of a system by all levels up to one, in at most a minute without a limit.
 
-    ``level``: ``closed``: propagation; ``linear``: equations and linear programs; ``integer``: CP-SAT. ``clock``: when
-    to stop. Without a limit linear programs and CP-SAT take a minute at most. ``base``: the program of everything else
-    over the same rows, see `maxent.constraints.rows.row_program`. ``programs``: whether linear programs and CP-SAT are
-    asked; without, what is open stays so.
+    Unless ``programs`` are asked, what propagation leaves open stays so; ``base`` is the program of everything else.
     """
     clock = Clock() if clock is None else clock
     n, k = system.n_rows, system.n_classes
@@ -432,8 +429,7 @@ class _State:
     ) -> tuple[int | None, BoolArray]:
         """Narrow numbers by combinations of sums of one power.
 
-        The rank of these, None where it is not known, and the rows whose numbers follow, shape (n_rows,); both only if
-        sums are looked at ``alone``, before what else is known of numbers.
+        The rank of these, and rows whose numbers follow, are known only if sums are looked at ``alone``.
         """
         of = np.flatnonzero(sums.power == power)
         matrix = sums.matrix[of]

@@ -111,8 +111,7 @@ def unfit(program: Program) -> str | None:
 def seating(program: Program) -> tuple[WholeProgram, Seating] | str | int:
     """A program with draws over whole people, and the rows of its draws.
 
-    A sentence where they contradict each other or the table; how many pairs of a seat and a label there are at least,
-    where that is more than `REACH`.
+    A sentence where they contradict each other or the table; a number of pairs where that is more than `REACH`.
     """
     draws = program.release.draws
     assert draws is not None
@@ -172,11 +171,7 @@ def _stated(tree: Tree, held: TreeCells, classes: tuple[str, ...]) -> Sequence[t
 
 
 def _pooled(program: Program, whole: WholeProgram, of: IntArray) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Groups of cells that nothing tells apart, by their pooled quasi-identifiers.
-
-    The group of each cell; of each group the pooled quasi-identifier; of each of these the individuals; and of each of
-    the table's quasi-identifiers the one that it is in.
-    """
+    """Groups of cells that nothing tells apart, with their pooled quasi-identifiers and these one's individuals."""
     table, cells = program.table, program.cells
     told = np.column_stack([whole.merged.group, of[:, :, 0].T])
     key = np.unique(told, axis=0, return_inverse=True)[1].ravel()
@@ -348,10 +343,7 @@ class Unordered:
 def settle_unordered(program: Program, clock: Clock, run: Run = elsewhere) -> Unordered:
     """Prove what draws tell of everybody's class, for somebody who does not know the order of the rows.
 
-    Everything else that the program states is joined, but what follows from draws only with some confidence.
-
-    ``program``: of a release with draws. ``clock``: when to stop: what is proved by then holds. Without a limit after a
-    minute. ``run``: how CP-SAT is run. Raises `MissingExtra` where OR-Tools is not installed, and is needed.
+    It takes a minute at most without a limit; raises `MissingExtra` where OR-Tools is needed and not there.
     """
     of_draws = {RESAMPLED.name, DRAWN_MOMENTS.name}
     linear = tuple(each for each in program.linear if each.kind not in of_draws)

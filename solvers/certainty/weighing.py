@@ -469,11 +469,7 @@ class Sampled:
 def sampled(
     part: WholePart, starts: Sequence[IntArray], free: BoolArray, seconds: float, seed: int, draws: int = DRAWS
 ) -> Sampled | None:
-    """Walk from some worlds, and look at what the chains have in common; None where no move leads from one to another.
-
-    ``starts``, shape (n_groups, n_classes) each; chains begin at them in turn. ``free``, shape (n_owners,), pooled
-    quasi-identifiers of which something is open.
-    """
+    """Walk from some worlds in turn, and look at what chains have in common; None where no move leads elsewhere."""
     rng = np.random.default_rng(seed)
     begin = time.monotonic()
     moves = moves_of(part, free, rng)
@@ -556,11 +552,7 @@ def weigh(
     draws: int = DRAWS,
     run: Run = two_elsewhere,
 ) -> WeighedWorlds:
-    """Weigh all worlds of a program equally.
-
-    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved bounds. Raises `MissingExtra` where
-    OR-Tools is not installed.
-    """
+    """Weigh all worlds of a program equally; raises `MissingExtra` where OR-Tools is not installed."""
     need_cp_sat()
     whole, (least, greatest) = whole_program(program), whole_numbers(low, high)
     found = _empty(whole, least.shape)

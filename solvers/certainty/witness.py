@@ -41,9 +41,7 @@ def witness(
 ) -> Witness:
     """Two worlds of a program, each put into every compiled statement.
 
-    ``low``, ``high``, shape (n_quasi_identifiers, n_classes), individuals, proved bounds. Raises `MissingExtra` where
-    OR-Tools is not installed. Raises `NoWitness` where there is none, or none was found before time or the solver
-    ended, or it misses comparisons that were too many to be looked at.
+    Raises `NoWitness` where none was found, or it misses comparisons that were too many to be looked at.
     """
     need_cp_sat()
     whole = whole_program(program)

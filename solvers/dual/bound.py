@@ -146,9 +146,7 @@ def entropy_bound(
 def gap(program: LiftedProgram, point: FloatArray, clock: Clock, multipliers: FloatArray | None = None) -> float:
     """Most entropy that a point can lack, nats times individuals: the bound less its entropy.
 
-    Negative, but for rounding, only where the point is not feasible: it can have more entropy than any that is.
-
-    ``point``, shape (program.n,). ``multipliers``, shape (n_rows,): see `entropy_bound`.
+    It is negative, but for rounding, only where the point is not feasible.
     """
     return entropy_bound(program, point, clock, multipliers) + Derivatives(program).objective(point)
 
@@ -175,8 +173,7 @@ def _append(problem: LinearEntropy, matrix: sparse.csr_matrix, lower: FloatArray
 def _start(problem: LinearEntropy, masses: FloatArray, clock: Clock) -> FloatArray:
     """The better of no multipliers and those that suit some masses, shape (n_rows,).
 
-    Rows with weights about everybody are priced for masses that meet all rows alone: elsewhere a few people of large
-    weights then have next to no mass of one class, and Newton's steps are short.
+    Rows with weights about everybody are priced for masses that meet all rows alone, lest Newton's steps be short.
     """
     activity, size = problem.matrix @ masses, abs(problem.matrix) @ masses
     slack, none = np.minimum(activity - problem.lower, problem.upper - activity), np.zeros(len(activity))

@@ -99,13 +99,10 @@ def minimise(
 def multipliers_at(
     problem: LinearEntropy, masses: FloatArray, tight: BoolArray, clock: Clock | None = None
 ) -> FloatArray:
-    """Multipliers under which some masses are stationary, as nearly as the ``tight`` rows' multipliers can make them.
+    """Multipliers under which some masses are stationary, as nearly as the ``tight`` rows' can make them, else 0.
 
-    The least-squares solution, weighted by the masses, of ``ln(m_i / w_i) = (C'y)_i + a constant of the owner``; where
-    it has a sign that a row does not allow, 0. At the maximum it is the minimum of ``D``, near it a good start.
-
-    ``masses``, shape (n,), positive. ``tight``, shape (n_rows,). ``clock``: asked within whether to stop. Result: shape
-    (n_rows,), 0 for rows that are not tight.
+    It is the solution of ``ln(m_i / w_i) = (C'y)_i + a constant of the owner`` with the least squares, weighted by the
+    masses.
     """
     y = np.zeros(len(problem.lower))
     rows = np.flatnonzero(tight)
@@ -323,8 +320,7 @@ def solve_by_conjugate_gradients(
 ) -> FloatArray:
     """Solve ``C J C' y = right`` for some rows, nearly, or as far as there is time.
 
-    Rows may repeat each other as long as the right side agrees, as gradients do: the `RIDGE` that the blocks have on
-    their diagonals is added here, too, lest rounding grows along what they repeat. The preconditioner is the blocks.
+    The `RIDGE` of the preconditioning blocks is added, lest rounding grows along what rows repeat.
     """
     matrix = problem.matrix[rows]
     transposed = sparse.csr_matrix(matrix.T)

@@ -266,13 +266,9 @@ def can_be_factored(problem: LinearEntropy) -> bool:
 
 
 def masses_and_prices(problem: LinearEntropy, start: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
-    """Masses that meet the equations, 0 where prices let none be; and the prices, of shape (n_rows,).
+    """Masses that meet independent equations, 0 where prices let none be; and the prices, of shape (n_rows,).
 
-    What the prices prove is for `find_face` to say. None where no clear answer was reached, as where equations
-    contradict each other.
-
-    ``problem``: of independent equations. ``start``, shape (n,): Masses with the owners' totals. ``clock``: asked
-    before each step whether to stop.
+    None where no clear answer was reached, as where equations contradict each other.
     """
     now = _first(problem, start)
     for _ in range(INTERIOR_POINT_ITERATIONS):
@@ -832,8 +828,7 @@ def minimise_overlapping(
 ) -> OverlappingAnswer:
     """`maxent.solvers.dual.newton.minimise` for a problem with many rows that overlap, or whose masses have to vanish.
 
-    Limits of single masses, which mostly follow from sums, wait until an answer breaks them. ``keep`` is given
-    multipliers and masses on the way, nearer ones and others.
+    Limits of single masses wait until an answer breaks them; ``keep`` is given multipliers and masses on the way.
     """
     single = np.diff(problem.matrix.indptr) == 1
     single &= problem.lower < problem.upper

@@ -292,11 +292,7 @@ class WholePart:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WholeProgram:
-    """All parts; ``like`` is the pooled quasi-identifier of each of the table's, shape (n_quasi_identifiers,).
-
-    ``left_out`` comparisons are in no part, as they look at too many people: what is proved without them holds with
-    them.
-    """
+    """All parts; ``left_out`` comparisons are in none, as they look at too many people: proofs without them hold."""
 
     program: Program
     rows: InternalRows

@@ -310,12 +310,10 @@ def _fitted(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TablePart:
-    """A part; arrays are about its patterns.
+    """A part; arrays are about its patterns, with minus the log likelihood of a person of each, nats.
 
-    ``patterns``, shape (n,), their numbers. ``cost``, shape (n,), minus the logarithm of the likelihood of each person
-    of the pattern, nats. ``hint``, shape (n,), people of a table that is near. ``base``, shape (n,), groups with the
-    same number of people in every table, as is stated. ``codes``, shape (n_descriptors, n), what is known of each:
-    values that a group may be divided by; -1: any of several.
+    ``base`` are groups of the same size in every table, ``hint`` a table that is near, and ``codes`` what is known of
+    each, -1: any of several.
     """
 
     patterns: IntArray
