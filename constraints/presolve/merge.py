@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 Looks = dict[tuple[int, str], IntArray]
 # Labels up to which signature and label still fit into one integer, with room for 10^7 signatures.
 WIDE = 2**38
+# Times as many groups as cells from which on the groups of these are sorted, not marked.
+FEW = 20
 
 
 class Signatures:
@@ -54,10 +56,9 @@ class Signatures:
 
     def split_by(self, cells: IntArray, values: FloatArray) -> None:
         """Tell some cells apart by a number each, and from all other cells, unless they are already."""
-        before, signature = np.unique(self.of[cells], return_inverse=True)
-        distinct, label = np.unique(values, return_inverse=True)
-        if len(np.unique(signature * len(distinct) + label)) > len(before):
-            self.split(cells, label)
+        before, first, signature = np.unique(self.of[cells], return_index=True, return_inverse=True)
+        if len(before) < len(cells) and (values != values[first][signature]).any():
+            self.split(cells, np.unique(values, return_inverse=True)[1])
 
 
 def tell_apart(
@@ -235,6 +236,14 @@ class Merged:
         """Individuals of each group's pooled quasi-identifier, shape (n_groups,)."""
         return self.weight[self.owner]
 
+    def inside(self, cells: IntArray) -> IntArray:
+        """The groups of some cells, increasing."""
+        if len(cells) * FEW < len(self.owner):
+            return np.unique(self.group[cells])
+        seen = np.zeros(len(self.owner), bool)
+        seen[self.group[cells]] = True
+        return np.flatnonzero(seen)
+
     def pool(self, masses: FloatArray) -> FloatArray:
         """Masses of the groups, shape (n_groups, n_classes)."""
         n = len(self.group)
@@ -331,7 +340,7 @@ def _groups_in(program: Program, merged: Merged, held: Cells, region: int) -> In
     """The groups of a region, each of which is in it as a whole."""
     place = program.regions.places[region]
     if place is None:
-        return np.unique(merged.group[program.regions[region]])
+        return merged.inside(program.regions[region])
     return held.trees[place[0]].at(place[1])
 
 

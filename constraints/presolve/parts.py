@@ -148,8 +148,7 @@ def _region_groups(view: PartView, regions: list[int]) -> list[IntArray]:
     found = []
     for region, place in zip(regions, places, strict=True):
         if place is None:
-            groups = np.unique(view.merged.group[view.program.regions[region]])
-            found.append(np.searchsorted(view.part.groups, groups))
+            found.append(np.searchsorted(view.part.groups, view.merged.inside(view.program.regions[region])))
         else:
             tree, low, high = next(spans)
             found.append(view.trees[tree].at(low, high))
@@ -572,7 +571,7 @@ def _alone(
         linked[held.order[held.covered(low[beside], high[beside])]] = True
     for i, place in enumerate(places):
         if place is None:
-            inside = np.unique(merged.group[program.regions[constraints[i].region]])
+            inside = merged.inside(program.regions[constraints[i].region])
             if len(inside) == 1 and not several[i]:
                 group[i] = inside[0]
             else:

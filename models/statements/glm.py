@@ -35,7 +35,7 @@ FAMILIES: tuple[Family, ...] = get_args(Family)
 
 EPS = float(np.finfo(np.float64).eps)
 # People that are looked at together.
-CHUNK = 1 << 15
+CHUNK = 1 << 12
 # Distinct people up to which combinations of the sums are stated, too: they are what settles small data.
 COMBINED = 100_000
 # L-BFGS that stops where the loss hardly falls is no farther from the least loss than its last step times the condition
@@ -128,7 +128,8 @@ class RegressionSums:
         if self.of[r][0] < 0:
             off = fit.response[:, 0][None, :] - (design @ fit.value)[:, [0]]
             return np.asarray(np.square(off) * self.weight[:, None])
-        factors = (design @ self.rows[r]) * self.weight[:, None]
+        used = np.flatnonzero(self.rows[r].any(axis=1))
+        factors = (design[:, used] @ self.rows[r][used]) * self.weight[:, None]
         found = factors @ fit.response.T
         if not fit.plain:  # of people of class c the sum has w_c (y - mu): the means stay with the people
             means = _means(fit.family, design @ fit.value, np.zeros_like(factors)).mean
@@ -230,7 +231,10 @@ def sums_of(
         of, combined = [*of, (-1, -1)], [*combined, False]
     found = RegressionSums(fit, design, weight, rows, low, high, tuple(of), tuple(combined))
     # What the weights themselves lose to rounding, for at most all people.
-    size = np.array([float(np.abs(found.weights(r)).max(axis=1) @ people) for r in range(len(low))])
+    size = np.zeros(len(low))
+    for block in _blocks(n):
+        here = replace(found, design=design[block], weight=weight[block])
+        size += [float(np.abs(here.weights(r)).max(axis=1) @ people[block]) for r in range(len(low))]
     lost = 8 * (terms + 4) * EPS * size
     return replace(found, low=low - lost, high=high + lost)
 
@@ -531,7 +535,7 @@ class Coefficients:
         weight = None if self.weights is None else people.numbers(self.weights)
         if weight is not None and (weight[people.counts > 0] < 0).any():
             raise invalid(people.source, "weights", self.weights or "", "weights of at least 0", "one below")
-        design = np.stack([term.numbers(people) for term in self.terms], axis=1)
+        design = np.stack([term.numbers(people) for term in self.terms]).T
         found = sums_of(self.fit, design, people.counts, weight)
         if not (np.isfinite(found.low) | np.isfinite(found.high)).any():
             expected = "the largest gradient at which the fit stopped: the columns are too unlike in size to bound it"

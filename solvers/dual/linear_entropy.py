@@ -24,6 +24,7 @@ not have makes it infinite. ``D`` is convex, and its infimum is the maximum itse
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -35,8 +36,9 @@ from maxent.solvers.derivatives import Exponentials, exponentials
 
 # Rows are multiplied as dense matrices up to so many entries, or when one in so many entries is not 0.
 DENSE_PRODUCT, FILLED = 200_000, 20
-# Of a large problem: a row about more than one in so many masses counts as dense; entries of dense rows at a time.
-HEAVY, CHUNK = 50, 4_000_000
+# Of a large problem: a row about more than one in so many masses counts as dense; entries from which on a problem is
+# large, and those of dense rows at a time.
+HEAVY, CHUNK, DENSE = 50, 4_000_000, 200_000
 # Rows in a step up to which the Hessian is factored as a dense matrix.
 DENSE_FACTOR = 1500
 # Rows of each mass, on average, from which on sums with coefficients other than 1 count as overlapping.
@@ -147,6 +149,8 @@ class LinearEntropy:
 
     def hessian(self, masses: FloatArray, rows: IntArray) -> FloatArray | sparse.csc_matrix:
         """``C J C'`` at some masses for some rows, dense or sparse as suits its size; shape (len(rows), len(rows))."""
+        if len(rows) * len(self.owner) > CHUNK and len(rows) <= DENSE_FACTOR and self.heavy[rows].any():
+            return self._bordered(masses, rows)
         chosen = self.matrix[rows]
         if len(rows) * len(self.owner) <= max(DENSE_PRODUCT, FILLED * chosen.nnz):
             # Centred before they are multiplied: as a difference of products, what is left of a mass near its owner's
@@ -156,38 +160,77 @@ class LinearEntropy:
             root = (picked - (sums / self._positive_total)[:, self.owner]) * np.sqrt(masses)
             dense: FloatArray = root @ root.T
             return dense
-        if self.heavy[rows].any() and len(rows) <= DENSE_FACTOR:
-            return self._bordered(masses, rows)
         product = self.gram(masses, rows)
         dense_up_to = OVERLAPPING_FACTOR if self.overlapping else DENSE_FACTOR
         return product.toarray() if len(rows) <= dense_up_to else sparse.csc_matrix(product)
 
     def _bordered(self, masses: FloatArray, rows: IntArray) -> FloatArray:
         """`hessian` of few rows about everybody beside many about some: the former are dense, a chunk at a time."""
-        heavy = self.heavy[rows]
+        if len(self.lower) <= min(DENSE_FACTOR, 2 * len(rows)):  # all rows, as they are at hand by columns
+            (wide, narrow), heavy = self._columns, self.heavy
+        else:
+            heavy = self.heavy[rows]
+            wide, narrow = self._by_columns(rows[heavy]), self._by_columns(rows[~heavy])
         few, many = np.flatnonzero(heavy), np.flatnonzero(~heavy)
-        wide = sparse.csc_matrix(self.matrix[rows[few]])
-        narrow = sparse.csc_matrix(self.matrix[rows[many]])
-        found, across = np.empty((len(rows), len(rows))), np.zeros((len(many), len(few)))
-        corner = np.zeros((len(few), len(few)))
-        order, begin = self._order, np.append(self._begin, len(self.owner))
-        per = max(1, CHUNK * len(self._owners) // max(1, len(self.owner) * len(few)))  # owners in a chunk
-        ordered = bool((order[1:] > order[:-1]).all())
-        for first in range(0, len(self._owners), per):
-            ends = begin[first : first + per + 1]
-            here = slice(ends[0], ends[-1]) if ordered else order[ends[0] : ends[-1]]
-            mass, total = masses[here], self._positive_total[self._owners[first : first + per]]
+        found = np.empty((len(heavy), len(heavy)))
+        across, corner = np.zeros((len(many), len(few))), np.zeros((len(few), len(few)))
+        if self._twos is None:
+            spread, ends = masses[self._order], np.append(self._begin, len(self.owner))
+        else:
+            first, second, owners = self._twos
+            spread, ends = masses[first] * masses[second] / self._positive_total[owners], np.arange(len(owners) + 1)
+        root = np.sqrt(spread)
+        for begin, end in self._chunks(ends, len(few)):
+            here = slice(ends[begin], ends[end])
             picked = wide[:, here].toarray()
-            mean = np.add.reduceat(picked * mass, ends[:-1] - ends[0], axis=1) / total
-            picked -= np.repeat(mean, np.diff(ends), axis=1)
-            picked *= np.sqrt(mass)
+            if self._twos is None:
+                at, total = ends[begin:end] - ends[begin], self._positive_total[self._owners[begin:end]]
+                mean = np.add.reduceat(picked * spread[here], at, axis=1) / total
+                picked -= np.repeat(mean, np.diff(ends[begin : end + 1]), axis=1)
+            picked *= root[here]
             corner += picked @ picked.T
-            picked *= np.sqrt(mass)
+            picked *= root[here]
             across += narrow[:, here] @ picked.T
         found[np.ix_(few, few)] = corner
         found[np.ix_(many, few)], found[np.ix_(few, many)] = across, across.T
-        found[np.ix_(many, many)] = self.gram(masses, rows[many]).toarray()
-        return found
+        if self._twos is None:
+            of = many if len(heavy) == len(self.lower) else rows[many]
+            found[np.ix_(many, many)] = self.gram(masses, of).toarray()
+        else:
+            weighed = narrow.copy()
+            weighed.data *= np.repeat(spread, np.diff(narrow.indptr))
+            found[np.ix_(many, many)] = (weighed @ narrow.T).toarray()
+        return found if len(heavy) == len(rows) else found[np.ix_(rows, rows)]
+
+    def _chunks(self, ends: IntArray, rows: int) -> Iterator[tuple[int, int]]:
+        """Runs of owners, whose columns begin and end at ``ends``, with so many entries as are dense at a time."""
+        per = max(1, DENSE * (len(ends) - 1) // max(1, int(ends[-1]) * rows))
+        for begin in range(0, len(ends) - 1, per):
+            yield begin, min(begin + per, len(ends) - 1)
+
+    @cached_property
+    def _twos(self) -> tuple[IntArray, IntArray, IntArray] | None:
+        """Of owners with two masses the first, the second and the owner; None where one has more.
+
+        A row then is about the difference of its coefficients, and J about ``m_1 m_2 / t``: nothing cancels.
+        """
+        size = np.diff(np.append(self._begin, len(self.owner)))
+        if size.max(initial=0) > 2:
+            return None
+        begin = self._begin[size == 2]
+        return self._order[begin], self._order[begin + 1], self._owners[size == 2]
+
+    @cached_property
+    def _columns(self) -> tuple[sparse.csc_matrix, sparse.csc_matrix]:
+        """Rows about nearly everybody, and the others, by columns: see `_by_columns`."""
+        return self._by_columns(np.flatnonzero(self.heavy)), self._by_columns(np.flatnonzero(~self.heavy))
+
+    def _by_columns(self, rows: IntArray) -> sparse.csc_matrix:
+        """Rows by columns: these are masses in the order of owners, or owners, with differences of two masses."""
+        found = sparse.csc_matrix(self.matrix[rows])
+        if self._twos is None:
+            return found[:, self._order]
+        return sparse.csc_matrix(found[:, self._twos[0]] - found[:, self._twos[1]])
 
     def gram(self, weight: FloatArray, rows: IntArray, of_owner: FloatArray | None = None) -> sparse.csr_matrix:
         """``C (diag(w) - sum_o w_o w_o' / v_o) C'`` for some rows, weights w of the masses and v of the owners.
