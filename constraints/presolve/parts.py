@@ -159,6 +159,8 @@ def _region_groups(view: PartView, regions: list[int]) -> list[IntArray]:
 
 # Rows up to which a dense factorisation is quick; where more are left for it, all of them are kept.
 MOST = 600
+# Entries from which on an inequality with weights is not asked about.
+MANY = 50_000
 # Rounds of elimination; each looks at all rows that are left.
 ROUNDS = 30
 # Share of a row, and of its right side, that is rounding.
@@ -172,9 +174,10 @@ def independent_rows(
 
     Equations with a variable of their own are taken out one after the other, and only what is left is factorised.
     """
-    matrix = _clean(matrix.copy())
+    weighed = _weighed(matrix) & (lower < upper)
+    matrix = _clean(sparse.csr_matrix(sparse.diags_array((~weighed).astype(float)) @ matrix))
     left = (lower == upper) & (np.diff(matrix.indptr) > 0)  # equations that are still in question
-    asked, value = ~left, np.zeros(len(lower))  # rows they may imply: row = matrix @ z + value, given those taken out
+    asked, value = ~(left | weighed), np.zeros(len(lower))  # rows they may imply: matrix @ z + value, less those out
     for _ in range(ROUNDS):
         check()
         row, column = _row_of(matrix), matrix.indices
@@ -199,6 +202,15 @@ def independent_rows(
         rows, more = rows[implied], value[rows[implied]] + more
         told = np.concatenate([told, rows[_agrees(more, lower[rows], upper[rows])]])
     return np.setdiff1d(np.arange(len(lower)), told)
+
+
+def _weighed(matrix: sparse.csr_matrix) -> BoolArray:
+    """Rows with weights of several sizes about very many: inequalities of them are kept unasked."""
+    found = np.diff(matrix.indptr) > MANY
+    for row in np.flatnonzero(found).tolist():
+        size = np.abs(matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]])
+        found[row] = size.min() < size.max()
+    return found
 
 
 def _clean(matrix: sparse.csr_matrix) -> sparse.csr_matrix:

@@ -76,7 +76,7 @@ def relaxed_optimum(program: LiftedProgram, point: FloatArray, clock: Clock) -> 
     start = _start(problem, masses, clock)
     steps, n_linear, best, worth = 0, len(linear.lower), np.inf, CLOSED * max(1.0, float(linear.total.sum()))
     for _ in range(ROUNDS):
-        found = minimise(problem, start, worth, STEPS if convex.n_rows else ENOUGH, clock)
+        found = minimise(problem, start, min(worth, MET), STEPS if convex.n_rows else ENOUGH, clock)
         steps += found.iterations
         before, best = best, min(best, found.bound + problem.rounding(found.multipliers))
         violated = np.flatnonzero(convex.values(found.masses) < -CLOSED * convex.size)

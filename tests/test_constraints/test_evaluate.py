@@ -27,6 +27,7 @@ from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds import registry
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.kinds.sampling import Counting, true_count_bounds
+from maxent.constraints.presolve import parts
 from maxent.constraints.presolve.merge import alike
 from maxent.constraints.presolve.parts import MOST, independent_rows, water_fill
 from maxent.constraints.program import impurity
@@ -218,6 +219,14 @@ def test_rows_that_say_something(rows: list[list[int]], lower: list[float], uppe
     found = independent_rows(sparse.csr_matrix(np.array(rows, float)), np.array(lower, float), np.array(upper, float))
     assert len(found) == kept
     assert (np.diff(found) > 0).all()
+
+
+def test_weights_about_very_many_are_not_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+    matrix = sparse.csr_matrix(np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 2.0]]))
+    lower, upper = np.array([1.0, 1.0, 2.0]), np.array([1.0, 1.0, 4.0])
+    assert independent_rows(matrix, lower, upper).tolist() == [0, 1]
+    monkeypatch.setattr(parts, "MANY", 1)
+    assert independent_rows(matrix, lower, upper).tolist() == [0, 1, 2]
 
 
 def test_many_rows_are_left_alone() -> None:
