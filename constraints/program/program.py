@@ -95,6 +95,10 @@ class Contradiction:
         amount = f"{self.amount:,.0f}" if whole else f"{self.amount:.6g}"
         return f"{self.origin}: {self.says} (off by {amount} {self.unit})"
 
+    def as_dict(self) -> dict[str, Any]:
+        """The same for JSON."""
+        return {"origin": str(self.origin), "says": self.says, "amount": self.amount, "unit": self.unit}
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Regions:

@@ -17,7 +17,7 @@ from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.models.display import ROWS, Display, Shown, Summarised, counted
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS, Proof
-from maxent.results.solved import Drawing, draws_told
+from maxent.results.solved import Drawing, draws_told, noted
 from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
 from maxent.results.text.terminal import print_lines, print_table
 from maxent.solvers.certainty.levels import level_names
@@ -176,14 +176,7 @@ class ProvedBounds(Summarised, Proof):
             summary["worlds"] = self.worlds.summary
         if self.witness is not None or self.unwitnessed is not None:
             summary["witness"] = self.witness is not None
-        if self.notes:
-            summary["notes"] = list(self.notes)
-        summary |= self.noticed.summary
-        if self.program.contradictions:
-            summary["contradictions"] = [
-                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
-                for c in self.program.contradictions
-            ]
+        summary |= noted(self.notes, self.noticed, self.program.contradictions)
         return summary if self.parts is None else summary | self.parts.summary
 
     @property

@@ -19,6 +19,7 @@ from maxent.results.solved import (
     Solved,
     assessed_numbers,
     described,
+    noted,
     unread_of,
 )
 from maxent.results.text.estimate import estimate_display
@@ -113,14 +114,7 @@ class Estimate(Summarised, Solved):
             summary["divergence"] = divergence_numbers(self)
         if self.targets:
             summary["targets"] = {name: inferred_numbers(each) for name, each in self.targets.items()}
-        if self.notes:
-            summary["notes"] = list(self.notes)
-        summary |= self.noticed.summary
-        if self.contradictions:
-            summary["contradictions"] = [
-                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
-                for c in self.contradictions
-            ]
+        summary |= noted(self.notes, self.noticed, self.contradictions)
         if self.parts is not None:
             summary["distinct_qi"] = summary["constraints"]["qi"] = self.parts.distinct
             if self.parts.far is not None:

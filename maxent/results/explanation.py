@@ -41,10 +41,7 @@ def explain(program: Program) -> dict[str, Any]:
         "unread": [each.as_dict("not") for each in program.unread],
         "leaves": list(_leaves(program)),
         "notes": list(program.notes),
-        "contradictions": [
-            {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
-            for c in program.contradictions
-        ],
+        "contradictions": [each.as_dict() for each in program.contradictions],
     }
 
 

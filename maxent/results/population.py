@@ -20,7 +20,7 @@ from maxent.models.display import ROWS, Display, Summarised, counted
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import draws_told
+from maxent.results.solved import draws_told, noted
 from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
 from maxent.solvers.solve.attempt import PROVED
 
@@ -155,14 +155,7 @@ class PopulationEstimate(Summarised):
             summary["duality_gap"] = outcome.duality_gap
         if self.control is not None:
             summary["control"] = dict(self.control)
-        if self.notes:
-            summary["notes"] = list(self.notes)
-        summary |= self.noticed.summary
-        if self.program.contradictions:
-            summary["contradictions"] = [
-                {"origin": str(c.origin), "says": c.says, "amount": c.amount, "unit": c.unit}
-                for c in self.program.contradictions
-            ]
+        summary |= noted(self.notes, self.noticed, self.program.contradictions)
         return summary if self.parts is None else summary | self.parts.summary
 
     @property

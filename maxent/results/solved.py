@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
@@ -185,6 +185,14 @@ class Solved(Inference):
                 says = f"{c.chosen} chosen over {c.candidate}"
                 found.append(Contradiction(c.origin, says, float(slack[i]), "impurity"))
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
+
+
+def noted(notes: Sequence[str], noticed: Noticed, contradictions: Iterable[Contradiction]) -> dict[str, Any]:
+    """The end of a summary: notes, what was noticed in reading, and statements that contradict each other."""
+    found: dict[str, Any] = {"notes": list(notes)} if notes else {}
+    found |= noticed.summary
+    wrong = [each.as_dict() for each in contradictions]
+    return found | ({"contradictions": wrong} if wrong else {})
 
 
 def draws_told(release: Release, aside: Iterable[str], unknown: str = "", *, ordered: bool = False) -> dict[str, str]:
