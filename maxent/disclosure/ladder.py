@@ -135,6 +135,19 @@ class Rung:
         return ", ".join(told) or "not known"
 
     @property
+    def plain(self) -> str:
+        """The same in a sentence for whoever decides."""
+        found = self.figures
+        known = f"{found.certain:,}" if found.certain is not None else f"at least {found.certain_proved or 0:,}"
+        told = f"knows the class of {known} for certain"
+        if found.certain is not None and found.certain_proved is not None:
+            told += f" (proved of {found.certain_proved:,})"
+        if found.right_guesses is None:
+            return f"{told}; how many guesses are right is not known"
+        blind = "" if found.base_rate is None else f", without the file about {100 * found.base_rate:.1f} %"
+        return f"{told}; guesses right about {100 * found.right_guesses:.1f} % of the people{blind}"
+
+    @property
     def worst_words(self) -> str:
         """``ill with 0.950: age=30, sex=f``; a row by its number, who is in a register as in the data."""
         found = self.figures.worst

@@ -374,6 +374,9 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert [first.count(each) for each in (*answers, "no register of the population was given")] == [1, 1, 1, 2]
     assert "A. &lt;b&gt;Writer" in page
     assert "cut the tree back to node" in page
+    assert '<th scope="row">Individuals whose class is certain' in first
+    assert "knows the class of" in first
+    assert first.count("no limit names") == 1
     told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
     assert told["ladder"] == found["ladder"]
     assert {each["role"] for each in told["inputs"]} == {"release", "table"}
@@ -429,3 +432,30 @@ def test_a_list_of_names_is_printed_as_it_is_read() -> None:
     names = ["Age, years", 'so "called"', "plain"]
     assert split_names("qi", [joined_names(names)]) == names
     assert joined_names(["a", "b"]) == "a,b"
+
+
+def test_what_would_take_an_inference_away_is_no_cut_of_one_of_many_trees(tmp_path: Path) -> None:
+    from maxent.models.release import Tree
+
+    truth = pd.read_csv(D1 / "truth.csv")
+    one: Any = maxent.load_release(D1 / "tree.json")
+    two = replace(one, trees=(one.trees[0], Tree(one.trees[0].nodes)))
+    qi = ["Education", "Country", "Gender"]
+    maxent.review(two, truth, target="Salary", qi=qi, max_certain=0).dossier(tmp_path / "two.html")
+    page = (tmp_path / "two.html").read_text(encoding="utf-8")
+    assert "no change of one tree, as 2 trees together tell people apart" in page
+    assert "cut the tree back" not in page
+
+
+def test_a_tree_is_cut_back_to_where_somebody_is_less_sure() -> None:
+    """Two leaves of one class below a node of that class: a cut there takes nothing away."""
+    from types import SimpleNamespace as Some
+
+    from maxent.results.html_report.dossier import _remedy
+
+    nodes = [Some(parent=-1, name="root", distribution=(0.5, 0.5)), Some(parent=0, name="A", distribution=(1.0, 0.0))]
+    nodes += [Some(parent=1, name=f"L{i}", distribution=(1.0, 0.0)) for i in range(2)]
+    tree: Any = Some(nodes=nodes)
+    assert _remedy(tree, 2, 1.0) == "cut the tree back to node root: the surest guess there is right with 50.0 %"
+    assert _remedy(tree, 1, 1.0).startswith("cut the tree back to node root")
+    assert _remedy(tree, 0, 0.5) == ""

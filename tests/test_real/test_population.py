@@ -10,7 +10,7 @@ from test_real.instances import ADULT, EDUCATION_QI, table
 import maxent
 from maxent.models.induction.inducers import id3
 
-PEOPLE, MEMBERS = 600, 300
+PEOPLE = 600
 PUBLISHED = (("counts", "gini"), ("rates", "entropy"), ("counts", "entropy"), ("labels", "gini"))
 
 
@@ -25,12 +25,26 @@ def test_the_people_of_two_hundred_samples_lie_within_the_bounds() -> None:
         drawn(number)
 
 
-def drawn(number: int) -> None:
-    """Draw a register and its members, grow a tree, and hold the truth to what is proved and estimated."""
+def test_so_do_thousands_of_people() -> None:
+    for number in cases(200, 4):
+        drawn(number, 4000, "closed")
+
+
+@pytest.mark.slow
+def test_so_do_thousands_of_people_in_two_hundred_samples() -> None:
+    for number in cases(204, 196):
+        drawn(number, 4000, "closed")
+    for number in cases(400, 4):
+        drawn(number, 30_000, "closed")
+
+
+def drawn(number: int, people: int = PEOPLE, level: str = "linear") -> None:
+    """Draw a register, half of whom are members, grow a tree, and hold the truth to what is proved."""
     dice = np.random.default_rng(number)
     everybody = table("adult.csv")[[*EDUCATION_QI, ADULT["TARGET"]]]
-    register = everybody.iloc[dice.choice(len(everybody), PEOPLE, replace=False)].reset_index(drop=True)
-    inside = dice.permutation(PEOPLE) < MEMBERS
+    register = everybody.iloc[dice.choice(len(everybody), people, replace=False)].reset_index(drop=True)
+    members = people // 2
+    inside = dice.permutation(people) < members
     known = np.all([register[name].isin(set(register[name][inside])) for name in EDUCATION_QI], axis=0)
     register, inside = register[known].reset_index(drop=True), inside[known]  # others have values of nobody in the data
     publish, impurity = PUBLISHED[number % len(PUBLISHED)]
@@ -43,15 +57,15 @@ def drawn(number: int) -> None:
         publish=publish,  # type: ignore[arg-type]
         min_samples_split=int(dice.integers(2, 40)),
     )
-    found: Any = maxent.bounds(release, population=register[qi], people=MEMBERS, level="linear")
+    found: Any = maxent.bounds(release, population=register[qi], people=members, level=level)
     assert found.reliable
-    people, classes = found.program.table, found.program.release.target.classes
-    at = {values: i for i, values in enumerate(people.frame()[qi].itertuples(index=False, name=None))}
-    truth = np.zeros((len(people), len(classes)), np.int64)
+    register_of, classes = found.program.table, found.program.release.target.classes
+    at = {values: i for i, values in enumerate(register_of.frame()[qi].itertuples(index=False, name=None))}
+    truth = np.zeros((len(register_of), len(classes)), np.int64)
     for values, klass, member in zip(
         register[qi].itertuples(index=False, name=None), register[ADULT["TARGET"]], inside, strict=True
     ):
         truth[at[values], classes.index(klass) if member else -1] += 1
     assert (found.bounds.low <= truth).all(), number
     assert (truth <= found.bounds.high).all(), number
-    assert int(truth[:, :-1].sum()) == MEMBERS
+    assert int(truth[:, :-1].sum()) == members

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from maxent.disclosure.limits import NAMES, NO_DRAWS
+from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.results.html_report.build import Gatherer, rendered
@@ -20,6 +22,7 @@ from maxent.results.html_report.view import (
     Person,
     Provenance,
     ReleaseView,
+    TreeView,
     people,
     percent,
     shown,
@@ -35,6 +38,7 @@ if TYPE_CHECKING:
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
+NO_DRAWS_WORDS = "who was drawn does not follow from the file"
 # What no dossier covers, whatever is asked.
 NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
@@ -140,12 +144,12 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
-        checks=tuple((str(c["id"]), str(c["key"]), _told(c)) for c in given.checks),
+        checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
         within=within_words(review.row, status, review.limits.max_posterior),
         ladder=tuple(ladder),
         worst=() if public else tuple(_worst(review, release)),
         control=tuple(_control(review.row)),
-        untested=tuple(_untested(review, ladder, given.beside)),
+        untested=tuple(_together(ladder, _untested(review, ladder, given.beside))),
         provenance=source,
         public=public,
     )
@@ -157,8 +161,17 @@ def _data(review: DossierReview, release: ReleaseView) -> str:
     return ", ".join([*names[:1], people(release.individuals)])
 
 
+def _asked(check: Mapping[str, Any]) -> str:
+    """What was asked for, in words."""
+    key = str(check["key"])
+    words = NO_DRAWS_WORDS if key == NO_DRAWS else NAMES.get(key, key.replace("_", " "))
+    return str(check.get("title") or words)
+
+
 def _told(check: Mapping[str, Any]) -> str:
-    """``5, limit 0: fail``."""
+    """``5, limit 0: fail``; of draws whether they do not follow."""
+    if check["key"] == NO_DRAWS:
+        return str(check["status"]).replace("_", " ")
     found = check.get("found")
     said = "not known" if found is None else f"{found:,.4g}" if isinstance(found, (int, float)) else str(found)
     whom = f", for {check['adversary']}".replace("_", " ") if "adversary" in check else ""
@@ -195,13 +208,34 @@ def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
                 node = tree.nodes[place]
                 name = f"{tree.name}, {node.name}" if len(release.trees) > 1 else node.name
                 leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
-                if t == 0 and node.parent >= 0 and place:
-                    above = tree.nodes[node.parent]
-                    share = max(above.distribution, default=0.0)
-                    remedy = (
-                        f"cut the tree back to node {above.name}: the surest guess there is right with {percent(share)}"
-                    )
+                if t == 0:
+                    remedy = _remedy(tree, place, person.probability) or remedy
+        if len(release.trees) > 1:
+            remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
+            remedy += "larger leaves, or leaves without counts"
         yield Worst(person, tuple(leaves[:LEAVES]), remedy)
+
+
+def _remedy(tree: TreeView, place: int, surest: float) -> str:
+    """Where to cut a tree back so that somebody of a leaf is less surely guessed; empty where no node does that."""
+    node = tree.nodes[place]
+    while place and node.parent >= 0:
+        place = node.parent
+        node = tree.nodes[place]
+        share = max(node.distribution, default=0.0)
+        if share < min(surest, CERTAIN):
+            return f"cut the tree back to node {node.name}: the surest guess there is right with {percent(share)}"
+    return ""
+
+
+def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]:
+    """Sentences on what was not tested, those on adversaries without a limit as one."""
+    found = [sentence for sentence in sentences if NO_LIMIT not in sentence]
+    told = [r for r in ladder if r.status == "not_assessed" and not r.figures.missing]
+    names = [f"“{rung.adversary.replace('_', ' ')}”" for rung in told]
+    if names:
+        yield f"Adversaries with figures and no verdict, as no limit names them: {', '.join(names)}."
+    yield from found
 
 
 def _order(review: DossierReview) -> list[int]:
@@ -231,7 +265,7 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
         if rung.figures.missing:
             yield f"The adversary “{name}”: {rung.figures.missing}."
         elif rung.status == "not_assessed":
-            yield f"The adversary “{name}” has figures and no verdict: no limit names it."
+            yield f"The adversary “{name}” {NO_LIMIT}"
     yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
     yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
     if review.row.get("control") is None:
@@ -261,6 +295,7 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
     return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
 
 
+NO_LIMIT = "has figures and no verdict: no limit names it."
 FORMAT, RECORD_FORMAT = "maxent-dossier/1", "maxent-record/1"
 
 
