@@ -39,10 +39,7 @@ ANYTHING, MISSING = "*", "(missing)"
 
 @dataclass(frozen=True, slots=True)
 class Atom:
-    """Values that no branch tells apart: ``values`` of a categorical attribute, else numbers ``low < x <= high``.
-
-    A numeric one with neither holds the people without a number.
-    """
+    """Values that no branch tells apart: ``values`` of a categorical attribute, else numbers ``low < x <= high``."""
 
     values: tuple[str, ...] = ()
     interval: Interval | None = None
@@ -204,10 +201,7 @@ class TreeCounts:
 def stated_counts(
     release: Release, noise: Noise | None = None, confidence: float = 0.99, *, seeded: bool = False
 ) -> tuple[TreeCounts, ...]:
-    """Statements of all trees of a release, which hold with this confidence where ``noise`` has intervals.
-
-    ``seeded``: of draws, as it is known who was drawn; else of the people behind them.
-    """
+    """Statements of all trees of a release, which hold with this confidence where ``noise`` has intervals."""
     if release.sampling_rate < 1:
         raise invalid(
             "release", "release", "counts", "counts of all people: a table cannot be rebuilt from a sample", "a sample"
@@ -463,10 +457,7 @@ class Patterns:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LeafGroups:
-    """Boxes on their way through the trees: people of any class who are in the same leaves of the first ones.
-
-    Shapes as in `Patterns`.
-    """
+    """Boxes on their way through the trees: people of any class who are in the same leaves of the first ones."""
 
     owner: IntArray
     box: Bits
@@ -672,10 +663,7 @@ class System:
 def system_of(
     patterns: Patterns, trees: tuple[TreeCounts, ...], weight: IntArray, scored: Release | None = None
 ) -> System:
-    """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner.
-
-    ``scored``: a boosted model whose leaf values are rows, too; the trees are its first ones.
-    """
+    """The rows about some patterns; ``weight``, shape (n_owners,), are the individuals of each owner."""
     book = _PatternRows(len(patterns))
     if len(weight) > 1 or not any(tree.exact and tree.total == weight[0] for tree in trees):
         order = np.argsort(patterns.owner, kind="stable")

@@ -756,10 +756,7 @@ _Side = tuple["FloatArray", "FloatArray"]
 def _number_statements(
     system: RowSystem, high: IntArray, sure: BoolArray, numbers: tuple[FloatArray, FloatArray] | None
 ) -> Iterator[tuple[Origin, IntArray, IntArray, FloatArray, _Side]]:
-    """What sums of numbers state of the classes of rows that are not ``sure``: one sum, or, of ranges, two.
-
-    For each the origin, the rows, their draws, the number of each class, and between what the sum is.
-    """
+    """What sums of numbers state of the classes of rows that are not ``sure``: one sum, or, of ranges, two."""
     sums = system.sums
     if sums is None:
         return

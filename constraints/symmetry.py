@@ -82,10 +82,7 @@ class Exchangeable:
         self._label = np.fromiter(labels, np.int64, len(constraints))
 
     def blocks(self, linear: IntArray) -> IntArray:
-        """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,).
-
-        Two classes are in a block when swapping them turns the constraints' rows into each other.
-        """
+        """Blocks of classes that some linear constraints treat alike: equal numbers from 0, shape (n_classes,)."""
         key = linear.tobytes()
         if key not in self._known:
             self._known[key] = self._found(linear)

@@ -147,10 +147,7 @@ class Clock:
 
     @contextmanager
     def listening(self) -> Iterator[None]:
-        """Take Ctrl-C and a request to terminate as `interrupt`; a second one does what it did before.
-
-        Without effect outside the main thread, and where the first one was taken already.
-        """
+        """Take Ctrl-C and a request to terminate as `interrupt`; a second one does what it did before."""
         if threading.current_thread() is not threading.main_thread() or self._interrupted is not None:
             yield
             return

@@ -142,10 +142,7 @@ def processes_for(jobs: int) -> int:
 
 
 def can_fork() -> bool:
-    """Whether this process can be copied with all that it has in memory: a copy has a single thread.
-
-    Other threads would leave their locks to it. Those of linear algebra and of Arrow end before, or are started again.
-    """
+    """Whether this process can be copied with all that it has in memory: a copy has a single thread."""
     return sys.platform == "linux" and threading.active_count() == 1
 
 

@@ -57,10 +57,7 @@ class Before:
 
 
 def before_each_tree(release: Release, boosting: Boosting, cells: Cells) -> Iterator[Before]:
-    """The probabilities before each tree, in their order; trees of one round have a different class each.
-
-    Every tree has a class (`Tree.of_class`), of which its leaves state values.
-    """
+    """The probabilities before each tree, in their order; trees of one round have a different class each."""
     classes = release.target.classes
     of = [classes.index(tree.of_class or "") for tree in release.trees]
     scores, error = start(boosting, of[0], classes, len(cells))

@@ -24,10 +24,7 @@ REACHED = 1e-9
 
 
 def statement_rows(context: Context) -> Iterator[Linear]:
-    """Every row of every statement that says something of classes, or that the table contradicts.
-
-    Rows that depend on the numbers of people of each class come last: these may follow from the others.
-    """
+    """Every row of every statement that says something of classes, or that the table contradicts."""
     if not context.release.statements:
         return
     if context.members is not None:
@@ -82,10 +79,7 @@ def with_rows(program: Program, rows: Iterable[LinearStatement]) -> Program:
 
 
 def _compiled(context: Context | Added, row: LinearStatement) -> Iterator[Linear]:
-    """A row over cells; none where it holds whoever has which class, unless it is the number of people of one.
-
-    What such a number is can follow from other rows, and is asked for: `maxent.solvers.certainty.stated`.
-    """
+    """A row over cells; none where it holds whoever has which class, unless it is the number of people of one."""
     n_classes, owner = context.n_classes, context.cells.owner
     counts = context.table.counts.astype(np.float64)
     weights = row.weights if row.weights.ndim == 2 else row.weights[:, None]

@@ -110,10 +110,7 @@ def _narrow(possible: Values, branch: Branch) -> Values | None:
 
 
 class _Boxes:
-    """Boxes of private values: for every private attribute the number of the values that are still possible.
-
-    Many boxes agree about an attribute. So its sets of values are numbered, and narrowed once for all of them.
-    """
+    """Boxes of private values: for every private attribute the number of the values that are still possible."""
 
     def __init__(self, attributes: list[Attribute]) -> None:
         self._column = {attribute.name: j for j, attribute in enumerate(attributes)}

@@ -321,10 +321,7 @@ def _order(row: Mapping[str, Any]) -> tuple[int, float, float]:
 
 
 def excess(checks: Sequence[LimitCheck]) -> float:
-    """How far a candidate is from keeping all limits: for each the relative distance, added up; at most 1 each.
-
-    A limit of which nothing is known counts as 1.
-    """
+    """How far a candidate is from keeping all limits: for each the relative distance, added up; at most 1 each."""
     return sum(_distance(check) for check in checks if check.status != "pass")
 
 

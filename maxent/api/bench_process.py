@@ -182,10 +182,7 @@ def _megabytes(who: int) -> float:
 
 
 def high_water(pid: int | str) -> float | None:
-    """The largest resident memory that a process had, 2^20 bytes; None where the system does not say.
-
-    Linux also has it in ``getrusage``, but what was copied from the parent when the process began counts there.
-    """
+    """The largest resident memory that a process had, 2^20 bytes; None where the system does not say."""
     with suppress(OSError, ValueError), open(f"/proc/{pid}/status", encoding="ascii", errors="replace") as file:
         for line in file:
             if line.startswith("VmHWM:"):

@@ -241,10 +241,7 @@ LEAVE_OUT = "{} (whoever in a register has another value is not in the data: lea
 
 @contextmanager
 def strangers_left_out() -> Iterator[None]:
-    """Say of values that a release does not know that these people of a register are to be left out.
-
-    Nobody leaves them out unasked, as a value may be misspelt.
-    """
+    """Say of values that a release does not know that these people of a register are to be left out."""
     try:
         yield
     except InvalidInput as error:
@@ -477,10 +474,7 @@ def taken(kind: type[_T], options: Mapping[str, Any]) -> _T:
 
 
 def read_case(published: Published, tables: Tables, target: str | None = None, **of_trees: object) -> Case:
-    """Read what was published, and the tables that go with it.
-
-    Options that only trees have are refused for records unless they are None.
-    """
+    """Read what was published, and the tables that go with it."""
     begin, reader = time.perf_counter(), reader_of(tables.reading)
     if isinstance(published, (list, tuple)) and len(published) != 1:
         check_unused("records, and these are trees", target=target)

@@ -221,10 +221,7 @@ def _noticing(result: Any, noticed: Noticed) -> Any:
 def _load(
     releases: Iterable[Published] | Mapping[str, Published], tables: Tables, target: str | None, reader: Reader
 ) -> dict[str, Case]:
-    """Read the releases under names of their own, once they are about the same target and classes.
-
-    Cases of trees are without the adversary's table, which takes longer to read.
-    """
+    """Read the releases under names of their own, once they are about the same target and classes."""
     if is_model(releases):
         raise no_release(releases)
     if isinstance(releases, (str, PathLike, Release)) or not isinstance(releases, Iterable):

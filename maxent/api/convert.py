@@ -39,10 +39,7 @@ def is_boosted_elsewhere(model: object) -> bool:
 
 
 def names_in(model: Any, header: Iterable[str]) -> list[str] | None:
-    """The names that the columns of a table have in a model of LightGBM, which writes blanks as underscores.
-
-    None where the names of the model are those of the table, or are not told by them.
-    """
+    """The names that the columns of a table have in a model of LightGBM, which writes blanks as underscores."""
     if _tool(model) != "lightgbm":
         return None
     booster = model.booster_ if hasattr(type(model), "booster_") else model
@@ -182,10 +179,7 @@ def with_kept(model: Any, *, reading: Reading | None = None, **said: Any) -> tup
 
 
 def piped(model: Any, table: Any, **said: Any) -> tuple[Release, Converted | None]:
-    """A model of scikit-learn, or what a pipeline ends in, over the columns of its table; see `release_of`.
-
-    Beside it stands how the model at the end was read, where that is one of another tool.
-    """
+    """A model of scikit-learn, or what a pipeline ends in, over the columns of its table; see `release_of`."""
     final, found = final_of(model), []
 
     def read(last: Any, *, target: str, features: Sequence[str], rows: Any, **told: Any) -> Release:

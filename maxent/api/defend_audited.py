@@ -63,10 +63,7 @@ def statements(method: Any, n_classes: int, criterion: bool = True) -> list[dict
 
 
 def reached_without_limits(method: Any, training: Training, grown: Release) -> float | None:
-    """What the best subtree reaches whose leaves are large enough, whatever it discloses; None of decisions.
-
-    Nothing that is stated lets another reach more. Decisions depend on what is stated.
-    """
+    """What the best subtree reaches whose leaves are large enough, whatever it discloses; None of decisions."""
     if method.cost is not None:
         return None
     limits = replace(method.limits, **dict.fromkeys(OTHERS))
@@ -112,10 +109,7 @@ class Passed:
 
 
 def audit_of(training: Training, limits: optimal.SubtreeLimits, clock: Clock | None = None) -> Audit:
-    """The audit of releases about these records: estimate and attacks, with the truth, against the limits.
-
-    Each takes half of the time that is left on the clock, at most, so that there is time for others.
-    """
+    """The audit of releases about these records: estimate and attacks, with the truth, against the limits."""
     table, truth = people_of(training)
     named = sensitive_classes(training.target, limits)
     sensitive = tuple(named.tolist()) if limits.sensitive is not None else ()
@@ -234,10 +228,7 @@ def _counted(passed: Sequence[Passed], unanswered: int = 0) -> dict[str, int]:
 def _publish_chosen(
     method: Any, training: Training, grown: Release, clock: Clock, progress: EstimateProgress | None
 ) -> tuple[Release, dict[str, Any]]:
-    """The same for what is stated so that the tree is the best, and of equal trees the one that states the most.
-
-    Of the time that is left each statement has an equal share.
-    """
+    """The same for what is stated so that the tree is the best, and of equal trees the one that states the most."""
     best: tuple[Any, Searched] | None = None
     refused: list[InvalidInput] = []
     left: list[float] = []

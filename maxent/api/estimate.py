@@ -275,10 +275,7 @@ def estimate_case(
 
 
 def _where_measured(case: Case, program: Program, outcome: Outcome) -> tuple[Point, IntArray | None]:
-    """The answer as it is measured, and the row there of each quasi-identifier: None for their own.
-
-    People who are alike have one posterior, and are measured as one, unless something is known of each of them.
-    """
+    """The answer as it is measured, and the row there of each quasi-identifier: None for their own."""
     point = outcome.point
     each = case.truth is not None or case.controls is not None or case.sensitive or program.release.target.of
     if point.merged is None or not (each or program.likelihood is not None):

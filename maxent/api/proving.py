@@ -189,10 +189,7 @@ def views_of(program: Program) -> list[IntArray]:
 
 
 def most_certain(program: Program, truth: IntArray | None, seconds: float = CHOOSING) -> tuple[int, ...]:
-    """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown.
-
-    People of the truth change places so that the splits of tools are chosen again.
-    """
+    """The most people who are certain by all that a file states, in each view, where nobody drew; empty if unknown."""
     from maxent.solvers.certainty.exchange import perhaps_certain
 
     if truth is None or all(each.what != CHOICES for each in program.unread):
@@ -233,10 +230,7 @@ NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is ke
 
 @dataclass(eq=False)
 class Drawing:
-    """How far somebody comes who computes who was drawn for each tree; found when it is asked for.
-
-    ``unknown`` is whether verdicts rest on what is proved without the order of rows.
-    """
+    """How far somebody comes who computes who was drawn for each tree; found when it is asked for."""
 
     case: Case
     seconds: float = LONGEST

@@ -372,10 +372,7 @@ def _told_apart(known: KnownColumns, owner: IntArray) -> BoolArray:
 
 
 def _of_everybody(rebuilt: Rebuilt) -> BoolArray:
-    """Whether all people of an owner have one value, in all tables: so it holds however rows are given to them.
-
-    Shape (n_owners, n_attributes + 1). Nothing where a part has no table: who is in it is then unknown.
-    """
+    """Whether all people of an owner have one value, in all tables: so it holds however rows are given to them."""
     patterns = rebuilt.patterns
     values = np.column_stack([rebuilt.value, patterns.klass])
     n_owners = int(patterns.owner.max(initial=-1)) + 1

@@ -190,10 +190,7 @@ COMPLETED = {"backend": completed_backend, "backends": completed_backend, "knowl
 
 
 def stated(kind: type, *, without: Collection[str] = (), **defaults: Any) -> Callable[..., dict[str, Any]]:
-    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``.
-
-    The command gets a dictionary of arguments, as the function that takes the dataclass has them.
-    """
+    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``."""
     own = [each for each in parameters_of(kind).values() if each.about.group != "call" and each.name not in without]
 
     def group(**values: Any) -> dict[str, Any]:
@@ -246,10 +243,7 @@ def option(each: Parameter, default: Any, *, hidden: bool = False, repeated: boo
 def takes(
     *, without: Collection[str] = (), **groups: Callable[..., Any]
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
-    """Give a command the options of functions, each in the place of the command's parameter of its name.
-
-    The command gets what the functions return. Options ``without`` are left out, and have their defaults.
-    """
+    """Give a command the options of functions, each in the place of the command's parameter of its name."""
     options = {
         name: [each for each in inspect.signature(group, eval_str=True).parameters.values() if each.name not in without]
         for name, group in groups.items()

@@ -61,10 +61,7 @@ def is_rare(param: Any) -> bool:
 
 
 def by_panel(params: Iterable[Any], context: Any, *, everything: bool = True) -> dict[str, list[tuple[str, str]]]:
-    """The panels of a command, in order: the spelling and the help of each argument and option in it.
-
-    Required options come first, then the most used. Rare options are shown only with ``everything``.
-    """
+    """The panels of a command, in order: the spelling and the help of each argument and option in it."""
     panels: dict[str, list[tuple[str, str]]] = {name: [] for name in (ARGUMENTS, REQUIRED, FIRST, *PANELS)}
     shown = [param for param in params if param.get_help_record(context) is not None]
     first = _used_most(shown, context)
@@ -193,10 +190,7 @@ class Command(TyperCommand):
             return Call(partial(_refuse, error), names)
 
     def problems(self, ctx: Any, args: list[str], blamed: Any = None) -> Iterator[Problem]:
-        """Everything that is wrong with arguments, as far as they can be told apart.
-
-        ``blamed`` is the parameter, if any, that Click stopped at: it takes fewer spellings of numbers than Python.
-        """
+        """Everything that is wrong with arguments, as far as they can be told apart."""
         try:
             given, rest, _ = self.make_parser(ctx).parse_args(args=args)
         except UsageError:  # which is all that is known
@@ -322,10 +316,7 @@ def spelled(param: Any) -> str:
 
 
 def spellings(params: Sequence[Any]) -> dict[str, str]:
-    """Name of a parameter in Python -> what the command line calls it; ``presolve`` is ``--no-presolve`` there.
-
-    Of arguments that are named together, such as ``TREE... QI``, it is the last one.
-    """
+    """Name of a parameter in Python -> what the command line calls it; ``presolve`` is ``--no-presolve`` there."""
     names: dict[str, str] = {}
     for param in (each for each in params if not each.hidden):
         options = [option for option in param.opts if option.startswith("--")]

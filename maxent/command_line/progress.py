@@ -75,10 +75,7 @@ def seldom(now: Callable[[], float] = monotonic, every: float = SELDOM) -> Progr
 
 @contextmanager
 def finishing(status: str) -> Iterator[Clock]:
-    """Report a result that is there in spite of Ctrl-C, which the clock hears of; the second one ends the command.
-
-    Of a result with the status ``interrupted`` the first one was pressed before.
-    """
+    """Report a result that is there in spite of Ctrl-C, which the clock hears of; the second one ends the command."""
     from maxent.solvers.control import Clock
 
     clock = Clock()

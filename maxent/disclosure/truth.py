@@ -91,10 +91,7 @@ def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
 
 
 def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
-    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None of generalised records.
-
-    Where private attributes decide on the leaf, it is the class of the leaves that by the estimate hold most of them.
-    """
+    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None of generalised records."""
     if program.scaling is not None:
         return None
     cells = program.cells

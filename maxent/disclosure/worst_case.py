@@ -237,10 +237,7 @@ def _unexplained(program: Program, parts: Sequence[Release], truth: IntArray, un
 
 
 def _summed_alike(program: Program, part: Release, first: int, truth: IntArray) -> bool:
-    """Whether the sums of second derivatives at the leaves of the first tree of each class are those of everybody.
-
-    Everybody has the same score before these trees. ``first`` is the number of the first of them in the program.
-    """
+    """Whether the sums of second derivatives at the leaves of the first tree of each class are those of everybody."""
     boosting, classes = part.boosting, part.target.classes
     if boosting is None or boosting.link not in ("logit", "softmax") or not program.single:
         return False
@@ -266,10 +263,7 @@ def _summed_alike(program: Program, part: Release, first: int, truth: IntArray) 
 
 
 def _counted_alike(program: Program, truth: IntArray) -> bool:
-    """Whether the scores of all leaves are read, and are those of the true classes of people who count once each.
-
-    Under other weights they would hardly be: a number of people in a leaf of several classes would not come out whole.
-    """
+    """Whether the scores of all leaves are read, and are those of the true classes of people who count once each."""
     if not program.single or any(each.what == SCORES for each in program.unread):
         return False
     spare, people = 0, truth[program.cells.owner]
@@ -293,10 +287,7 @@ def _held(program: Program, t: int, truth: IntArray) -> FloatArray:
 
 
 def _by_class(program: Program, t: int, tree: Tree, truth: IntArray) -> tuple[int, bool] | None:
-    """How many shares of leaves of a tree follow from the others, and whether any leaf has several classes.
-
-    None where some leaf does not state the shares of its true classes, each with a weight that is the tree's.
-    """
+    """How many shares of leaves of a tree follow from the others, and whether any leaf has several classes."""
     classes, cells = program.release.target.classes, program.cells
     held = _held(program, t, truth)
     share = np.zeros(held.shape)

@@ -46,10 +46,7 @@ def shown_measures(rows: Sequence[Row]) -> list[Measure]:
 
 
 def draw_bars(axes: Axes, rows: Sequence[Row]) -> None:
-    """A group of bars for each measure, in it a bar for each release, the first on top.
-
-    Shares and probabilities are as long as they are; other measures are drawn against the largest of the releases.
-    """
+    """A group of bars for each measure, in it a bar for each release, the first on top."""
     measures, n = shown_measures(rows), len(rows)
     thick = 0.8 / n
     largest = [max(row.get(m.key) or 0 for row in rows) or 1 for m in measures]

@@ -169,10 +169,7 @@ _DASHES = ("-", "--", ":", "-.")
 
 
 def draw_posteriors(axes: Axes, people: Mapping[str, Individuals]) -> None:
-    """Number of individuals with a class of at least a probability; a curve per release, named where there are several.
-
-    It starts at the least that the largest probability can be, 1 / number of classes.
-    """
+    """Number of individuals with a class of at least a probability; a curve per release, from 1 / classes on."""
     for i, (name, found) in enumerate(people.items()):
         probability, at_least = found.known_with()
         x, y = np.r_[1 / found.classes, probability, 1.0], np.r_[len(found), at_least, 0]

@@ -20,10 +20,7 @@ WORDS: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True)
 class FileState:
-    """A file of a record: its role, path and state.
-
-    The state is ``same``, ``changed``, ``missing``, ``new``, which is read and not listed, or ``unread``, the reverse.
-    """
+    """A file of a record: its role, path and state."""
 
     role: str
     path: str

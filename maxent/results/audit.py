@@ -222,10 +222,7 @@ def _group(audit: Findings, number: int, group: Group) -> dict[str, Any]:
 
 
 def leaf_names(audit: Findings, number: int, leaves: IntArray) -> Iterator[dict[str, Any]]:
-    """Places of leaves: the tree (from 1), the node above and its branch (from 1), the test of the branch, and the id.
-
-    The id of a removed leaf is None, and so is what is above a root.
-    """
+    """Places of leaves: the tree and branch (from 1), the node above, the test, and the id, None if removed."""
     places = audit.trees[number].places
     attributes = {attribute.name: attribute for attribute in audit.release.attributes}
     above = places.parent[leaves]

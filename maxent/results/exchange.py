@@ -484,10 +484,7 @@ def _ids(value: Any) -> set[str]:
 
 
 class FiveSafes:
-    """A Five Safes RO-Crate in a folder: its metadata, its files, and which of them a run made.
-
-    Raises `InvalidInput` where it is none, where links or paths lead out of it, or files have to be fetched first.
-    """
+    """A Five Safes RO-Crate in a folder: its metadata, its files, and which of them a run made."""
 
     def __init__(self, root: Path, source: str) -> None:
         self.root, self.source = root, source

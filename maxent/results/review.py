@@ -279,10 +279,7 @@ class Review(Exchanged, Summarised):
         return judge_informed(stated, [self.row], [known]).reached([self.drawing]).mended([mended])
 
     def _figures(self, verdict: str, row: Mapping[str, Any]) -> dict[str, Any]:
-        """What may be refined: the verdict, numbers of the estimate, and whether it leaves something out.
-
-        ``gap`` is the most entropy that the estimate can lack, nats per individual; None where that is not known.
-        """
+        """What may be refined: the verdict, numbers of the estimate, and whether it leaves something out."""
         gap = inf if self.estimate is None else self.estimate.outcome.duality_gap
         numbers = {key: row.get(key) for key in REFINED}
         return {"verdict": verdict, "weaker": self.weaker, "gap": gap if gap < inf else None, **numbers}

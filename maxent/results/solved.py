@@ -163,10 +163,7 @@ class Solved(Inference):
 
     @cached_property
     def contradictions(self) -> tuple[Contradiction, ...]:
-        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first.
-
-        Where solving was ended early, those that an answer does not satisfy yet contradict nothing, and are left out.
-        """
+        """Statements that the answer does not satisfy, or the table contradicts, the largest of each unit first."""
         program, tolerance = self.program, self.tolerance
         found = list(program.contradictions)
         if self.outcome.status in ("inconsistent", "not_converged"):

@@ -144,10 +144,7 @@ def _on_cluster(
 def _in_processes(
     points: Iterable[P], packed: Mapping[str, Packed], work: Work[P], failed: Failed[P], jobs: int, clock: Clock
 ) -> Done[P]:
-    """Rows from processes of joblib. If a process dies, all running points are run again, each alone.
-
-    When the clock says to stop, processes are killed.
-    """
+    """Rows from processes of joblib. If a process dies, all running points are run again, each alone."""
     waiting = deque(points)
     while waiting:
         lost: list[P] = []

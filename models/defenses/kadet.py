@@ -232,10 +232,7 @@ class Spans:
         return len(self._of[node]) == 1 and len(next(iter(self._of[node])).nodes) == 1
 
     def people(self, node: int) -> tuple[IntArray, IntArray]:
-        """Everybody who may have been sent to a leaf, and which of its spans each belongs to, shapes (n,).
-
-        The spans of a leaf are numbered from 0 here; people of the same span are consecutive.
-        """
+        """Everybody who may have been sent to a leaf, and which of its spans each belongs to, shapes (n,)."""
         parts = [span.population for span in self._of[node]]
         if len(parts) == 1:
             return parts[0], np.zeros(len(parts[0]), np.int64)

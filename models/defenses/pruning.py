@@ -162,10 +162,7 @@ def _below(amount: npt.NDArray[np.generic], places: Places) -> IntArray:
 
 
 def _records(release: Release, t: int, places: Places, k: int, problems: list[Problem]) -> IntArray:
-    """Records in each place of a tree, stated or the sum of what is, else `_UNKNOWN`, shape (n_places,).
-
-    A leaf that does not state them is a problem, and so is a root with fewer than k.
-    """
+    """Records in each place of a tree, stated or the sum of what is, else `_UNKNOWN`, shape (n_places,)."""
     tree = release.trees[t]
     stated = np.full(len(places.children), _UNKNOWN, np.int64)
     for place, node in enumerate(tree.nodes):

@@ -269,10 +269,7 @@ class LeavesOfPaths:
 
 
 def randomness(seed: int | None, tree: int) -> tuple[np.uint64, Source]:
-    """The key of a tree's root, and where the random numbers of its sample come from, independent of each other.
-
-    Without a seed that is the operating system, whose numbers are fit for cryptography.
-    """
+    """The key of a tree's root, and where the random numbers of its sample come from, independent of each other."""
 
     def stream(use: int) -> np.random.PCG64:
         return np.random.PCG64(np.random.SeedSequence(seed, spawn_key=(tree, use)))
@@ -398,10 +395,7 @@ def draw_batches(
     *,
     stated: bool = True,
 ) -> DrawnTree:
-    """`draw` for records that come in batches, all with these domains; nothing is checked.
-
-    What has to fit into memory is a batch, and the leaves that records reach.
-    """
+    """`draw` for records that come in batches, all with these domains; nothing is checked."""
     asked = RandomTrees(**{name: plain(value) for name, value in asdict(asked).items()})
     space = space_of(attributes, ranges)
     depth = max(len(attributes) // 2, 1) if asked.depth is None else asked.depth

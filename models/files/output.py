@@ -201,10 +201,7 @@ EXPORT = FileKind(
 
 
 def locked(handle: int) -> bool:
-    """Take the lock of an open file, or of a folder, until it is closed; False when another one has it.
-
-    Raises `OSError` where the file system knows no locks.
-    """
+    """Take the lock of an open file, or of a folder, until it is closed; False when another one has it."""
     if sys.platform == "win32":
         import msvcrt
 

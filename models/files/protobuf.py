@@ -23,10 +23,7 @@ Value = int | bytes
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """A message: the values of each field as they come, whole numbers or bytes, with their wire types.
-
-    Every method raises `maxent.InvalidInput` for what is not as asked for, naming ``where``.
-    """
+    """A message: the values of each field as they come, whole numbers or bytes, with their wire types."""
 
     source: str
     where: str

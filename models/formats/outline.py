@@ -59,10 +59,7 @@ def refuse(source: str, line: Line, expected: str) -> NoReturn:
 
 
 def levels_in(text: str, known: Collection[str] | None, separator: str = ",") -> tuple[str, ...] | None:
-    """The levels in a text, None where there are several readings, or none.
-
-    Unless all levels are known, commas with blanks beside them are taken for parts of a level.
-    """
+    """The levels in a text, None where there are several readings, or none."""
     pieces = text.split(separator)
     if known is None:
         clear = all(piece and piece == piece.strip() for piece in pieces) and len({*pieces}) == len(pieces)

@@ -163,10 +163,7 @@ def printed_classes(text: str) -> tuple[str, ...]:
 
 
 def is_exact(kind: str, trees: Sequence[Sequence[Leaf | Split]], training: TrainingColumns | None) -> bool:
-    """Whether no threshold was rounded, as columns have so few decimals that none is lacking.
-
-    J48 cuts at values of the column and prints six decimals, others halfway between two values.
-    """
+    """Whether no threshold was rounded, as columns have so few decimals that none is lacking."""
     splits = [node for tree in trees for node in tree if isinstance(node, Split) and node.signs[0] in _CUTS]
     if training is None:
         most = max((len(value.partition(".")[2]) for split in splits for value in split.values), default=0)

@@ -26,10 +26,7 @@ _FITS = 2**62  # numbers below it are whole in an int64, with room to add
 
 @dataclass(frozen=True, slots=True)
 class Packing:
-    """Codes of a quasi-identifier as few whole numbers, *words*, that are ordered as the codes are.
-
-    The last word has room for ``room`` further values.
-    """
+    """Codes of a quasi-identifier as few whole numbers, *words*, that are ordered as the codes are."""
 
     sizes: tuple[int, ...]
     words: tuple[tuple[int, ...], ...]
@@ -298,10 +295,7 @@ def _groups(rows: Sequence[int], most: int) -> Iterator[LeafGroup]:
 
 
 def read_group(runs: Sequence[str], group: LeafGroup, room: int = 1) -> Rows | None:
-    """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none.
-
-    Rows that differ in the ``room`` of the last word alone are in the same part.
-    """
+    """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none."""
     parts = list(slices(runs, group.low, group.high))
     if group.parts > 1:
         parts = [_some(rows, _in_part(rows, group, room)) for rows in parts]
@@ -364,10 +358,7 @@ def columns_of(words: IntArray, packing: Packing) -> Columns:
 
 
 def cells_of(words: IntArray, packing: Packing, trees: Sequence[Steps]) -> IntArray | Lost:
-    """The cell of each row, by the first row that is in it, shape (n_rows,).
-
-    Trees that may lose people come first, as long as all rows go down.
-    """
+    """The cell of each row, by the first row that is in it, shape (n_rows,)."""
     n = words.shape[1]
     columns = columns_of(words, packing)
     first, rows = np.zeros(n, np.int64), np.arange(n)  # the rows that share a cell

@@ -44,10 +44,7 @@ _LABELS = "numbers of people: CORELS prints labels alone, each that of most of t
 
 @dataclass(slots=True)
 class RuleText:
-    """Rules of a file as far as they were read, and what is wrong at a line of it.
-
-    With as many ``decimals`` as the tool prints, thresholds may have been rounded.
-    """
+    """Rules of a file as far as they were read, and what is wrong at a line of it."""
 
     source: str
     training: TrainingColumns | None

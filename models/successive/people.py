@@ -46,10 +46,7 @@ class People:
 def read_people(
     sources: Sequence[Source], joined: Joined, *, who: str | None = None, count: str | None = None, reader: Reader
 ) -> People:
-    """Read who the people of several releases are: one table of all, or one each, linked by ``who``.
-
-    Without it each table has to be within the next larger one.
-    """
+    """Read who the people of several releases are: one table of all, or one each, linked by ``who``."""
     n = len(joined.names)
     if len(sources) not in (1, n):
         raise invalid("options", ARGUMENT, "qi", f"one table, or {n}: one for each release", str(len(sources)))

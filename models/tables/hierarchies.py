@@ -26,10 +26,7 @@ MAX_BYTES = 50_000_000  # bytes of a file
 
 @dataclass(frozen=True, slots=True)
 class Hierarchy:
-    """The groups of some values: ``levels[l][v]`` is the name of the group of value v at level l.
-
-    Level 0 are the values themselves; two values of one group share their groups at all higher levels.
-    """
+    """The groups of some values: ``levels[l][v]`` is the name of the group of value v at level l."""
 
     levels: tuple[tuple[str, ...], ...]
 

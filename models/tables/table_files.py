@@ -295,10 +295,7 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
 
 
 def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath, ...]:
-    """Return the files that are not to be read into memory: those of a pattern, sorted, or a single large one.
-
-    None means `read_frame`.
-    """
+    """Return the files that are not to be read into memory: those of a pattern, sorted, or a single large one."""
     if not isinstance(source, (str, PathLike)):
         return ()
     files = files_of(source)

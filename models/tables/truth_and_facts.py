@@ -53,10 +53,7 @@ ALIKE = Weighed(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.int
 def read_truth(
     source: Source, release: Release, table: QITable, *, count: str | None = None, reader: Reader | None = None
 ) -> IntArray:
-    """Read the true classes of the individuals in a table, shape (n_distinct, n_classes), rows as there.
-
-    A truth without a column ``count`` has one row per individual.
-    """
+    """Read the true classes of the individuals in a table, shape (n_distinct, n_classes), rows as there."""
     return _placed(source, release, table, count, reader)[0]
 
 

@@ -234,10 +234,7 @@ def _values(tree: Tree, classes: tuple[str, ...]) -> FloatArray:
 
 
 def linked(scores: FloatArray, boosting: Boosting | None) -> FloatArray:
-    """The probabilities that scores stand for, shape (n, n_classes): all of it on the best class without a link.
-
-    A softmax of two scores of which one is 0 is the logistic function of the other.
-    """
+    """The probabilities that scores stand for, shape (n, n_classes): all of it on the best class without a link."""
     if boosting is None or boosting.link == "none":
         return np.asarray(np.eye(scores.shape[1])[scores.argmax(axis=1)])
     if boosting.link == "share":
@@ -339,10 +336,7 @@ def tested_attributes(release: Release) -> tuple[Attribute, ...]:
 
 
 def read_column(frame: Frame, attribute: Attribute, problems: list[Problem]) -> npt.NDArray[Any]:
-    """One column as `predict_columns` takes it, shape (n_rows,).
-
-    What is no number is a problem, and so is what is missing, unless the attribute has missing values.
-    """
+    """One column as `predict_columns` takes it, shape (n_rows,)."""
     if attribute.values is not None:
         return read_codes(frame, attribute.name, attribute.values, problems)
     found: FloatArray = np.append(finite(frame, attribute.name, problems, optional=attribute.missing), np.nan)

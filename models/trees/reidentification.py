@@ -95,10 +95,7 @@ class Risk:
 
 
 def error_risk_ratio(total: float, branch_total: float, errors: float, branch_errors: float) -> float:
-    """Bits gained by pruning a branch, for each record that is then misclassified (10).
-
-    Infinite when it costs none; 0 when neither the branch nor its node can be reached with finite information.
-    """
+    """Bits gained by pruning a branch, for each record that is then misclassified (10)."""
     gain = 0.0 if total == branch_total else total - branch_total  # both may be infinite
     cost = errors - branch_errors
     return inf if cost == 0 else gain / cost
@@ -191,10 +188,7 @@ def _below(leaves: IntArray, places: Places) -> IntArray:
 
 
 def _granularity(tree: Tree, places: Places, attributes: Sequence[Attribute], ranges: Ranges) -> FloatArray:
-    """BIG of every place (1), from the values that are still possible on the way to it.
-
-    One walk from the root; a step narrows a single attribute and is undone on the way back.
-    """
+    """BIG of every place (1), from the values that are still possible on the way to it."""
     bits = np.zeros(len(places.children))
     box: dict[str, frozenset[str] | Interval] = {
         a.name: ranges.get(a.name, (-inf, inf)) if a.values is None else frozenset(a.values) for a in attributes

@@ -44,10 +44,7 @@ class Callbacks(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Multipliers:
-    """Of the rows, and of the lower and upper bounds of the variables, the last two not negative; nats per unit.
-
-    The gradient of the objective plus that of the rows times theirs is the bounds' lower less upper ones.
-    """
+    """Of the rows, and of the lower and upper bounds of the variables, the last two not negative; nats per unit."""
 
     rows: FloatArray
     lower: FloatArray

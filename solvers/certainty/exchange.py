@@ -210,10 +210,7 @@ class _Chosen:
         self._before = list(self._cuts(truth[program.cells.owner].astype(np.float64)))
 
     def again(self, masses: FloatArray) -> bool:
-        """Whether all splits are chosen again, by the people of each cell and class.
-
-        A candidate that is as good stays what it is: which of several is chosen depends on their order.
-        """
+        """Whether all splits are chosen again, by the people of each cell and class."""
         return all(
             bool(((gap > MET) | (was < -MET) | ((was <= MET) & (left == held).all(axis=1))).all())
             for (gap, left), (was, held) in zip(self._cuts(masses), self._before, strict=True)

@@ -308,10 +308,7 @@ DUAL, PRIMAL = 1, 4
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Vertex:
-    """A point, shape (n,), and prices of the rows, shape (n_rows,); no point where there is none.
-
-    ``meets`` is whether the point meets everything that is known, not only the rows.
-    """
+    """A point, shape (n,), and prices of the rows, shape (n_rows,); no point where there is none."""
 
     point: FloatArray | None
     prices: FloatArray
@@ -384,10 +381,7 @@ WORTHWHILE = 0.02
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CertainEnds:
-    """How far the individuals of a pool would have to be bounded to tell anything new, shape (n_pools, n_classes).
-
-    An upper bound of at least ``high``, or a lower one of at most ``low``, tells nothing about any quasi-identifier.
-    """
+    """How far the individuals of a pool would have to be bounded to tell anything new, shape (n_pools, n_classes)."""
 
     low: FloatArray
     high: FloatArray

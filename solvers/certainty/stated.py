@@ -46,10 +46,7 @@ class StatedCell:
 
 
 def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
-    """Every number of people of one class that a statement is about, and whether all statements were asked about it.
-
-    Where there are too many only what each says by itself is known.
-    """
+    """Every number of people of one class that a statement is about, and whether all statements were asked about it."""
     found: dict[tuple[int, int], StatedCell] = {}
     for said in program.linear:
         klass = np.flatnonzero(said.coef[0])
@@ -116,10 +113,7 @@ def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int,
 
 
 def sum_ends(program: Program, aims: FloatArray) -> Iterator[tuple[float, float]]:
-    """The least and the largest of sums over masses by linear programs; infinite where these end without an answer.
-
-    ``aims``, shape (n_sums, n_cells, n_classes): the weights of each sum.
-    """
+    """The least and the largest of sums over masses by linear programs; infinite where these end without an answer."""
     from scipy.optimize import linprog
 
     found, lower, upper, _ = _sparse_rows(program)

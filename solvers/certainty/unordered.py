@@ -188,10 +188,7 @@ def _pooled(program: Program, whole: WholeProgram, of: IntArray) -> tuple[IntArr
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Found:
-    """What numbers for the rows prove: bounds on the people of each pooled quasi-identifier and class.
-
-    ``seated`` seats can have one quasi-identifier and class only; ``possible`` is whether there is a labelling at all.
-    """
+    """What numbers for the rows prove: bounds on the people of each pooled quasi-identifier and class."""
 
     low: IntArray
     high: IntArray
@@ -476,10 +473,7 @@ class _Settling:
 
 
 def joined(whole: WholeProgram, of: Seating) -> WholePart:
-    """Seats and labels as one problem of whole numbers, with everything else that the program states.
-
-    Its group ``v * n_groups + g`` are the seats of kind v that somebody of group g has.
-    """
+    """Seats and labels as one problem of whole numbers, with everything else that the program states."""
     from scipy import sparse
 
     kinds, groups, k = len(of.times), len(of.owner), of.n_classes

@@ -456,10 +456,7 @@ LOOK = 50
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sampled:
-    """People of each class on average, with R-hat and the effective sample size; shapes (n_owners, n_classes).
-
-    Of what never changes R-hat is 1, and the effective sample size that of all draws.
-    """
+    """People of each class on average, with R-hat and the effective sample size; shapes (n_owners, n_classes)."""
 
     mean: FloatArray
     r_hat: FloatArray

@@ -90,10 +90,7 @@ def worlds_of(
 
 
 def handed_out(whole: WholeProgram, pooled: IntArray, *, backward: bool = False) -> IntArray:
-    """Masses of the cells, shape (n_cells, n_classes): pooled masses handed out to the members one after the other.
-
-    Members that are served first get the first classes, so that serving them ``backward`` gives them others.
-    """
+    """Masses of the cells, shape (n_cells, n_classes): pooled masses handed out to the members one after the other."""
     program, merged = whole.program, whole.merged
     cells = np.zeros((len(program.cells), program.n_classes), np.int64)
     order = np.lexsort((merged.group, program.cells.owner))  # a member's cells by their group

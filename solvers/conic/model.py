@@ -268,10 +268,7 @@ class ConicAnswer:
 
 
 class ConicModel:
-    """A program as a CVXPY problem. Where it is not convex, its rows have tangents and a slack at a price.
-
-    Variables are shares of the largest value that each could have, the objective is per individual.
-    """
+    """A program as a CVXPY problem. Where it is not convex, its rows have tangents and a slack at a price."""
 
     def __init__(self, program: LiftedProgram) -> None:
         cp = cvxpy_module()
@@ -367,10 +364,7 @@ FEWER = 0.99
 def convex_concave(
     model: ConicModel, start: FloatArray, feasible: bool, solve: Callable[[ConicModel], ConicAnswer]
 ) -> Iterator[ConicAnswer]:
-    """Steps from a point of shape (n,), without end unless one fails or slack cannot be removed.
-
-    ``feasible`` is whether the start meets the nonlinear rows, which is then never given up for a better objective.
-    """
+    """Steps from a point of shape (n,), without end unless one fails or slack cannot be removed."""
     level = 2 if feasible else 0
     point, slack = start, np.inf
     while True:

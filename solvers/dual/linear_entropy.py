@@ -233,10 +233,7 @@ class LinearEntropy:
         return sparse.csc_matrix(found[:, self._twos[0]] - found[:, self._twos[1]])
 
     def gram(self, weight: FloatArray, rows: IntArray, of_owner: FloatArray | None = None) -> sparse.csr_matrix:
-        """``C (diag(w) - sum_o w_o w_o' / v_o) C'`` for some rows, weights w of the masses and v of the owners.
-
-        With the masses and the totals, which are the default, it is the Hessian.
-        """
+        """``C (diag(w) - sum_o w_o w_o' / v_o) C'`` for some rows, weights w of the masses and v of the owners."""
         of_owner = self._positive_total if of_owner is None else of_owner
         chosen = self.matrix[rows]
         shape = chosen.shape

@@ -621,10 +621,7 @@ class _Smoothed:
 
 
 def quiet_highs(**settings: bool | int | str) -> Any:  # Any: highspy is loaded only where it is used
-    """An instance of ``highspy.Highs`` with some options, which uses one processor and prints nothing.
-
-    From 1.16 on it prints its name when callbacks are enabled, which is before anybody can set its options.
-    """
+    """An instance of ``highspy.Highs`` with some options, which uses one processor and prints nothing."""
     import highspy
 
     class Quiet(highspy.Highs):
@@ -697,10 +694,7 @@ class Face:
         )
 
     def lifted(self, problem: LinearEntropy, y: FloatArray) -> FloatArray:
-        """Multipliers of the problem with nearly the bound that y has over the face, shape (n_rows,).
-
-        Far enough along the prices the masses that vanish no longer count.
-        """
+        """Multipliers of the problem with nearly the bound that y has over the face, shape (n_rows,)."""
         best, bound, far = y, problem.value(y), 1.0
         while far <= FURTHEST:
             moved = y + far * self.prices

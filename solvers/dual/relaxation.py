@@ -205,10 +205,7 @@ class ConvexRows:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Relaxation:
-    """Every linear row of a program, bounds included, and every convex one, over its free masses.
-
-    ``elimination`` numbers these among the program's variables; ``constant`` is the entropy of the fixed ones, nats.
-    """
+    """Every linear row of a program, bounds included, and every convex one, over its free masses."""
 
     linear: LinearEntropy
     convex: ConvexRows
@@ -460,10 +457,7 @@ class _Lagrangian:
 
 
 def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
-    """The masses of the largest entropy and likelihood, and the bound that proves it.
-
-    ``clock``: asked before each Newton step, and within, whether to stop with the best so far.
-    """
+    """The masses of the largest entropy and likelihood, and the bound that proves it."""
     linear, (low, high) = problem.linear, problem.ends
     masses = linear.softmax(np.log(problem.transposed @ problem.shares + MIXED) + np.log(linear.weight))
     size = np.where(np.isfinite(low), low + problem.shift, np.where(np.isfinite(high), high, 1.0))
@@ -574,10 +568,7 @@ def _nearest(
     clock: Clock,
     within: tuple[FloatArray, FloatArray] | None = None,
 ) -> FloatArray:
-    """The nearest masses by divergence that meet all rows: of those with a price, and then of all that are missed.
-
-    With ends that are ``within`` those of the rows, they end halfway between.
-    """
+    """The nearest masses by divergence that meet all rows: of those with a price, and then of all that are missed."""
     linear, (low, high) = problem.linear, problem.ends
     least, most = (low, high) if within is None else ((low + within[0]) / 2, (high + within[1]) / 2)
     weight, held, y = np.maximum(masses, TINY), price != 0, np.zeros_like(price)

@@ -473,10 +473,7 @@ REACH_NARROW, SINGULAR = 1e-6, 1e-10
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Balls:
-    """Balls of one or of all boxes: ``reduced`` takes equations and owners' means from functions, (n_boxes, n, n).
-
-    ``off`` is what leads from their centres to the equations.
-    """
+    """Balls of one or of all boxes: ``reduced`` takes equations and owners' means from functions, (n_boxes, n, n)."""
 
     centre: FloatArray
     radius: FloatArray
@@ -601,10 +598,7 @@ def bending(
 
 
 def flat_enough(setting: Setting, boxes: Boxes, masses: FloatArray, mu: FloatArray, left: FloatArray) -> FloatArray:
-    """Weights of squares, shape (n_boxes, n_functions), that leave so much of what comparisons bend, or nearly.
-
-    Those of functions with near ends are raised first. Only the steepest directions are looked at.
-    """
+    """Weights of squares, shape (n_boxes, n_functions), that leave so much of what comparisons bend, or nearly."""
     across, form, _ = bending(setting, boxes, masses, mu)
     turned = _eigen(form)[1][:, :, -STEEPEST:]
     form, along = turned.transpose(0, 2, 1) @ form @ turned, setting.along @ across @ turned

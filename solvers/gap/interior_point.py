@@ -506,10 +506,7 @@ class _Newton:
         return found + float(np.abs(np.einsum("ij,ij->i", at.room, at.moment)).sum())
 
     def step(self, target: float, straight: _State | None) -> _State | None:
-        """The step towards products of slacks and multipliers that are a target; None where it is not accurate.
-
-        With the ``straight`` step towards 0 its second order counts, too.
-        """
+        """The step towards products of slacks and multipliers that are a target; None where it is not accurate."""
         at, has_low, has_high = self.at, self.bounds.has_low, self.bounds.has_high
         to_slack, to_low, to_high = (np.full(len(values), target) for values in (at.slack, at.x, at.x))
         followed = np.zeros(at.room.shape)

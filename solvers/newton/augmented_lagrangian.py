@@ -48,10 +48,7 @@ class AugmentedStep:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Leg:
-    """A leg of the path of conjugate gradients: from d along q, ``length`` times that far; None at the end.
-
-    Products with the Hessian stand beside them, and inner products in the preconditioner's metric.
-    """
+    """A leg of the path of conjugate gradients: from d along q, ``length`` times that far; None at the end."""
 
     d: FloatArray
     hd: FloatArray
@@ -64,10 +61,7 @@ class _Leg:
 
 
 class Path:
-    """The path that conjugate gradients take from a point, as far as it was followed: it does not depend on the radius.
-
-    After a step that was too long, only the end of the path is another.
-    """
+    """The path of conjugate gradients from a point, as far as it was followed; it does not depend on the radius."""
 
     def __init__(self, model: Model) -> None:
         self.model = model

@@ -61,10 +61,7 @@ class SeparateEquations:
         self.one_mass = len(form.start) == len(form.owner) and len(self.touched) == len(self.place)
 
     def multipliers(self, at: At) -> FloatArray:
-        """The multipliers that meet the equations, by Newton's method, each in its own bracket.
-
-        What an equation misses increases with its multiplier.
-        """
+        """The multipliers that meet the equations, by Newton's method, each in its own bracket."""
         size = ACCURACY * self.form.equal.size
         found = np.zeros(len(size))
         low, high = np.full(len(size), -WIDEST), np.full(len(size), WIDEST)

@@ -884,10 +884,7 @@ def _raise(stack: Stack, points: Points, floor: float) -> Points:
 
 
 def union_of(programs: Sequence[LiftedProgram]) -> LiftedProgram:
-    """The programs side by side, all with terms of one and the same phi, whose sizes are constants.
-
-    The masses of all come before the aggregates, the statements of all before the definitions.
-    """
+    """The programs side by side, all with terms of one and the same phi, whose sizes are constants."""
     masses = run_ends(np.array([program.n_masses for program in programs]))
     aggregates = masses[-1] + run_ends(np.array([program.n_aggregates for program in programs]))
     groups = run_ends(np.array([program.group.max(initial=-1) + 1 for program in programs]))

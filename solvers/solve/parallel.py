@@ -80,10 +80,7 @@ def stacks(tasks: Sequence[Task], backend: Backend, options: Options) -> list[li
 
 
 def attempt_stack(tasks: Sequence[Task], backend: Backend, options: Options) -> list[Attempt | None]:
-    """Attempts to solve tasks together, None for those that have to be solved alone: no start led anywhere.
-
-    A failure of the back end leaves all of them to be solved alone.
-    """
+    """Attempts to solve tasks together, None for those that have to be solved alone: no start led anywhere."""
     try:
         found = in_time(options.clock, lambda: _solved(tasks, backend, options))
     except (MaxentError, MemoryError):
@@ -198,10 +195,7 @@ def elsewhere(
     meanwhile: Callable[[], object] = lambda: None,
     more: Callable[[], Sequence[X]] | None = None,
 ) -> Generator[tuple[int, Y], None, None]:
-    """Results of work in other processes on this machine; those that are late are ended.
-
-    Where processes are copies of this one, it may make ``more`` items meanwhile, which have the next numbers.
-    """
+    """Results of work in other processes on this machine; those that are late are ended."""
     clock = options.clock
 
     def further() -> Calls[Y]:

@@ -66,10 +66,7 @@ LONGEST = 20_000
 
 
 class WorldModel:
-    """The worlds of a part. ``masses[g][x]`` are the unknowns; ``left_out`` comparisons are not in the model.
-
-    ``low`` and ``high``, shape (n_owners, n_classes), are proved bounds on each pooled quasi-identifier's people.
-    """
+    """The worlds of a part. ``masses[g][x]`` are the unknowns; ``left_out`` comparisons are not in the model."""
 
     def __init__(self, part: WholePart, low: IntArray, high: IntArray) -> None:
         self.part = part

@@ -123,10 +123,7 @@ def checked_folder(given: str | PathLike[str]) -> Path:
 
 @contextmanager
 def made(folder: Path | None) -> Iterator[Path | None]:
-    """A folder, for its owner alone when it is new; one that was made is gone again where there is no result.
-
-    It is this run's alone meanwhile: of several runs that were given it, one has it.
-    """
+    """A folder, for its owner alone when it is new; one that was made is gone again where there is no result."""
     if folder is None:
         yield folder
         return
@@ -215,10 +212,7 @@ class PartFile:
 
 
 def links_of(release: Release, *, truth: bool = False) -> Iterator[str]:
-    """What of a release needs more of its people than their cells, in words; nothing where cells will do.
-
-    A cell is the leaf, of several trees those of all of them. With the ``truth`` divergences are measured, too.
-    """
+    """What of a release needs more of its people than their cells, in words; nothing where cells will do."""
     yield from links_of_attacks(release)
     if release.target.of and truth:
         yield "the true classes of several sensitive columns"

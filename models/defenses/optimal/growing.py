@@ -272,10 +272,7 @@ class Search:
     known: dict[tuple[bytes, int], tuple[GrownSubtree | None, float]] = field(default_factory=dict)
 
     def tree(self, records: GrowingRecords, depth: int, progress: Progress | None = None) -> GrownSubtree | None:
-        """The best tree of this depth at most, None where none keeps the limits.
-
-        Beyond `PROVED` it is one whose splits look ahead.
-        """
+        """The best tree of this depth at most, None where none keeps the limits."""
         if depth <= PROVED:
             return self._best(records, depth, -np.inf, progress)
         ahead = self._best(records, AHEAD, -np.inf)

@@ -68,10 +68,7 @@ def cut_back(places: Places, large: BoolArray, label: IntArray, weights: FloatAr
 
 
 def otherwise(tree: CutBack, n_classes: int) -> IntArray:
-    """Leaves of that tree at or below each place that predict another class than each, and their number.
-
-    Shape (n_places, n_classes + 1).
-    """
+    """Leaves of that tree at or below each place that predict another class than each, and their number."""
     found = np.zeros((len(tree.places), n_classes), np.int64)
     found[tree.ends, tree.predicted] = 1
     found = _summed(tree.places, found)

@@ -33,10 +33,7 @@ _MOST_CODES = 2**20
 def columns_of(
     learner: Values, model: Values, n: int, wanted: Wanted, training: TrainingColumns | None
 ) -> tuple[Attribute, ...]:
-    """The columns of the input: names, and the categories of those that have some.
-
-    Categories of a file without their names are codes, beside which there are others: whatever has none goes left.
-    """
+    """The columns of the input: names, and the categories of those that have some."""
     names = wanted.features or learner.texts("feature_names") or tuple(f"f{i}" for i in range(n))
     if len(names) != n or len(set(names)) < n:
         raise invalid(learner.source, learner.where, "feature_names", f"{n} different names", f"{len(set(names))}")

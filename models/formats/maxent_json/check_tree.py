@@ -447,10 +447,7 @@ def _sum_of_children(total: int, exact: bool) -> str:
 
 
 def check_roots(problems: list[Problem], roots: Sequence[tuple[str, Tally, bool]], publication: Publication) -> None:
-    """Note trees that were grown on different records, unless each had a sample of its own.
-
-    ``roots`` has, per tree, the place of its root, its tally and whether no leaf was removed.
-    """
+    """Note trees that were grown on different records, unless each had a sample of its own."""
     if publication.resampled not in (None, UNREAD):
         for place, tally, whole in roots:
             if whole and tally.n_exact and tally.n != publication.resampled:

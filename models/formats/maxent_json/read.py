@@ -58,10 +58,7 @@ def _named(group: Sequence[str]) -> str:
 
 
 def cleaned_document(document: Mapping[str, object], source: str) -> dict[str, object]:
-    """Return a decoded document with all names of values and classes cleaned; those of columns stay as they are.
-
-    What is not as it should be stays as it is, to be refused by those who read it.
-    """
+    """Return a decoded document with all names of values and classes cleaned; those of columns stay as they are."""
     if foreign_problem(document):
         return dict(document)  # refused where it is read, without a word of what is in it
     problems: list[Problem] = []

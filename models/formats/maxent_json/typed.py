@@ -570,10 +570,7 @@ class _AboveNodes:
 
 
 def sound_splits(nodes: Columns) -> bool:
-    """Whether the branches of every inner node are sure not to overlap, and to cover what can reach it.
-
-    They need a finite interval, or values, each; trees are those of `levels_of`.
-    """
+    """Whether the branches of every inner node are sure not to overlap, and to cover what can reach it."""
     owner = np.repeat(np.arange(len(nodes)), np.diff(nodes.branch_ends))
     leads = np.full(len(nodes), NOTHING)
     led = np.flatnonzero(nodes.child != NOTHING)

@@ -150,10 +150,7 @@ def _number(order: int) -> float:
 
 
 def cut(line: PiecewiseLine, bound: float, low: float, high: float, *, at_most: bool) -> tuple[float, bool]:
-    """Where a line passes a bound on an interval: up to there, inclusive, it is on one side.
-
-    That side is (True) at most the bound, or below it unless ``at_most``; or (False) the other one, where it falls.
-    """
+    """Where a line passes a bound on an interval: up to there, inclusive, it is on one side."""
     if line.rises:
         below = (lambda x: line.at(x) <= bound) if at_most else (lambda x: line.at(x) < bound)
         return last_where(below, low, high), True

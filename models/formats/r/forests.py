@@ -221,10 +221,7 @@ class Levels:
     found: dict[str, tuple[str, ...]] = field(default_factory=dict)
 
     def is_factor(self, name: str) -> bool | None:
-        """Whether a column is a factor, or holds R's TRUE and FALSE; None where that is not known.
-
-        A file that states levels has those of all factors. A column of numbers may be a factor of numbers.
-        """
+        """Whether a column is a factor, or holds R's TRUE and FALSE; None where that is not known."""
         attribute = None if self.training is None else self.training.named(name)
         if name in self.stated or (attribute is not None and attribute.values is not None):
             return True

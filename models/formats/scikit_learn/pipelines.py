@@ -430,10 +430,7 @@ def in_precision(numbers: FloatArray, single: bool) -> FloatArray:
 
 @dataclass(frozen=True, slots=True)
 class PipelineCut:
-    """A test of numbers: those up to ``threshold`` go left if it ``rises``, else right.
-
-    Without a threshold all numbers go left if it rises, else right.
-    """
+    """A test of numbers: those up to ``threshold`` go left if it ``rises``, else right."""
 
     threshold: float | None
     rises: bool
@@ -1015,10 +1012,7 @@ _BLIND = (*_KINDS, "VarianceThreshold")  # steps that are not told the classes, 
 
 
 def aside_in(model: Any) -> str:
-    """What a model, its steps and a search keep beside its trees, in words; empty where they keep nothing.
-
-    What a step or a search learns from the classes is about other columns, and other groups of people, than the leaves.
-    """
+    """What a model, its steps and a search keep beside its trees, in words; empty where they keep nothing."""
     found: dict[str, None] = {}
     while is_pipeline(model):
         found |= dict.fromkeys([_SEARCHED] * (searched(model) is not model))

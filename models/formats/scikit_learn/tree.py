@@ -205,10 +205,7 @@ def _compared(tree: Any, coding: Sequence[Feature], whole: BoolArray | None) -> 
 
 
 def fewest_records(model: DecisionTreeClassifier, fit: Fit) -> int:
-    """Records on each side of a split that are enough for it to have competed.
-
-    scikit-learn takes a fraction of all rows, those of weight 0 too, and compares it with rows, not with their weights.
-    """
+    """Records on each side of a split that are enough for it to have competed."""
     tree = model.tree_
     if isinstance(model.min_samples_leaf, Integral):
         rows = int(model.min_samples_leaf)
@@ -225,10 +222,7 @@ def fewest_records(model: DecisionTreeClassifier, fit: Fit) -> int:
 
 
 def missing_seen(tree: Any) -> IntArray:
-    """The columns of a ``tree_`` with a test that sent missing values where it would not have without any.
-
-    Without any, they would go to the larger child; an infinite threshold sends them alone.
-    """
+    """The columns of a ``tree_`` with a test that sent missing values where it would not have without any."""
     stored = getattr(tree, "missing_go_to_left", None)
     if stored is None:
         return np.zeros(0, np.int64)

@@ -167,10 +167,7 @@ def _among(text: str, name: str, values: Sequence[str], attribute: Attribute) ->
 
 
 def _spelled(values: Sequence[str], attribute: Attribute) -> list[str]:
-    """Values as a database casts them to text.
-
-    Truth values, which pandas writes in capitals, are there in small letters, too, and whole numbers as doubles.
-    """
+    """Values as a database casts them to text."""
     others = [value.lower() for value in values if value in ("True", "False")]
     whole = [value for value in values if _WHOLE.fullmatch(value)]  # with its other spelling, 1.0 of 1
     others += [value[:-2] if value.endswith(".0") else f"{value}.0" for value in whole]
