@@ -242,7 +242,6 @@ REFUSED = {
         ["none", "--target", "Z", "--qi", "A,C", "--private", "D"],
         ["header: Z: expected a column", "header: C: expected", "header: D: expected"],
     ),
-    "target among qi": (["none", "--target", "A", "--qi", "A,B"], ["target: expected a column that is not among"]),
     "column twice": (["none", "--target", "Y", "--qi", "A,B,A"], ["expected each column once"]),
     "growth": (
         ["none", *CALL, "--max-depth", "-1", "--min-samples-leaf", "0", "--min-samples-split", "0", "--seed", "-1"],
@@ -250,17 +249,9 @@ REFUSED = {
     ),
     "impurity": (["none", *CALL, "--impurity", "gain_ratio"], ["impurity: expected one of gini, entropy for cart"]),
     "numbers": (["none", *CALL, "--inducer", "id3"], ["'N': type: expected categories"]),
-    "missing values": (["none", "--target", "Y", "--qi", "A,ignored"], ["'ignored': values: expected no missing"]),
-    "no data": (["none", *CALL, "gone.csv"], ["gone.csv: file: path: expected"]),
-    "no test": (["none", *CALL, "--test", "gone.csv"], ["gone.csv: file: path: expected"]),
     "test without columns": (["none", *CALL, "--test", "bad.csv"], ["bad.csv: header: B: expected", "header: Y"]),
-    "suffix": (["none", *CALL, "-o", "tree.xml"], ["-o: expected a file name that ends in .json"]),
     "folder": (["none", *CALL, "-o", "no/tree.json"], ["-o: expected a file that can be written"]),
-    "over the data": (["none", *CALL, "--test", "data.json", "-o", "data.json"], ["expected a file of its own"]),
-    "method": (["prune", *CALL], ["prune", "prune-leaf", "prune-parent"]),
     "inducer": (["none", *CALL, "--inducer", "c50"], ["c50", "cart", "id3", "c45"]),
-    "no target": (["none", "--qi", "A"], ["--target"]),
-    "no qi": (["none", "--target", "Y"], ["--qi"]),
     "empty qi": (["none", "--target", "Y", "--qi", ","], ["qi: expected at least one column"]),
 }
 
@@ -269,10 +260,9 @@ REFUSED = {
 def test_what_is_refused(folder, capsys, case):
     (method, *call), fragments = case
     (folder / "bad.csv").write_text("A,N\nw,1\n")
-    (folder / "data.json").write_text("{}")
-    data = [] if "gone.csv" in call and "--test" not in call else ["data.csv"]
     before = {name: (folder / name).read_bytes() for name in os.listdir()}
-    printed = printed_by(capsys, ["defend", method, *data, *call, *(() if "-o" in call else ("-o", "tree.json"))], 2)
+    call = ["defend", method, "data.csv", *call, *(() if "-o" in call else ("-o", "tree.json"))]
+    printed = printed_by(capsys, call, 2)
     assert printed.out == ""
     assert "Traceback" not in printed.err
     for fragment in fragments:
@@ -334,7 +324,6 @@ def test_diversity_and_hierarchies(folder, capsys):
     [
         (["prune-leaf", "--l", "2", "--class-public"], ["--l: expected none", "--class-public: expected none"]),
         (["kadet", "--inducer", "cart"], ["--inducer: expected one of id3, c45, found 'cart'"]),
-        (["kadet", "--min-samples-leaf", "3"], ["use --k"]),
         (["kadet", "--l", "1", "--alpha", "2"], ["a number above 1", "below 1"]),
         (["kadet", "--k", "500"], ["at most 120"]),
         (["kadet", "--hierarchies", "nowhere"], ["no folder"]),
@@ -576,11 +565,9 @@ RDT_REFUSED = {
             for name in ("trees", "depth", "beta", "epsilon", "vote", "domains")
         ],
     ),
-    "no domains": (["rdt", "--domains", "gone.json"], ["gone.json: file: path: expected"]),
     "odd domains": (["rdt", "--domains", "odd.json"], ["odd.json: domains: 'A': expected a list of values"]),
     "too few values": (["rdt", "--domains", "few.json"], ["every value that occurs"]),
     "too small a range": (["rdt", "--domains", "small.json"], ["'N': expected numbers from 0 to 5, found 0 to 10"]),
-    "over the domains": (["rdt", "--domains", "domains.json", "-o", "domains.json"], ["expected a file of its own"]),
 }
 
 
@@ -589,7 +576,7 @@ def test_what_is_refused_of_rdt(rdt_folder, capsys, case):
     (method, *options), fragments = case
     for name, change in (("odd", {"A": "wxy"}), ("few", {"A": ["w"]}), ("small", {"N": [0, 5]})):
         (rdt_folder / f"{name}.json").write_text(json.dumps({**DOMAINS, **change}))
-    assert main(["defend", method, *RDT_CALL, *options, *(() if "-o" in options else ("-o", "forest.json"))]) == 2
+    assert main(["defend", method, *RDT_CALL, *options, "-o", "forest.json"]) == 2
     printed = capsys.readouterr()
     assert printed.out == ""
     for fragment in fragments:
