@@ -18,7 +18,7 @@ comparisons of splits prove nothing.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from itertools import pairwise, repeat
@@ -39,7 +39,7 @@ from maxent.models.trees.places import EVERYWHERE, Places, interval_of, number_p
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import TreeCells
-    from maxent.models.release import Attribute, Branch, Node, Release, Tree
+    from maxent.models.release import Attribute, Branch, Release, Tree
     from maxent.models.tables.qi_table import QITable
 
 # Divides an error probability among all groups of people that a node of a tree could hold.
@@ -119,9 +119,14 @@ def _log_cost(n_levels: int, cuts: int) -> float:
     return math.log(2) if n_levels <= 2 else math.log(2) + _log_cuts(n_levels, cuts)
 
 
-def log_shares(release: Release, table: QITable, trees: tuple[TreeCells, ...]) -> Iterator[FloatArray]:
-    """Logarithms of the shares of all places of each tree, shape (n_places,); of a tree they add up to at most 1."""
-    held = ((each.places, each.stop > each.start) for each in trees)
+def log_shares(
+    release: Release, table: QITable, trees: tuple[TreeCells, ...], only: Sequence[int] | None = None
+) -> Iterator[FloatArray]:
+    """Logarithms of the shares of all places of each tree, shape (n_places,); of a tree they add up to at most 1.
+
+    ``only``: places whose shares are wanted; others may be missing (minus infinity).
+    """
+    held = ((each.places, (each.stop > each.start) & _on_the_way(each.places, only)) for each in trees)
     return _log_shares(release, _columns(release, table), held)
 
 
@@ -147,6 +152,16 @@ def _log_shares(
                 left = narrowed(name, path.get(name, columns[name].all), place, i)
                 stack.append((child, {**path, name: left} if left != columns[name].all else path))
         yield shares
+
+
+def _on_the_way(places: Places, to: Sequence[int] | None) -> BoolArray:
+    """Whether a place is one of some, of all by default, or above one of them, shape (n_places,)."""
+    found = np.full(len(places), to is None)
+    for place in to or ():
+        while place >= 0 and not found[place]:
+            found[place] = True
+            place = int(places.parent[place])
+    return found
 
 
 def _columns(release: Release, table: QITable) -> Iterator[_Column]:
@@ -391,21 +406,29 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
     low, high = np.array(numbers, np.float64).T
     finite = np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]
     means, variances = printed_moments(node for _, _, node in context.nodes())
-    side = _log_side(context)
+    side, farthest = _log_side(context), float(np.abs(finite).max(initial=1.0))
+
+    @cache
+    def certain_of(
+        mean: float, n: int | None, distinct: int | None, variance: float | None
+    ) -> tuple[float, list[_Row]]:
+        """How far the mean may be off, and what nodes prove that state these numbers, which many leaves do."""
+        scale = max(farthest, abs(mean))
+        wide = COMPUTED * scale + means.off(mean)
+        spread = math.inf
+        if n is not None and (n == 1 or variance is not None):
+            off = COMPUTED * scale**2 + wide**2 + variances.off(variance or 0.0)
+            spread = math.sqrt((n - 1) * ((variance or 0.0) + off))
+        rows = _certain(mean, n, distinct, low, high, wide, spread)
+        return wide, [row for row in rows if not _follows(*row)]
+
     for t, tree in enumerate(release.trees):
         held, share = context.cells.trees[t], None
         for place in np.flatnonzero(held.stop[: len(tree.nodes)] > held.start[: len(tree.nodes)]).tolist():
             node = tree.nodes[place]
             if node.mean is None:
                 continue
-            scale = max(1.0, *np.abs(finite), abs(node.mean))
-            wide = COMPUTED * scale + means.off(node.mean)
-            spread = math.inf
-            if node.n is not None and (node.n == 1 or node.variance is not None):
-                variance = node.variance or 0.0
-                off = COMPUTED * scale**2 + wide**2 + variances.off(variance)
-                spread = math.sqrt((node.n - 1) * (variance + off))
-            rows = _certain(node, low, high, wide, spread)
+            wide, told = certain_of(node.mean, node.n, node.distinct, node.variance)
             if (
                 node.n is not None
                 and side is not None
@@ -413,9 +436,10 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
                 and context.size(t, place) is not None
             ):
                 if share is None:
-                    (share,) = log_shares(replace(release, trees=(tree,)), context.table, (held,))
-                rows += _interval(node.mean, wide, node.n, side + float(share[place]), low, high)
-            told = [row for row in rows if not _follows(*row)]
+                    large = [i for i, each in enumerate(tree.nodes) if (each.n or 0) > -side * ENOUGH]
+                    (share,) = log_shares(replace(release, trees=(tree,)), context.table, (held,), large)
+                rows = _interval(node.mean, wide, node.n, side + float(share[place]), low, high)
+                told = told + [row for row in rows if not _follows(*row)]
             if told:
                 coef, least, most = (np.array(part, np.float64) for part in zip(*told, strict=True))
                 origin, says = context.origin(t, node), f"mean {node.mean:.10g} of draws"
@@ -433,18 +457,26 @@ def _log_side(context: Context) -> float | None:
     return math.log(context.counting.alpha / (2 * len(release.trees)))
 
 
-def _certain(node: Node, low: FloatArray, high: FloatArray, wide: float, spread: float) -> list[_Row]:
+def _certain(
+    mean: float,
+    n: int | None,
+    distinct: int | None,
+    low: FloatArray,
+    high: FloatArray,
+    wide: float,
+    spread: float,
+) -> list[_Row]:
     """Statements proved by the draws of a node; see the module's text."""
-    mean, least, most = node.mean or 0.0, float(low.min()), float(high.max())
+    least, most = float(low.min()), float(high.max())
     under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
-    there, among = float(node.distinct or 1), (high >= under) & (low <= over)
+    there, among = float(distinct or 1), (high >= under) & (low <= over)
     rows: list[_Row] = [(among.astype(np.float64), there, math.inf)]
     if among.sum() == 1:
         return rows  # all else follows
     rows.append(((high >= mean - wide).astype(np.float64), 1.0, math.inf))
     rows.append(((low <= mean + wide).astype(np.float64), 1.0, math.inf))
-    if node.n is not None and node.distinct is not None and least < most < math.inf and least > -math.inf:
-        total, off, again, unit = node.n * mean, node.n * wide, node.n - node.distinct, most - least
+    if n is not None and distinct is not None and least < most < math.inf and least > -math.inf:
+        total, off, again, unit = n * mean, n * wide, n - distinct, most - least
         rows.append(((low - most) / unit, -math.inf, (total + off - again * under - there * most) / unit))
         rows.append(((high - least) / unit, (total - off - again * over - there * least) / unit, math.inf))
     return rows

@@ -177,6 +177,9 @@ def test_shares_are_those_of_sets_and_not_of_paths() -> None:
     assert shares[0] == pytest.approx(-math.log(4))  # how many of the three attributes are restricted: none
     two_sided = -math.log(4) - math.log(3) - math.log(2)
     assert shares[1] == pytest.approx(two_sided - math.log(6))  # one attribute, of 4 levels: 3 cuts with two sides
+    for place in range(len(shares)):
+        (alone,) = log_shares(release, table, build_cells(release, table).trees, [place])
+        assert alone[place] == shares[place]
 
 
 def test_draws_that_a_node_does_not_state_are_those_below_it() -> None:

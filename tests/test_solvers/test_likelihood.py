@@ -23,6 +23,7 @@ from maxent.solvers.control import Clock
 from maxent.solvers.dual import by_class as columns_module
 from maxent.solvers.dual import relaxation
 from maxent.solvers.dual.by_class import NOBODY, by_class
+from maxent.solvers.dual.relaxation import LikelyEntropy
 from maxent.solvers.solve.driver import Outcome, solve_program
 
 
@@ -94,27 +95,83 @@ def test_classes_as_columns_come_to_the_answer_of_rows(seed: int, monkeypatch: p
     assert columns.entropy_upper_bound >= best - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_many_rows_that_bind_are_met_and_the_bound_proves_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Twenty trees and nine classes bind hundreds of sums at once; the steps are those of large problems."""
-    monkeypatch.setattr(relaxation, "SMALL", 0)
+def many_classes(seed: int, trees: int = 20, depth: int = 5) -> LikelyEntropy:
+    """Nine classes; twenty trees bind hundreds of sums at once."""
     rng = np.random.default_rng(seed)
     X = pd.DataFrame(rng.integers(0, 6, (400, 3)).astype(float), columns=["a", "b", "c"])
     y = (X["a"] + rng.integers(0, 4, 400)).astype(int).to_numpy()
-    model = RandomForestClassifier(20, max_depth=5, min_samples_leaf=3, random_state=seed).fit(X, y)
+    model = RandomForestClassifier(trees, max_depth=depth, min_samples_leaf=3, random_state=seed).fit(X, y)
     release = from_sklearn(model, target="t")
     program = compile_program(release, read_qi(X, release), noise="likelihood")
-    merged = merge(program, Evaluator(program).internal, np.empty(0, np.int64))
-    problem = by_class(program, merged)
+    problem = by_class(program, merge(program, Evaluator(program).internal, np.empty(0, np.int64)))
     assert problem is not None
+    return problem
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_many_rows_that_bind_are_met_and_the_bound_proves_it(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The steps are those of large problems."""
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    problem = many_classes(seed)
     found = relaxation.most_likely(problem, Clock())
-    sums, (low, high) = problem.linear.matrix @ found.masses, problem.ends
-    assert np.maximum(low - sums, sums - high).max() <= 1e-8
+    assert relaxation._missed(problem, found.masses) <= 1e-8
     assert -1e-9 <= (found.bound - problem.objective(found.masses)) / 400 <= 1e-6
+    low, high = problem.ends
     moved_low, moved_high = relaxation._inside(problem, 0.25).ends  # where too many bind, answers end within
     wide = ~np.isfinite(low) | (high - low > 0.5)
     assert np.array_equal(moved_low, np.where(wide, low + 0.25, low))
     assert np.array_equal(moved_high, np.where(wide, high - 0.25, high))
+
+
+@pytest.mark.parametrize("mends", [True, False])
+def test_where_too_many_rows_bind_answers_end_within_what_is_proved(
+    mends: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where what is missed cannot be mended, prices are found exactly after all."""
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    problem, nearest, exact, moved = many_classes(0, 5, 4), relaxation._nearest, relaxation._priced, []
+    best = relaxation.most_likely(problem, Clock())
+    monkeypatch.setattr(relaxation, "OVERLAPPING_FACTOR", 0)
+    priced = []
+
+    def mended(problem: LikelyEntropy, masses: Any, price: Any, clock: Clock, within: Any = None) -> Any:
+        if within is None:
+            return nearest(problem, masses, price, clock)
+        moved.append(within)
+        return nearest(problem, masses, price, clock, within) if mends else 0.1 * masses
+
+    monkeypatch.setattr(relaxation, "_nearest", mended)
+    monkeypatch.setattr(relaxation, "_priced", lambda *call: priced.append(1) or exact(*call))
+    found = relaxation.most_likely(problem, Clock())
+    low, high = problem.ends
+    within_low, within_high = moved[0]
+    assert (within_low >= low).all()
+    assert (within_high <= high).all()
+    assert ((within_low > low) | (within_high < high)).any()
+    assert bool(priced) != mends
+    assert relaxation._missed(problem, found.masses) <= relaxation.MET_BY_CLASS
+    allowed = relaxation.FAIR if mends else 1e-6
+    assert -1e-9 <= (found.bound - problem.objective(found.masses)) / 400 <= allowed
+    assert problem.objective(found.masses) >= problem.objective(best.masses) - 400 * allowed
+
+
+def test_masses_that_miss_few_rows_are_moved_halfway_to_the_ends_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    problem = many_classes(0, 5, 4)
+    masses = relaxation.most_likely(problem, Clock()).masses
+    rng = np.random.default_rng(0)
+    off = problem.linear.restored(masses * np.exp(1e-5 * rng.normal(size=masses.shape)))
+    assert relaxation.MET_BY_CLASS < relaxation._missed(problem, off) <= relaxation.MENDED
+    nothing, within = np.zeros_like(problem.draws), relaxation._inside(problem, 1e-4)
+    met = relaxation._nearest(problem, off, nothing, Clock(), within.ends)
+    assert relaxation._missed(problem, met) <= relaxation.MET_BY_CLASS
+    sums, (low, high), ends = problem.linear.matrix @ off, problem.ends, within.ends
+    missed = (np.maximum(low - sums, sums - high) > relaxation.MET_BY_CLASS) & (ends[0] > low) & (ends[1] < high)
+    assert missed.any()
+    now = (problem.linear.matrix @ met)[missed]
+    inside = np.minimum(now - low[missed], high[missed] - now)
+    assert inside == pytest.approx(5e-5, abs=1e-8)
+    assert np.abs(met - off).sum() <= 1.0  # of 400 people
 
 
 def test_columns_bound_the_objective_at_any_multipliers() -> None:
