@@ -121,7 +121,7 @@ def named_classes(model: Any, y: Any, target: object) -> tuple[tuple[str, ...], 
     """
     asked = () if target is None else named_targets("options", target)
     cells = np.asarray(y, object) if isinstance(y, list) else y
-    shape = getattr(cells, "shape", ())
+    shape: tuple[int, ...] = getattr(cells, "shape", ())
     if len(shape) != 2:
         return asked, y
     named = hasattr(y, "columns")

@@ -461,8 +461,10 @@ def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> An
     review = found.review
     summary, release, record, report = (_marked(name, mark) for name in (SUMMARY, RELEASE, RECORD, REPORT))
     files = {summary: "The numbers, for programs"}
-    said = review.release.statements
-    replace(review.release, statements=said if beside is None else said[:-1]).save(release)  # what is beside is last
+    stated = review.release.statements
+    replace(review.release, statements=stated if beside is None else stated[:-1]).save(
+        release
+    )  # what is beside is last
     files[release] = "The release: what would be published, as maxent reads it"
     found.record(record)
     files[record] = "The record, for whoever verifies it"
