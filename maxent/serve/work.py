@@ -179,7 +179,7 @@ def _plainly(error: BaseException, path: str) -> list[str]:
 
 def _as_dropped(sentences: Sequence[str], request: Mapping[str, Any]) -> list[str]:
     """Sentences that begin with the names that others gave their files, in place of ours."""
-    ours = {f"{request[role]}: ": f"{shown}: " for role, shown in request["names"].items() if role in request}
+    ours = {f"{request[role]}: ": f"{shown}: " for role, shown in request.get("names", {}).items() if role in request}
     found = []
     for sentence in sentences:
         own = next((own for own in ours if sentence.startswith(own)), "")
