@@ -26,9 +26,11 @@ Extremes: TypeAlias = Any
 Patience: TypeAlias = Any
 
 # Labellings of a half that are listed: where all are, and where only some people are tried.
-COMPLETE, TRIED = 1 << 17, 1 << 16
+COMPLETE, TRIED = 1 << 18, 1 << 18
 # Rows whose cells are looked into, and labellings and pairs that are looked at together.
 ROWS, CHUNK, PAIRS = 5, 1 << 13, 1 << 21
+# Bits of keys by which a table tells whether any cell has them.
+TAKEN = 22
 # Draws of the others for one question.
 DRAWS, DRAWN = 20, 3000
 # Draws in vain after which there are hardly worlds to be found.
@@ -75,22 +77,27 @@ class Labelling:
             keys = (cells * factor).sum(axis=1)
         order = np.argsort(keys, kind="stable")
         keys = keys[order]
+        taken = np.zeros(1 << TAKEN, bool)  # most keys are found to be nobody's at a glance
+        taken[keys.view(np.uint64) >> np.uint64(64 - TAKEN)] = True
         for begin in range(0, len(one), CHUNK):
             mine = one[begin : begin + CHUNK]
             start = (lower[chosen] - mine[:, chosen]) // width[chosen]
+            with np.errstate(over="ignore"):
+                first_key = (start * factor).sum(axis=1)
             for offset in product((0, 1), repeat=len(chosen)):
-                cell = start + np.array(offset, np.int64)
                 with np.errstate(over="ignore"):
-                    key = (cell * factor).sum(axis=1)
+                    key = first_key + (np.array(offset, np.int64) * factor).sum()
+                maybe = np.flatnonzero(taken[key.view(np.uint64) >> np.uint64(64 - TAKEN)])
+                cell, key = start[maybe] + np.array(offset, np.int64), key[maybe]
                 left, right = np.searchsorted(keys, key, "left"), np.searchsorted(keys, key, "right")
                 for part in _shares(right - left):
                     n = (right - left)[part]
-                    a = np.repeat(np.arange(len(mine))[part], n)
+                    a = np.repeat(np.arange(len(maybe))[part], n)
                     b = order[ranges(left[part], right[part])]
-                    sums = mine[a] + other[b]
+                    sums = mine[maybe[a]] + other[b]
                     good = (cells[b] == cell[a]).all(axis=1) & ((lower <= sums) & (sums <= upper)).all(axis=1)
                     if good.any():
-                        yield self._labels(first, second, begin + a[good], b[good])
+                        yield self._labels(first, second, begin + maybe[a[good]], b[good])
 
     def _sums(self, groups: IntArray) -> IntArray:
         """Sums of rows over groups for each labelling of these, above the fewest people, shape (n, n_rows)."""
@@ -153,7 +160,7 @@ def settle_halves(
     if max(size) <= COMPLETE:
         for found in said.found():
             _add(part, state, found)
-            if patience.ended():
+            if patience.ended() or not (state.open() & asked).any():
                 return False
         if not state.possible:
             state.possible = False

@@ -107,3 +107,61 @@ def test_bounds_of_whole_people_are_those_of_all_labellings(seed: int) -> None:
         count = program.table.counts[i]
         assert row["low"] * count == pytest.approx(every[good][:, i].min())
         assert row["high"] * count == pytest.approx(every[good][:, i].max())
+
+
+def printed(seed: int, n: int, digits: int) -> tuple[pd.DataFrame, maxent.Release]:
+    """People with four covariates of two decimals, and a regression of their classes, printed to so many digits."""
+    random = np.random.default_rng(seed)
+    x = pd.DataFrame({f"x{j}": np.round(random.normal(size=n), 2) for j in range(4)})
+    odds = x.to_numpy() @ random.normal(0, 0.7, 4)
+    y = (random.random(n) < 1 / (1 + np.exp(-odds))).astype(int)
+    y[:2] = 0, 1
+    model = LogisticRegression(C=np.inf, tol=1e-10, solver="newton-cholesky", max_iter=1000).fit(x, y)
+    values = {"intercept": model.intercept_[0], **dict(zip(x, model.coef_[0], strict=True))}
+    terms = [
+        {**({"intercept": True} if name == "intercept" else {"column": name}), "value": f"{b:.{digits}f}"}
+        for name, b in values.items()
+    ]
+    said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, "mean_tolerance": 1e-10}
+    target = {"name": "y", "classes": ["0", "1"]}
+    return (
+        x,
+        y,
+        parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release,
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("digits", [0, 1, 2, 3, 6])
+def test_twenty_people_are_settled_at_any_digits(digits: int) -> None:
+    """Against all million labellings."""
+    x, release = printed(0, 20, digits)
+    program = compile_release(release, x)
+    part = whole_program(program).part(0)
+    nothing = np.zeros((20, 2), np.int64)
+    state = extremes(part, nothing, nothing + part.weight[:, None], part.weight)
+    said = labelling_of(part, state)
+    assert said is not None
+    right = agreeing(said)[:, np.argsort(part.owner)]
+    assert settle_halves(part, state, np.ones((20, 2), bool), Patience(Clock()), None) or not state.open().any()
+    assert (state.least[:, 1].tolist(), state.most[:, 1].tolist()) == (
+        right.min(axis=0).tolist(),
+        right.max(axis=0).tolist(),
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")
+def test_sixty_people_at_two_decimals_are_settled() -> None:
+    """Everybody can have either class, which worlds show that satisfy every row."""
+    x, release = printed(0, 60, 2)
+    part = whole_program(compile_release(release, x)).part(0)
+    nothing = np.zeros((60, 2), np.int64)
+    state = extremes(part, nothing, nothing + part.weight[:, None], part.weight)
+    settle_halves(part, state, np.ones((60, 2), bool), Patience(Clock()), None)
+    assert not state.open().any()
+    assert all(part.rows.hold(masses) for masses in state.worlds)
+    worlds = np.stack([part.totals(masses) for masses in state.worlds])
+    assert (worlds.min(axis=0) == 0).all()
+    assert (worlds.max(axis=0) == 1).all()
