@@ -306,6 +306,11 @@ def reconstruct_last(
     begin = time.perf_counter()
     if release.noise is None:
         raise invalid("options", ARGUMENT, "others", "a release with noise in its counts (release.noise)", "none")
+    if how.noise == "intervals":
+        raise invalid("options", ARGUMENT, "noise", "likelihood beside others, as it makes the posterior", how.noise)
+    if how.people not in (None, len(others) + 1):
+        expected = f"one more than the rows of others: {len(others) + 1:,}"
+        raise invalid("options", ARGUMENT, "people", expected, f"{how.people:,}")
     trees, atoms = stated_counts(release), atoms_of(release)
     codes = _codes(others, atoms, release.target.classes)
     beside = (codes[:, :-1], codes[:, -1])

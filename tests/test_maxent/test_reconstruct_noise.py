@@ -252,3 +252,12 @@ def test_a_likelihood_needs_draws_or_noise() -> None:
     refused(
         "noise: expected intervals", maxent.reconstruct, Release(Target("t", CLASSES), (), (tree,)), noise="likelihood"
     )
+
+
+def test_one_row_has_neither_intervals_nor_other_numbers_of_people() -> None:
+    people = people_of(3, 12)
+    given: dict[str, Any] = {"others": people.iloc[1:]}
+    release = noisy(people, 3, "laplace", 1.0)
+    refused("noise: expected likelihood beside others", maxent.reconstruct, release, noise="intervals", **given)
+    refused("people: expected one more than the rows of others: 12", maxent.reconstruct, release, people=11, **given)
+    assert len(maxent.reconstruct(release, people=12, noise="likelihood", **given).table) == 1
