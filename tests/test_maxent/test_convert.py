@@ -394,7 +394,7 @@ def test_models_that_cannot_be_read_say_what_leads_on() -> None:
     from sklearn.tree import DecisionTreeClassifier
 
     both = DecisionTreeClassifier(max_depth=2).fit(PEOPLE, np.column_stack([CASE == "yes", PEOPLE["hours"] > 9]))
-    with pytest.raises(InvalidInput, match="target: expected a list with a name for each of the 2 outputs"):
+    with pytest.raises(InvalidInput, match=r"y: node L1 of a tree: classes: expected counts .* as in the model"):
         maxent.review(both, PEOPLE, np.zeros((len(PEOPLE), 2)), qi=["hours"])
     for kind in (StackingClassifier, VotingClassifier):
         model = kind([("tree", DecisionTreeClassifier(max_depth=2))]).fit(PEOPLE, CASE)
