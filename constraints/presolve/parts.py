@@ -206,7 +206,7 @@ def independent_rows(
 
 def _weighed(matrix: sparse.csr_matrix) -> BoolArray:
     """Rows with weights of several sizes about very many: inequalities of them are kept unasked."""
-    found = np.diff(matrix.indptr) > MANY
+    found: BoolArray = np.diff(matrix.indptr) > MANY
     for row in np.flatnonzero(found).tolist():
         size = np.abs(matrix.data[matrix.indptr[row] : matrix.indptr[row + 1]])
         found[row] = size.min() < size.max()
