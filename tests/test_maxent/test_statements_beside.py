@@ -207,3 +207,11 @@ def test_rows_without_draws_of_their_own_follow_from_a_weighed_statement() -> No
         wrong = maxent.bounds([own, parse_statements(told, "s.json").release], frame, rows=True, level="closed")
     assert wrong.status == "inconsistent"
     assert wrong.program.contradictions
+
+
+def test_statements_alone_are_taken_together_where_people_are_taken_in_parts() -> None:
+    release, qi = Path(__file__).parents[2] / "examples" / "statements" / "regression.json", D1 / "qi.csv"
+    whole, parts = maxent.estimate(release, qi), maxent.estimate(release, qi, memory="1GB")
+    assert parts.summary["entropy"] == whole.summary["entropy"]
+    assert parts.summary["constraints"] == whole.summary["constraints"]
+    assert maxent.bounds(release, qi, level="closed", memory="1GB").summary["individuals"] == 11

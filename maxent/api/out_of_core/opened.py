@@ -146,7 +146,7 @@ class Opened:
         several = isinstance(published, (list, tuple)) and len(published) != 1
         opened = published if several else open_published(only(published), reader)
         if isinstance(opened, Release):
-            linked = list(links(opened))
+            linked = [*links(opened), *["statements beside trees"] * bool(opened.statements)]
             check_unused("records, and this is a tree", target=target)
             check_unused("several releases, each with a table of its own", who=tables.who)
         else:
@@ -154,7 +154,6 @@ class Opened:
         linked += ["known classes of some people"] * (tables.facts is not None)
         if tables.population is not None and isinstance(opened, Release):
             tables.check_register(opened)
-            linked += ["statements about members of the register"] * bool(opened.statements)
             tables = tables if linked else replace(tables, qi=tables.population)
         return cls(opened, tables, reader, tuple(linked), target, where, progress or (lambda text, done, total: None))
 
