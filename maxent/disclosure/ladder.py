@@ -141,7 +141,8 @@ class Rung:
         known = f"{found.certain:,}" if found.certain is not None else f"at least {found.certain_proved or 0:,}"
         told = f"knows the class of {known} for certain"
         if found.certain is not None and found.certain_proved is not None:
-            told += f" (proved of {found.certain_proved:,})"
+            all_proved = found.certain_proved == found.certain > 0
+            told += ", which is proved" if all_proved else f" (proved of {found.certain_proved:,})"
         if found.right_guesses is None:
             return f"{told}; how many guesses are right is not known"
         blind = "" if found.base_rate is None else f", without the file about {100 * found.base_rate:.1f} %"

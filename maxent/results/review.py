@@ -500,7 +500,8 @@ class Review(Exchanged, Summarised):
         recording = self.recording if self.recording is not None and self.recording.of_files else None
         record = None if recording is None else partial(recording, self)
         checks = verdict.as_dict()["checks"]
-        return [Account(self, verdict.announced, verdict.status, checks, self.ladder, record=record)]
+        mend = next((judged.mend.words for judged in verdict.releases if judged.mend is not None), "")
+        return [Account(self, verdict.announced, verdict.status, checks, self.ladder, record=record, mend=mend)]
 
     def _html(self, title: str, purpose: str) -> str:
         from maxent.results.html_report.build import Gatherer

@@ -377,12 +377,17 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert '<th scope="row">Individuals whose class is certain' in first
     assert "knows the class of" in first
     assert first.count("no limit names") == 1
+    assert "Salary (&lt;=50K, &gt;50K); a person is known by Education, Country and Gender" in first
     told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
     assert told["ladder"] == found["ladder"]
     assert {each["role"] for each in told["inputs"]} == {"release", "table"}
     text = public.read_text(encoding="utf-8")
     assert "Confidential" not in text.partition("</style>")[2]
-    assert not any(value in text for value in ("Masters", "Canada", "Doctorate", "Female"))
+    assert not any(value in text for value in ("Masters", "Canada", "Doctorate", "Female", "50K"))
+    words[words.index("7")] = "0"
+    assert main(words) == 0
+    failed = (tmp_path / "dossier.html").read_text(encoding="utf-8").partition('id="published"')[0]
+    assert "It fails for an adversary with the table. What would pass: " in failed
     assert not (tmp_path / "public.json").exists()
 
 

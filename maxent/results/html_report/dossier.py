@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.limits import NAMES, NO_DRAWS
+from maxent.disclosure.limits import NAMES, NO_DRAWS, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
-NO_DRAWS_WORDS = "who was drawn does not follow from the file"
+NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
 # What no dossier covers, whatever is asked.
 NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
@@ -82,7 +82,8 @@ class Account:
     """What a dossier gives account of: a review, and the verdict on it.
 
     ``announced`` is the verdict in words. ``texts``: title and purpose, where none are given. ``record`` makes the
-    record; it is None where an input was no file. ``beside`` is a sentence on the other columns.
+    record; it is None where an input was no file. ``beside`` is a sentence on the other columns, ``mend`` says what
+    would pass.
     """
 
     review: Any
@@ -93,6 +94,7 @@ class Account:
     texts: tuple[str, str] = ("", "")
     record: Callable[[str], Mapping[str, Any]] | None = None
     beside: str = ""
+    mend: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class DossierView:
     title: str
     texts: Texts
     data: str
+    target: str
+    about: str
     announced: str
     status: str
     facts: tuple[tuple[str, str], ...]
@@ -141,11 +145,13 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
         data=_data(review, release),
+        target=target,
+        about=_about(release, public=public),
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
         checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
-        within=within_words(review.row, status, review.limits.max_posterior),
+        within=" ".join(filter(None, (within_words(review.row, status, review.limits.max_posterior), *_beyond(given)))),
         ladder=tuple(ladder),
         worst=() if public else tuple(_worst(review, release)),
         control=tuple(_control(review.row)),
@@ -159,6 +165,22 @@ def _data(review: DossierReview, release: ReleaseView) -> str:
     """``truth.csv, 11 people``: the table that was read."""
     names = [os.path.basename(each.name) for each in review.asked.inputs if each.role == "table"]
     return ", ".join([*names[:1], people(release.individuals)])
+
+
+def _about(release: ReleaseView, *, public: bool) -> str:
+    """``Salary (<=50K, >50K); whoever is looked for is known by Education and Country``; in public without classes."""
+    classes = "" if public else f" ({', '.join(map(shown, release.classes))})"
+    known = " and ".join(filter(None, (", ".join(release.attributes[:-1]), *release.attributes[-1:])))
+    return f"{shown(release.target)}{classes}; a person is known by {known or 'nothing'}"
+
+
+def _beyond(given: Account) -> Iterator[str]:
+    """Whose knowledge it is that a verdict fails for, and what would pass."""
+    failed = [WITH[rung.adversary] for rung in given.ladder if rung.status == "fail"]
+    if given.status == "fail" and failed:
+        yield f"It fails for an adversary with {', and for one with '.join(failed)}."
+    if given.mend:
+        yield f"What would pass: {given.mend}."
 
 
 def _asked(check: Mapping[str, Any]) -> str:
