@@ -145,8 +145,8 @@ class Rung:
             told += ", which is proved" if all_proved else f" (proved of {found.certain_proved:,})"
         if found.right_guesses is None:
             return f"{told}; how many guesses are right is not known"
-        blind = "" if found.base_rate is None else f", without the file about {100 * found.base_rate:.1f} %"
-        return f"{told}; guesses right about {100 * found.right_guesses:.1f} % of the people{blind}"
+        blind = "" if found.base_rate is None else f" (without the file {100 * found.base_rate:.1f} %)"
+        return f"{told}; guesses are right for {100 * found.right_guesses:.1f} % of the people{blind}"
 
     @property
     def worst_words(self) -> str:

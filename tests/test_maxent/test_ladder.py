@@ -376,7 +376,7 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert "cut the tree back to node" in page
     assert '<th scope="row">Individuals whose class is certain' in first
     assert "knows the class of" in first
-    assert first.count("no limit names") == 1
+    assert first.count("No limit was set for “predictions”, “rows”, “all but one”: figures, and no verdict.") == 1
     assert "Salary (&lt;=50K, &gt;50K); a person is known by Education, Country and Gender" in first
     told = json.loads((tmp_path / "dossier.json").read_text(encoding="utf-8"))
     assert told["ladder"] == found["ladder"]

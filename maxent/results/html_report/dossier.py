@@ -256,7 +256,7 @@ def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]
     told = [r for r in ladder if r.status == "not_assessed" and not r.figures.missing]
     names = [f"“{rung.adversary.replace('_', ' ')}”" for rung in told]
     if names:
-        yield f"Adversaries with figures and no verdict, as no limit names them: {', '.join(names)}."
+        yield f"No limit was set for {', '.join(names)}: figures, and no verdict."
     yield from found
 
 
@@ -291,7 +291,7 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
     yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
     yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
     if review.row.get("control") is None:
-        yield "Whether guesses are better than about people who were not in the data: no control people were given."
+        yield "Whether the model tells more about these people than about others: no control people were given."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
 
 
