@@ -105,6 +105,16 @@ def values(said: Fact, frame: pd.DataFrame, y: np.ndarray) -> list[tuple[float, 
                 wide = off[said.get("rounding", "random")] if "base" in said else 0
                 found.append((n, {"low": count - wide, "high": count + wide}))
         return found
+    if kind == "rule":
+        mine = y[(rows["age"] > said["if"][0]["gt"]).to_numpy()]
+        most = max((mine == name).sum() for name in set(y)) if said.get("majority") else 0
+        its = (mine == said["label"]).sum()
+        kept = [(its, {"low": most, "high": len(mine)})] if said.get("majority") else []
+        return [
+            *kept,
+            (len(mine), {"low": said["n"], "high": said["n"]}),
+            (its, {"low": said["correct"], "high": said["correct"]}),
+        ]
     if kind == "rules":
         left, found = np.ones(len(rows), bool), []
         for rule in said["rules"]:
@@ -137,9 +147,9 @@ def statement(kind: str, frame: pd.DataFrame, rng: np.random.Generator) -> Fact 
     names = sorted(set(y) | {"no", "yes"})
     where = rng.choice(["", "region", "age"])
     said: Fact = {"kind": kind, "class": "yes"}
-    if where == "region" and kind not in ("table", "rules", "confusion"):
+    if where == "region" and kind not in ("table", "rule", "rules", "confusion"):
         said["where"] = {"region": str(frame["region"].iloc[0])}
-    elif where == "age" and kind not in ("table", "rules", "confusion"):
+    elif where == "age" and kind not in ("table", "rule", "rules", "confusion"):
         said["where"] = {"age": {"gt": float(frame["age"].min()) - 1.0 + 5.0 * int(rng.integers(0, 2))}}
         if not (frame["age"] > said["where"]["age"]["gt"]).any():
             return None
@@ -161,6 +171,12 @@ def statement(kind: str, frame: pd.DataFrame, rng: np.random.Generator) -> Fact 
         pairs = pd.crosstab(frame["guess"], frame["y"])
         said["matrix"] = {str(p): {str(t): int(n) for t, n in row.items()} for p, row in pairs.iterrows()}
         return said
+    if kind == "rule":
+        cut = int(frame["age"].quantile(rng.choice([0.2, 0.7])))
+        inside = y[(frame["age"] > cut).to_numpy()]
+        label = max(names, key=lambda name: (inside == name).sum()) if len(inside) else "yes"
+        found = {"kind": kind, "if": [{"column": "age", "gt": cut}], "label": label, "majority": bool(rng.integers(2))}
+        return {**found, "n": len(inside), "correct": int((inside == label).sum())}
     if kind == "rules":
         del said["class"]
         cut = sorted({int(c) for c in frame["age"].quantile([0.7, 0.3])}, reverse=True)
@@ -219,6 +235,7 @@ KINDS = [
     "log_loss",
     "brier",
     "rules",
+    "rule",
 ]
 
 
