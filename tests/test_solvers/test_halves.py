@@ -124,11 +124,7 @@ def printed(seed: int, n: int, digits: int) -> tuple[pd.DataFrame, maxent.Releas
     ]
     said = {"kind": "glm", "family": "logistic", "of": "1", "terms": terms, "mean_tolerance": 1e-10}
     target = {"name": "y", "classes": ["0", "1"]}
-    return (
-        x,
-        y,
-        parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release,
-    )
+    return x, parse_statements({"format": "maxent-statements/1", "target": target, "statements": [said]}, "r").release
 
 
 @pytest.mark.slow
