@@ -33,7 +33,13 @@ PAGE = ROOT / "docs" / "benchmarks.md"
 LIMIT = 150
 """Seconds on the clock that a command may take."""
 
-READ = "import sys; from maxent.models.formats.registry import load_release; load_release(sys.argv[1])"
+READ = """import sys
+try:
+    from maxent.models.formats.registry import load_release
+except ImportError:
+    from maxent.models.reader import load_release
+load_release(sys.argv[1])
+"""
 
 
 @dataclass(frozen=True)
@@ -317,7 +323,7 @@ Machine: {about}.
 
 {table}
 
-What else was measured, and how to repeat it, is in `benchmarks/README.md`.
+What else was measured, and how to repeat it, and why a task takes longer than before, is in `benchmarks/README.md`.
 """
 
 
