@@ -74,7 +74,7 @@ class Assignment:
 def assign_rows(
     person: IntArray, group: IntArray, people: IntArray, rows: IntArray, check: Check = unchecked
 ) -> Assignment:
-    """Find all pairs of people and groups that complete assignments use, of those that cover each other."""
+    """Find the pairs, of a person and a group that covers them, that some complete assignment uses."""
     flow = _largest(person, group, people, rows)
     check()
     short = people - np.bincount(person, flow, len(people)).astype(np.int64)
@@ -194,7 +194,7 @@ def records_release(records: PublishedRecords, *, nowhere: bool = False) -> Rele
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Covering:
-    """Possible pairs of a group of rows and a quasi-identifier; ``assignment`` has those that can be at once."""
+    """Groups of rows, each with a quasi-identifier that it covers; ``assignment`` says which pairs are possible."""
 
     owner: IntArray
     group: IntArray

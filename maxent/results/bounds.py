@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from maxent.models.display import ROWS, Display, Shown, Summarised, counted
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS, Proof
 from maxent.results.solved import Drawing, draws_told, noted
-from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
+from maxent.results.text.estimate import contradiction_lines, in_sentence, kinds_line, surest_rows
 from maxent.results.text.terminal import print_lines, print_table
 from maxent.solvers.certainty.levels import level_names
 
@@ -260,7 +259,7 @@ class ProvedBounds(Summarised, Proof):
         if not self.listed:
             return Display(f"Bounds on P({self.program.release.target.name} | leaf): {self.status}", lines)
         names = ", ".join(a.name for a in self.program.table.attributes)
-        shown, _ = tightest_rows(self, ROWS)
+        shown, _ = surest_rows(self.order, self.low, self.program.table.counts, ROWS)
         rest = len(self.order) - len(shown)
         return Display(
             f"Bounds on P({self.program.release.target.name} | {names}): {self.status}",
@@ -293,22 +292,12 @@ def print_bounds(found: ProvedBounds) -> None:
     if not found.listed:
         print_lines(lines)
         return
-    shown, rest = tightest_rows(found)
+    shown, rest = surest_rows(found.order, found.low, found.program.table.counts)
     attributes = found.program.table.attributes
     header = _header(found)
     right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(header))]
     print_table(header, (_cells(found, row) for row in shown), right)
     print_lines([*rest, "", *lines])
-
-
-def tightest_rows(found: ProvedBounds, most: int = SHOWN_ROWS) -> tuple[list[int], list[str]]:
-    """The quasi-identifiers to show (rows of the table), and a line that says what was left out."""
-    if len(found.order) <= most:
-        return found.order.tolist(), []
-    surest = found.low[found.order].max(axis=1)
-    order = np.lexsort((-found.program.table.counts[found.order], -surest))
-    text = f"... the {most} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
-    return found.order[order[:most]].tolist(), [text]
 
 
 def bounds_lines(found: ProvedBounds) -> list[str]:
@@ -327,13 +316,7 @@ def bounds_lines(found: ProvedBounds) -> list[str]:
         *(each.in_words({"why": ""}) for each in unread_in(found.noticed, program)),
     ]
     lines += [f"note: {note}" for note in found.notes]
-    contradictions: Sequence[object] = program.contradictions
-    if contradictions:
-        lines.append("contradictions:")
-        lines += [f"  {each}" for each in contradictions[:SHOWN_CONTRADICTIONS]]
-        if len(contradictions) > SHOWN_CONTRADICTIONS:
-            lines.append(f"  and {len(contradictions) - SHOWN_CONTRADICTIONS} more")
-    return lines
+    return lines + contradiction_lines(program.contradictions)
 
 
 def _header(found: ProvedBounds) -> list[str]:

@@ -16,7 +16,7 @@ from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import ROWS, Display, Shown, counted
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS
-from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence
+from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence
 from maxent.results.text.terminal import print_lines, print_table
 
 if TYPE_CHECKING:
@@ -194,13 +194,7 @@ def successive_lines(found: DifferenceFindings) -> list[str]:
         lines.append(f"{counted(told['individuals'], 'individual')} {change}: {proved}{only}{likely}")
     lines.append(f"{found.proof.status}: {STATUS[found.proof.status]}")
     lines += [f"note: {note}" for note in found.notes]
-    contradictions = summary.get("contradictions", [])
-    if contradictions:
-        lines.append("contradictions:")
-        lines += [f"  {each}" for each in contradictions[:SHOWN_CONTRADICTIONS]]
-        if len(contradictions) > SHOWN_CONTRADICTIONS:
-            lines.append(f"  and {len(contradictions) - SHOWN_CONTRADICTIONS} more")
-    return lines
+    return lines + contradiction_lines(summary.get("contradictions", []))
 
 
 def _rows(found: DifferenceFindings, most: int) -> tuple[list[str], list[Sequence[str]], list[str]]:

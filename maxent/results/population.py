@@ -21,7 +21,7 @@ from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
 from maxent.results.solved import draws_told, noted
-from maxent.results.text.estimate import SHOWN_CONTRADICTIONS, SHOWN_ROWS, in_sentence, kinds_line
+from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
 from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
@@ -222,9 +222,7 @@ class PopulationEstimate(Summarised):
         ]
         if self.parts is not None:
             lines += self.parts.lines
-        if program.contradictions:
-            lines += ["contradictions:", *(f"  {each}" for each in program.contradictions[:SHOWN_CONTRADICTIONS])]
-        return lines
+        return lines + contradiction_lines(program.contradictions)
 
     def rows(self, most: int = SHOWN_ROWS) -> tuple[list[list[str]], int]:
         """The quasi-identifiers to show as text, members that are surest first where there are more, and the rest."""

@@ -17,6 +17,7 @@ from maxent.results.text.terminal import print_lines, print_styled, print_table
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.disclosure.inference import Inference
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.results.solved import Solved
 
 SHOWN_ROWS = 20
@@ -28,7 +29,7 @@ def print_estimate(estimate: Solved) -> None:
     if estimate.parts is not None:
         print_lines(summary_lines(estimate))
         return
-    shown, rest = surest_rows(estimate)
+    shown, rest = surest_rows(estimate.order, estimate.probabilities, estimate.program.table.counts)
     attributes = estimate.program.table.attributes
     rows = (_cells(estimate, row) for row in shown)
     right = [i >= len(attributes) or attributes[i].type == "numeric" for i in range(len(estimate.columns))]
@@ -45,7 +46,7 @@ def estimate_display(estimate: Solved) -> Display:
         target = estimate.program.release.target.name
         return Display(f"Estimate of P({target} | {given}): {estimate.outcome.status}", lines)
     names = ", ".join(a.name for a in estimate.program.table.attributes)
-    shown, _ = surest_rows(estimate, ROWS)
+    shown, _ = surest_rows(estimate.order, estimate.probabilities, estimate.program.table.counts, ROWS)
     rest = len(estimate.order) - len(shown)
     return Display(
         f"Estimate of P({estimate.program.release.target.name} | {names}): {estimate.outcome.status}",
@@ -78,16 +79,28 @@ def _cells(estimate: Solved, row: int) -> list[str]:
     return texts + [f"{value:.3f}" for value in values[known:]]
 
 
-def surest_rows(estimate: Solved, most: int = SHOWN_ROWS) -> tuple[list[int], list[str]]:
-    """The quasi-identifiers to show (rows of the table), and a line that says what was left out."""
-    if len(estimate.order) <= most:
-        return estimate.order.tolist(), []
+def surest_rows(
+    order: IntArray, chance: FloatArray, counts: IntArray, most: int = SHOWN_ROWS
+) -> tuple[list[int], list[str]]:
+    """The quasi-identifiers to show (rows of the table), and a line that says what was left out.
+
+    ``order`` has all of them. ``chance``, shape (n_quasi_identifiers, n_classes), and ``counts``, of all rows: the
+    surest come first, and of these those of most people.
+    """
+    if len(order) <= most:
+        return order.tolist(), []
     import numpy as np
 
-    surest = estimate.probabilities[estimate.order].max(axis=1)
-    order = np.lexsort((-estimate.program.table.counts[estimate.order], -surest))
+    first = np.lexsort((-counts[order], -chance[order].max(axis=1)))
     text = f"... the {most} surest of {len(order)} quasi-identifiers; -o FILE writes all of them"
-    return estimate.order[order[:most]].tolist(), [text]
+    return order[first[:most]].tolist(), [text]
+
+
+def contradiction_lines(found: Sequence[object]) -> list[str]:
+    """Statements that contradict each other, the first of them, under a heading; nothing where there are none."""
+    more = len(found) - SHOWN_CONTRADICTIONS
+    lines = [f"  {each}" for each in found[:SHOWN_CONTRADICTIONS]]
+    return [*["contradictions:"] * bool(found), *lines, *[f"  and {more} more"] * (more > 0)]
 
 
 def summary_lines(estimate: Solved) -> list[str]:
@@ -118,11 +131,7 @@ def summary_lines(estimate: Solved) -> list[str]:
         *map(target_line, estimate.targets.values()),
     ]
     lines += [f"note: {note}" for note in estimate.notes]
-    if estimate.contradictions:
-        lines.append("contradictions:")
-        lines += [f"  {found}" for found in estimate.contradictions[:SHOWN_CONTRADICTIONS]]
-        if len(estimate.contradictions) > SHOWN_CONTRADICTIONS:
-            lines.append(f"  and {len(estimate.contradictions) - SHOWN_CONTRADICTIONS} more")
+    lines += contradiction_lines(estimate.contradictions)
     return lines if parts is None else [*lines, *parts.lines]
 
 
