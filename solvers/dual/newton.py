@@ -1,8 +1,11 @@
 """Newton's method on the dual of the linear entropy problem, with preconditioned conjugate gradients.
 
-Newton's method with the two-metric projection (Bertsekas, "Projected Newton methods for optimization problems with
-simple constraints", SIAM J. Control Optim. 20, 1982) keeps every ``y_r`` on its side of the kink during a step. Where
-statements force a mass to 0 the multiplier is infinite: steps of about 1 then each divide the mass by e.
+Where Newton's matrix is dense, each step goes to the minimum of the quadratic model with the kinks of ``y_r = 0`` in
+it, which is found by active sets: rows of narrow intervals cross their kinks together (Lee, Sun & Saunders, "Proximal
+Newton-type methods for minimizing composite functions", SIAM J. Optim. 24, 2014). Else the two-metric projection
+(Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim. 20,
+1982) keeps every ``y_r`` on its side of the kink during a step. Where statements force a mass to 0 the multiplier is
+infinite: steps of about 1 then each divide the mass by e.
 """
 
 from __future__ import annotations
@@ -39,6 +42,9 @@ SOFTER, HARDER, SOFTEST, HARDEST, SHORT = 100.0, 0.1, 0.1, 1e-13, 0.25
 DIRECT = 2_500
 # Multipliers closer than this to 0, and on their way there, do not take part in Newton's system.
 NEAR = 1e-3
+# Of the model with kinks: factorisations of 1,000 rows that it takes at most, the fewest whatever the size, and by how
+# much of a sum a row at its kink lies outside its interval before it moves.
+FACTORS, FEWEST, OUTSIDE = 400, 10, 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -81,19 +87,18 @@ def minimise(
     """
     n_rows, clock = len(problem.lower), clock or Clock()
     now = _Place.at(problem, _allowed(problem, np.zeros(n_rows) if start is None else start))
-    iterations, step = 0, np.zeros(n_rows)
+    iterations, step = 0, _Step(np.zeros(n_rows))
     while now.residual > tolerance and now.value >= problem.least - 1.0 and iterations < max_iterations:
-        direction = _direction(problem, now, clock, softness)
-        length = 0.0 if clock.stop() is not None else _search(problem, now, direction, longer=longer)
+        step = _direction(problem, now, clock, softness)
+        length = 0.0 if clock.stop() is not None else _search(problem, now, step, longer=longer)
         if not length:
             break
-        now = _Place.at(problem, _projected(now, length * direction))
-        iterations, step = iterations + 1, direction
+        now, iterations = _Place.at(problem, step.to(now, length)), iterations + 1
         if softness is not None and length < SHORT:
             softness = min(SOFTER * softness, SOFTEST)
         elif softness is not None and length >= 1:
             softness = max(HARDER * softness, HARDEST)
-    return DualPoint(now.y, now.masses, now.value, now.residual, iterations, step)
+    return DualPoint(now.y, now.masses, now.value, now.residual, iterations, step.change)
 
 
 def multipliers_at(
@@ -116,13 +121,14 @@ def multipliers_at(
 class _Place:
     """Multipliers with the data for a step.
 
-    ``gradient`` is that towards the ``side`` (-1, 1) of the kink on which a row moves; 0 for rows that stay at 0. The
-    side is 0 for equations, which have no kink.
+    ``activity`` is ``C m``, ``gradient`` that towards the ``side`` (-1, 1) of the kink on which a row moves; 0 for rows
+    that stay at 0. The side is 0 for equations, which have no kink.
     """
 
     y: FloatArray
     value: float
     masses: FloatArray
+    activity: FloatArray
     gradient: FloatArray
     side: FloatArray
     residual: float
@@ -138,7 +144,20 @@ class _Place:
         side = np.where(equation, 0.0, np.where(y != 0, np.sign(y), -np.sign(gradient)))
         towards_kink = side * gradient > 0
         left = np.where(towards_kink, np.minimum(np.abs(gradient), np.abs(y)), np.abs(gradient))
-        return cls(y, value, masses, gradient, side, float(left.max(initial=0.0)))
+        return cls(y, value, masses, activity, gradient, side, float(left.max(initial=0.0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Step:
+    """A change of the multipliers, which stop at their kinks where the step is ``projected``."""
+
+    change: FloatArray
+    projected: bool = False
+
+    def to(self, now: _Place, length: float) -> FloatArray:
+        """The multipliers after a share of the step."""
+        y = now.y + length * self.change
+        return np.where(now.side * y < 0, 0.0, y) if self.projected else y
 
 
 def _allowed(problem: LinearEntropy, y: FloatArray) -> FloatArray:
@@ -147,14 +166,26 @@ def _allowed(problem: LinearEntropy, y: FloatArray) -> FloatArray:
     return np.where(missing | problem.empty, 0.0, y)
 
 
-def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None) -> FloatArray:
-    """Newton's direction in the rows that move freely, straight to the kink for those about to reach it."""
-    # Rows at their kink that the direction would take across it stay there, and the others' direction is found anew.
+def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None) -> _Step:
+    """Newton's direction in the rows that move freely."""
     masses = now.masses if softness is None else problem.softened(now.masses, softness)
+    nearly, rows = softness is not None, np.flatnonzero((now.gradient != 0) | (now.y != 0))
+    if not nearly and (matrix := _system(problem, masses, rows, nearly=False)) is not None:
+        change = np.zeros(len(now.y))
+        change[rows] = _KinkedModel.of(problem, now, rows, matrix).minimum(clock)
+        return _Step(change)
+    return _Step(_towards_kinks(problem, now, masses, clock, nearly=nearly), projected=True)
+
+
+def _towards_kinks(
+    problem: LinearEntropy, now: _Place, masses: FloatArray, clock: Clock, *, nearly: bool
+) -> FloatArray:
+    """Newton's direction, straight to the kink for rows about to reach it."""
+    # Rows at their kink that the direction would take across it stay there, and the others' direction is found anew.
     binding = (now.side * now.gradient > 0) & (np.abs(now.y) <= min(NEAR, now.residual))
     direction = np.where(binding, -now.y, 0.0)
     moving = ((now.gradient != 0) | (now.y != 0)) & ~binding
-    nearly, first = softness is not None, np.flatnonzero(moving)
+    first = np.flatnonzero(moving)
     known = _system(problem, masses, first, nearly=nearly)
     while moving.any() and clock.stop() is None:
         rows = np.flatnonzero(moving)
@@ -170,16 +201,130 @@ def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: floa
     return direction
 
 
-def _search(problem: LinearEntropy, now: _Place, direction: FloatArray, *, longer: bool) -> float:
-    """Backtrack along the direction, projected to the sides of the kinks; 0 when nothing improves."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _KinkedModel:
+    """``D`` near a point, of some rows: a quadratic function and the kinks of ``-[y]_+'lower + [y]_-'upper``.
+
+    ``matrix`` and all numbers are in units in which its diagonal is 1; ``y`` times ``scale`` are multipliers. ``side``
+    is the side of its kink on which each row moves first, 0 for equations.
+    """
+
+    matrix: FloatArray
+    scale: FloatArray
+    y: FloatArray
+    activity: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    side: FloatArray
+
+    @classmethod
+    def of(cls, problem: LinearEntropy, now: _Place, rows: IntArray, hessian: FloatArray) -> _KinkedModel:
+        scale = 1 / np.sqrt(_sizes(problem, now.masses, rows))
+        matrix = hessian * scale[:, None] * scale
+        matrix[np.diag_indices_from(matrix)] += RIDGES[0]
+        activity, lower, upper = (of[rows] * scale for of in (now.activity, problem.lower, problem.upper))
+        return cls(matrix, scale, now.y[rows] / scale, activity, lower, upper, now.side[rows])
+
+    def at(self, y: FloatArray) -> tuple[float, FloatArray]:
+        """The change of the model from its point to multipliers, and the gradient there without kinks."""
+        change = y - self.y
+        bent = self.matrix @ change
+        rise = _rise(self.activity, self.lower, self.upper, self.y, y)
+        return rise + 0.5 * float(change @ bent), self.activity + bent
+
+    def minimum(self, clock: Clock) -> FloatArray:
+        """The change of the multipliers to the minimum, or to a lower point if that would take too long."""
+        y, side, gradient, value = self.y, self.side, self.activity, 0.0
+        equation, leaving, alone = self.side == 0, np.zeros(len(y), bool), False
+        for _ in range(max(FEWEST, int(FACTORS * min(1.0, (1000 / max(1, len(y))) ** 3)))):
+            step, side = self._newton(y, side, gradient)
+            if clock.stop() is not None or (alone and not side[leaving].any()):
+                break
+            if leaving.any() and not side[leaving].any():  # together they would not: one at a time does
+                outside = self._outside(side, gradient)
+                leaving, alone = np.arange(len(y)) == np.argmax(np.abs(outside)), True
+                side = np.where(leaving, np.sign(outside), side)
+                continue
+            before, (y, value, gradient, crossed) = value, self._moved(y, step, side, gradient)
+            side, leaving, alone = np.where(equation, 0.0, np.sign(y)), np.zeros(len(y), bool), False
+            if not crossed:
+                outside = self._outside(side, gradient)
+                leaving = np.abs(outside) > OUTSIDE * np.maximum(1.0, np.abs(gradient))
+                if not leaving.any() or value >= before:
+                    break
+                side = np.where(leaving, np.sign(outside), side)
+        return (y - self.y) * self.scale
+
+    def _left(self, side: FloatArray, gradient: FloatArray) -> FloatArray:
+        """The gradient on some sides of the kinks."""
+        return gradient - np.where(side < 0, self.upper, self.lower)
+
+    def _outside(self, side: FloatArray, gradient: FloatArray) -> FloatArray:
+        """By how much the sums of rows at their kinks are below their intervals, or, negative, above."""
+        below, above = np.maximum(self.lower - gradient, 0.0), np.minimum(self.upper - gradient, 0.0)
+        return np.where((side == 0) & (self.side != 0), below + above, 0.0)
+
+    def _newton(self, y: FloatArray, side: FloatArray, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Newton's step on some sides, and the sides less those of rows at their kinks that it would take across."""
+        left, free = self._left(side, gradient), (side != 0) | (self.side == 0)
+        while True:
+            rows, step = np.flatnonzero(free), np.zeros(len(y))
+            if len(rows):
+                solve = cholesky(self.matrix[np.ix_(rows, rows)], (0.0, *RIDGES[1:]))
+                step[rows] = -left[rows] if solve is None else -solve(left[rows])
+            across = (side != 0) & (y == 0) & (side * step < 0)
+            if not across.any():
+                return step, side
+            free, side = free & ~across, np.where(across, 0.0, side)
+
+    def _moved(
+        self, y: FloatArray, step: FloatArray, side: FloatArray, gradient: FloatArray
+    ) -> tuple[FloatArray, float, FloatArray, bool]:
+        """The multipliers after a step, the model and its gradient there, and whether kinks are on the way.
+
+        Then the lower is taken of the minimum along the step, and of where the rows that would cross stay at 0.
+        """
+        across = y * (y + step) < 0
+        across &= side != 0
+        if not across.any():
+            return y + step, *self.at(y + step), False
+        rows = np.flatnonzero(across)
+        rows = rows[np.argsort(-y[rows] / step[rows])]
+        length, bend = -y[rows] / step[rows], float(step @ self.matrix @ step)
+        jumps = np.cumsum((self.upper[rows] - self.lower[rows]) * np.abs(step[rows]))
+        moving = step != 0
+        slopes = float(self._left(side, gradient)[moving] @ step[moving]) + np.append(0.0, jumps)
+        k = int(np.argmax(np.append(slopes[1:] + bend * length >= 0, True)))
+        at_kink = k < len(rows) and slopes[k] + bend * length[k] < 0
+        along = y + (length[k] if at_kink else -slopes[k] / bend) * step
+        if at_kink:
+            along[rows[k]] = 0.0
+        stopped = np.where(across, 0.0, y + step)
+        return *min(((stopped, *self.at(stopped)), (along, *self.at(along))), key=lambda found: found[1]), True
+
+
+def _rise(activity: FloatArray, lower: FloatArray, upper: FloatArray, y: FloatArray, new: FloatArray) -> float:
+    """``activity'(new - y)`` and the change of the kinks' terms: row by row, so that little cancels."""
+    across = y * new < 0
+    here, there = np.where(y != 0, y, new), np.where(new != 0, new, y)
+    near, far = np.where(across, -y, new - y), np.where(across, new, 0.0)
+    found = 0.0
+    for change, of in ((near, here), (far, there)):
+        rows = np.flatnonzero(change)
+        found += float((activity[rows] - np.where(of[rows] > 0, lower[rows], upper[rows])) @ change[rows])
+    return found
+
+
+def _search(problem: LinearEntropy, now: _Place, step: _Step, *, longer: bool) -> float:
+    """Backtrack along a step; 0 when nothing improves."""
     # With ``longer``, the length is doubled as long as that improves further.
 
     def decrease(length: float) -> tuple[float, float]:
-        change = _projected(now, length * direction) - now.y
-        promised = float(now.gradient @ change)
-        return -promised - problem.bend(now.masses, change), -promised
+        y = step.to(now, length)
+        promised = -_rise(now.activity, problem.lower, problem.upper, now.y, y)
+        return promised - problem.bend(now.masses, y - now.y), promised
 
-    odds = np.abs(problem.matrix.T @ direction).max(initial=0.0)
+    odds = np.abs(problem.matrix.T @ step.change).max(initial=0.0)
     length = min(1.0, LONGEST / max(float(odds), LONGEST))
     for _ in range(HALVINGS):
         achieved, promised = decrease(length)
@@ -191,12 +336,6 @@ def _search(problem: LinearEntropy, now: _Place, direction: FloatArray, *, longe
     while longer and length < LONGEST and (further := decrease(2 * length)[0]) > achieved:
         length, achieved = 2 * length, further
     return length
-
-
-def _projected(now: _Place, change: FloatArray) -> FloatArray:
-    """Multipliers after a change, none of which crosses its kink."""
-    y = now.y + change
-    return np.where(now.side * y < 0, 0.0, y)
 
 
 def _system(problem: LinearEntropy, masses: FloatArray, rows: IntArray, *, nearly: bool) -> FloatArray | None:

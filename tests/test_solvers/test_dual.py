@@ -123,6 +123,42 @@ def test_bad_starts_end_at_the_same_minimum(case, seed):
         assert minimise(held, start).bound == pytest.approx(best, abs=1e-7 * max(1.0, held.total.sum()))
 
 
+def narrow(seed: int, n: int = 100, people: int = 300) -> LinearEntropy:
+    """Rows with weights that nearly repeat each other, in narrow intervals or open above; two classes."""
+    rng = np.random.default_rng(seed)
+    share = rng.random(people)
+    weights = rng.standard_normal((n, 6)) @ rng.standard_normal((6, people)) + 0.03 * rng.standard_normal((n, people))
+    rows = np.kron(weights, [1.0, 0.0])
+    value = rows @ np.stack([share, 1 - share], axis=1).ravel()
+    width = 10.0 ** rng.uniform(-5, -1, (2, n))
+    upper = value + width[1]
+    upper[n // 2 :] = np.inf
+    return problem(np.repeat(np.arange(people), 2), np.ones(people), rows, value - width[0], upper)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_rows_of_narrow_intervals_cross_their_kinks_together(seed: int) -> None:
+    # One kink after another takes 10 to 14 steps.
+    found = minimise(narrow(seed))
+    assert found.residual < 1e-9
+    assert found.iterations <= 9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_model_with_kinks_is_at_its_minimum(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    held, n = narrow(seed, 30, 40), 30
+    start = np.where(rng.random(n) < 0.4, 0.0, rng.standard_normal(n))
+    now = newton._Place.at(held, newton._allowed(held, start))
+    rows = np.flatnonzero((now.gradient != 0) | (now.y != 0))
+    model = newton._KinkedModel.of(held, now, rows, held.hessian(now.masses, rows))
+    y = model.y + model.minimum(Clock()) / model.scale
+    value, gradient = model.at(y)
+    side = np.where(y > 0, model.lower, np.where(y < 0, model.upper, np.clip(gradient, model.lower, model.upper)))
+    np.testing.assert_allclose(gradient, side, atol=1e-6)
+    assert value <= model.at(model.y)[0] == 0.0
+
+
 @thorough(30)
 @given(feasible(), st.integers(0, 99))
 def test_derivatives_are_those_of_the_bound(case, seed):
