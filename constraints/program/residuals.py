@@ -76,7 +76,7 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
             if known == len(matrices):
                 matrices.append(coef)
         numbers.append(known)
-    which = np.array(numbers, np.int64)
+    which, people = np.array(numbers, np.int64), np.array([c.weights is not None for c in constraints], bool)
     stacked = np.concatenate([np.zeros((0, n_classes)), *matrices])
     row, klass = np.nonzero(stacked)
     coef, length = stacked[row, klass], np.bincount(row, minlength=len(stacked))
@@ -89,7 +89,7 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     entry = ranges(ends[source], ends[source + 1])
     nothing = np.empty(0)
     of = np.repeat(np.arange(len(which)), first[which + 1] - first[which])
-    weighted = np.array([c.weights is not None for c in constraints], bool)[of]
+    weighted = people[of]
     return StatementRows(
         of,
         np.concatenate([nothing, *(c.lower for c in constraints)]),

@@ -78,13 +78,16 @@ def _taking(
 ) -> Callable[..., R]:
     own = inspect.signature(call)
     of = {each.name: each for each in fields(call)}
+    functions = [name for name in ("progress", "each", "early", "first") if name in of]
+    flags = [name for name, each in of.items() if each.type == "bool"]
 
     @wraps(told)
     def spread(*args: Any, **kwargs: Any) -> R:
         limits = {name: kwargs.pop(name) for name in [*kwargs] if name not in of}
         given = call(*args, **kwargs)
-        check_functions(**{name: getattr(given, name) for name in ("progress", "each", "early", "first") if name in of})
-        check_flags(**{name: getattr(given, name) for name, each in of.items() if each.type == "bool"})
+        asked = [{name: getattr(given, name) for name in names} for names in (functions, flags)]
+        check_functions(**asked[0])
+        check_flags(**asked[1])
         with watched(given) as given:
             return work(given, limits)
 

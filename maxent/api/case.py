@@ -374,9 +374,9 @@ class Tables:
     def _of_trees(self, release: Release) -> Case:
         if self.population is not None and self.qi is None:
             return self.registered(release)
+        qi = self._single()
         if self.population is None:
             check_unused("population=, a register of more people", people=self.people)
-        qi = self._single()
         if self.rows:
             _check_rows((release,), 1)
         if qi is None:
@@ -392,7 +392,7 @@ class Tables:
             release = _with_values(release, [qi], (trees,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
         _check_values(release, table, (trees,))
-        again = partial(read_qi, qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
+        again = partial(self._in_order, qi, release)
         register = None
         if self.population is not None:
             if self.people not in (None, table.individuals):
@@ -402,6 +402,9 @@ class Tables:
         case = Case(release, table, in_order=again, rows=self.rows, register=register)
         self._read.append(self.with_companions(case, reader))
         return self._read[-1]
+
+    def _in_order(self, qi: Source, release: Release) -> QITable:
+        return read_qi(qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
 
     def _of_records(self, published: Records, target: str | None) -> Case:
         qi = self._single()

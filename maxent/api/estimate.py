@@ -27,7 +27,6 @@ from maxent.results.solved import Once
 from maxent.solvers.backend import Backend, Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.control import Clock, OutOfTime, in_time
-from maxent.solvers.solve.attempt import PRESOLVE
 from maxent.solvers.solve.driver import Outcome, Point, silent, solve_program
 from maxent.solvers.solve.symmetrised import averaged
 
@@ -245,7 +244,9 @@ def estimate_case(
             if of_each is not None:
                 disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
-            judged, seconds = known.of_verdict(case), proving_seconds(clock.left())
+            judged, ordered = known.of_verdict(case), _without_draws(program)
+            backend = outcome.used if how.backend == "auto" else how.solver.name
+            seconds = proving_seconds(clock.left())
             result = Estimate(
                 program=program,
                 worst=worst,
@@ -253,7 +254,7 @@ def estimate_case(
                 shared=posterior,
                 sharing=of_each,
                 disclosure=disclosure,
-                backend=used_backend(outcome) if how.backend == "auto" else how.solver.name,
+                backend=backend,
                 tolerance=how.tolerance,
                 seconds={"compile": case.seconds + compiled - begin, "solve": solved - compiled},
                 noticed=case.noticed,
@@ -261,11 +262,11 @@ def estimate_case(
                 targets=targets,
                 proof=proof,
                 attacks=partial(_attacks, case, known),
-                certainty=Certainty(_without_draws(program), case.truth, case.sensitive, seconds),
+                certainty=Certainty(ordered, case.truth, case.sensitive, seconds),
+                drawing=Drawing(case, seconds, program, bool(known.rows_unknown)),
                 mended=mending(judged, known, how, found["baseline"].base_rate),
                 no_marginal=known.no_marginal,
                 rows_unknown=known.rows_unknown or "",
-                drawing=Drawing(case, seconds, program, bool(known.rows_unknown)),
                 informed=_informed(case, judged, known, how),
                 **found,
             )
@@ -342,8 +343,8 @@ def _unwarned(case: Case, known: Knowledge, how: Solving) -> Estimate:
 
 def mending(case: Case, known: Knowledge, how: Solving, base_rate: float | None) -> Callable[[Limits], Mend]:
     """The search for what of a case would pass limits; everything that the release then states is known."""
-    again = partial(_judged, replace(case), replace(known, knowledge=None), how)
-    return partial(_mended, replace(case), again, base_rate)
+    plain = replace(case)  # without what it keeps of its cells
+    return partial(_mended, plain, partial(_judged, plain, replace(known, knowledge=None), how), base_rate)
 
 
 def _mended(case: Case, judged: Callable[[Release, Limits], Verdict], base_rate: float | None, limits: Limits) -> Mend:
@@ -363,12 +364,3 @@ def _attacks(case: Case, known: Knowledge) -> Mapping[str, Any]:
 
     with unwarned():
         return audit_case(case, rounding=known.rounding, knowledge=known.kinds).summary
-
-
-def used_backend(outcome: Outcome) -> str:
-    """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
-    return (
-        "closed_form"
-        if outcome.closed_form
-        else "+".join(name for name in outcome.backends if name != PRESOLVE) or "auto"
-    )

@@ -12,7 +12,7 @@ import numpy as np
 
 from maxent.api.case import Case, strangers_left_out
 from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
-from maxent.api.estimate import Solving, used_backend
+from maxent.api.estimate import Solving
 from maxent.api.proving import AUTO
 from maxent.constraints.compiler import implied_marginal
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
@@ -79,7 +79,7 @@ def population_estimate(
             outcome,
             known_of,
             _frequent(case, members) or base,
-            used_backend(outcome) if how.backend == "auto" else how.solver.name,
+            outcome.used if how.backend == "auto" else how.solver.name,
             how.tolerance,
             {"compile": case.seconds + compiled - begin, "solve": solved - compiled},
             case.noticed,

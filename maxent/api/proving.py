@@ -11,7 +11,7 @@ import numpy as np
 
 from maxent.api import options
 from maxent.constraints.program.program import CHOICES
-from maxent.disclosure.limits import NO_PROGRAMS, UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
+from maxent.disclosure.limits import NO_PROGRAMS, NOT_FOLLOWED, UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
 from maxent.models.arguments import is_one_of, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
@@ -225,7 +225,6 @@ def _of_view(proof: Proof, view: IntArray) -> tuple[BoolArray, BoolArray]:
 # Seconds that proofs without the order of rows may take where the verdict does not rest on them.
 NAMING = 2.0
 NO_NUMBERS = "no node states counts of classes, or means of numbers that have ends"
-NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
 
 
 @dataclass(eq=False)

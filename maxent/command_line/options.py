@@ -30,6 +30,30 @@ class LevelName(StrEnum):
     auto = "auto"
 
 
+class TextMode(StrEnum):
+    """Choices of ``--text``."""
+
+    refuse = "refuse"
+    stripped = "strip"
+    exact = "exact"
+
+
+class DelimiterName(StrEnum):
+    """Choices of ``--csv-delimiter``."""
+
+    comma = "comma"
+    semicolon = "semicolon"
+    tab = "tab"
+    pipe = "pipe"
+
+
+class DecimalMark(StrEnum):
+    """Choices of ``--csv-decimal``."""
+
+    point = "point"
+    comma = "comma"
+
+
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file.")]
 QI = Annotated[
     str,
@@ -140,7 +164,8 @@ def inputs(options: dict[str, Any]) -> list[str | None]:
 
 def named_inputs(options: dict[str, Any]) -> list[tuple[str, str | None]]:
     """The same, each with what it is."""
-    return [(name, options.get(name)) for name in ("truth", "facts", "marginal", "control", "gain", "population")]
+    names = ("truth", "facts", "marginal", "control", "gain", "population", "test")
+    return [(name, options.get(name)) for name in names]
 
 
 # Options that several commands have, stated once by a dataclass or as the parameters of a function.
@@ -266,30 +291,6 @@ def takes(
 
 
 # Options of how files are read, stated once for all commands that read files.
-
-
-class TextMode(StrEnum):
-    """Choices of ``--text``."""
-
-    refuse = "refuse"
-    stripped = "strip"
-    exact = "exact"
-
-
-class DelimiterName(StrEnum):
-    """Choices of ``--csv-delimiter``."""
-
-    comma = "comma"
-    semicolon = "semicolon"
-    tab = "tab"
-    pipe = "pipe"
-
-
-class DecimalMark(StrEnum):
-    """Choices of ``--csv-decimal``."""
-
-    point = "point"
-    comma = "comma"
 
 
 def completed_format(incomplete: str) -> list[str]:

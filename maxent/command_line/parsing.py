@@ -242,10 +242,10 @@ class CommandGroup(TyperGroup):
             raise self.unknown(ctx, None, ()) from None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0]
-        if self.get_command(ctx, name) is None and not ctx.resilient_parsing:
-            raise self.unknown(ctx, name, args[1:])
-        return super().resolve_command(ctx, args)
+        try:
+            return super().resolve_command(ctx, args)
+        except UsageError:
+            raise self.unknown(ctx, args[0], args[1:]) from None
 
     def unknown(self, ctx: Any, name: str | None, args: Sequence[str]) -> WrongCall:
         """The refusal of a call without a command that there is; ``args`` are those of the command."""

@@ -230,21 +230,26 @@ def as_options(reading: Reading | None) -> dict[str, str]:
 
 @dataclass(slots=True)
 class ReportFile:
-    """The report that a command writes, if it is asked to: ``each`` is called with each release."""
+    """The report that a command writes, if it is asked to: ``each`` is called with each release.
+
+    Releases, tables and the files among the options are read before the command reads them.
+    """
 
     asked: AskedVerdict
-    command: Sequence[str]
-    options: Mapping[str, Any]
+    command: str
+    releases: Sequence[str]
+    tables: Sequence[str]
+    options: dict[str, Any]
     gatherer: Gatherer | None = field(init=False, default=None)
     inputs: tuple[InputFile, ...] = field(init=False, default=())
 
-    def begin(self, files: Sequence[tuple[str, str | None]]) -> None:
-        """Note the files that are read, as (what for, path), before they are."""
+    def __post_init__(self) -> None:
         if self.asked.report is not None:
             from maxent.results.html_report.build import Gatherer
             from maxent.results.html_report.provenance import read_inputs
 
-            self.inputs = read_inputs(files)
+            files = [*(("release", each) for each in self.releases), *(("table", each) for each in self.tables)]
+            self.inputs = read_inputs([*files, *opt.named_inputs(self.options)])
             self.gatherer = Gatherer(self.options["top"])
 
     @property
@@ -269,6 +274,6 @@ class ReportFile:
             "title": self.asked.title,
             "purpose": self.asked.purpose,
         }
-        source = provenance(self.command, options, self.inputs, self.gatherer.backends)
+        source = provenance([self.command, *self.releases, *self.tables], options, self.inputs, self.gatherer.backends)
         texts: dict[str, Any] = self.asked.texts
         write_text(path, self.gatherer.report(verdict, source, notes, interrupted=interrupted, **texts))

@@ -192,7 +192,7 @@ def _run(
     from maxent.results.text.terminal import print_json, print_lines
 
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
-    check_outputs(outputs, [*trees, qi, options["test"], *opt.inputs(options)])
+    check_outputs(outputs, [*trees, qi, *opt.inputs(options)])
     limits = asked.limits()
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
@@ -203,9 +203,7 @@ def _run(
     from maxent.api.compare import compare
     from maxent.results.comparison import print_comparison
 
-    report = ReportFile(asked, ["compare", *trees, qi], options)
-    releases = [("release", tree) for tree in trees]
-    report.begin([*releases, ("table", qi), *opt.named_inputs(options), ("test", options["test"])])
+    report = ReportFile(asked, "compare", trees, [qi], options)
     with progress() as told:
         result = compare(trees, qi, progress=told, interruptible=True, each=report.each, **options)
     tell_noticed(result.noticed)

@@ -95,25 +95,25 @@ def _run(
     if options["population"] is not None:
         return _of_register(trees, tables, options, as_json, output, plot, asked, csv_literal)
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
-    from maxent.disclosure.limits import judge_informed
+    from maxent.disclosure.limits import Verdict, judge_informed
     from maxent.results.text.estimate import print_estimate
     from maxent.results.text.terminal import print_json, print_lines
 
-    report = ReportFile(asked, ["estimate", *files], options)
-    read = [*(("release", tree) for tree in trees), *(("table", table) for table in tables)]
-    report.begin([*read, *opt.named_inputs(options)])
+    report = ReportFile(asked, "estimate", trees, tables, options)
     from maxent.api.posterior import estimate
     from maxent.solvers.control import hearing
 
     with progress() as told, hearing(tell_ahead):
         result = estimate(trees, tables, **options, progress=told, interruptible=True)
     with finishing(result.outcome.status) as clock:
-        row = _row(result, trees, attacked=limits.stated or asked.report is not None)
         tell_noticed(result.noticed)
-        verdict = judge_informed(limits, [row], [result.judged_row]).reached([_in_time(result.drawing, clock)])
-        verdict = verdict.mended([_unless_interrupted(result.mended, clock)])
-        if report.each is not None:
-            report.each(result, row)
+        verdict = Verdict(limits, ())
+        if limits.stated or asked.report is not None:
+            row, drawing = _row(result, trees), _in_time(result.drawing, clock)
+            mended = _unless_interrupted(result.mended, clock)
+            verdict = judge_informed(limits, [row], [result.judged_row]).reached([drawing]).mended([mended])
+            if report.each is not None:
+                report.each(result, row)
         if kind is not None and output is not None:
             from maxent.plotting.figures import save_estimate_plot
 
@@ -165,12 +165,12 @@ def _of_register(
     return _status(result, verdict, asked)
 
 
-def _row(result: Estimate, trees: list[str], *, attacked: bool) -> dict[str, Any]:
-    """The row of an estimate for limits and the report, with what attacks find where that is asked for."""
-    from maxent.results.solved import described, estimate_numbers
+def _row(result: Estimate, trees: list[str]) -> dict[str, Any]:
+    """The row of an estimate for limits and the report, with what attacks find."""
+    from maxent.results.solved import described
 
     release = {"release": named(trees), "defense": described(result.program.release)}
-    return {**release, **(result.numbers if attacked else estimate_numbers(result)), **release}
+    return {**release, **result.numbers, **release}
 
 
 def _status(result: Estimate, verdict: Verdict, asked: AskedVerdict) -> int:

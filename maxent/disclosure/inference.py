@@ -154,14 +154,15 @@ def measure(
     allowed = sure if possible is None else np.asarray(possible, np.float64)
     before = checked_prior(prior, p.shape[1])
     found = estimated(Believed(p, n, sure, allowed, before, individual, top, right, pure, baseline, control))
+    gain, least = gain_over_prior(p, n, prior), AlphaK(found["max_posterior"], int(found["alpha_k"]))
     named: dict[str, Any] = {f.name: found[f.name] for f in fields(Disclosure) if f.name in found}
-    named["alpha_k"] = AlphaK(found["max_posterior"], int(found["alpha_k"]))
+    named["alpha_k"] = least
     named["divergence"] = None if individual is None else divergence_summary(individual, n, top)
     return Disclosure(
         **named,
         possible=Possible(int(found["possible_certain"]), found["possible_posterior"], found["possible_right"]),
         tolerance=tolerance,
-        gain=gain_over_prior(p, n, prior),
+        gain=gain,
         individual=individual,
         measures=found,
         is_certain=sure >= CERTAIN,

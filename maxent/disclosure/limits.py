@@ -294,6 +294,7 @@ NO_PROGRAMS = (
 )
 # An adversary who has not been tried, as no table in training order is known.
 UNTRIED = Reached(why="not tried")
+NOT_FOLLOWED = Reached(why="not tried, as draws are not followed from what is kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -651,17 +652,17 @@ class Mend:
 
     @property
     def price(self) -> str:
-        """What that costs, in words; empty where nothing is offered."""
+        """What it does, from which follows what it costs, in words; empty where nothing is offered."""
         if self.release is None:
             return ""
-        before, after = self.accuracy
-        found = f"right about {100 * after:.1f} % of its records, before {100 * before:.1f} %"
-        return f"{found}; no subtree within the limits is right about more" if self.proved else found
+        before, after = (f"{100 * share:.1f} %" for share in self.accuracy)
+        found = f"predicts {after} of its records right, {'as' if before == after else before} before"
+        return f"{found}; no subtree within the limits predicts more of them right" if self.proved else found
 
     @property
     def words(self) -> str:
         """What is changed, and what that costs."""
-        return ", ".join(filter(None, (self.change, self.price)))
+        return f"{self.change}; it {self.price}" if self.price else self.change
 
     @property
     def how(self) -> str:

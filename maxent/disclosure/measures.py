@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 #
 # Where they are compared with a limit, they are taken to be larger by so much.
 TOLERANCE = 1e-6
+# A difference of two measures that is no more is round-off.
+ROUND_OFF = 1e-12
 BLOCK = 1 << 16
 
 
@@ -248,11 +250,17 @@ def gain_over_prior(posterior: npt.ArrayLike, counts: npt.ArrayLike, prior: npt.
         vulnerability_before=vulnerability_before,
         vulnerability_after=vulnerability_after,
         multiplicative=vulnerability_after / vulnerability_before,
-        additive=vulnerability_after - vulnerability_before,
+        additive=_difference(vulnerability_after, vulnerability_before),
         entropy_before=entropy_before,
         entropy_after=entropy_after,
-        entropy_reduction=entropy_before - entropy_after,
+        entropy_reduction=_difference(entropy_before, entropy_after),
     )
+
+
+def _difference(more: float, less: float) -> float:
+    """A difference, 0 where it is round-off: it would be printed as -0.0000."""
+    found = more - less
+    return found if abs(found) > ROUND_OFF else 0.0
 
 
 def _row_entropy(p: FloatArray) -> FloatArray:
@@ -404,7 +412,7 @@ class Leakage:
     @property
     def additive(self) -> float:
         """The gain that the release adds."""
-        return self.posterior - self.prior
+        return _difference(self.posterior, self.prior)
 
     @property
     def multiplicative(self) -> float | None:
@@ -428,7 +436,7 @@ def posterior_vulnerability(gain: FloatArray, prior: FloatArray, channel: FloatA
 
 def min_capacity(channel: FloatArray) -> float:
     """log2 of the sum over y of max over x of C[x, y]: the largest min-entropy leakage over all priors, bits."""
-    return log2(float(channel.max(axis=0).sum()))
+    return log2(max(float(channel.max(axis=0).sum()), 1.0))  # round-off can leave less
 
 
 def channel_of(posterior: FloatArray, counts: IntArray | FloatArray) -> tuple[FloatArray, FloatArray]:

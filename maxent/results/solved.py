@@ -186,10 +186,9 @@ class Solved(Inference):
 
 def noted(notes: Sequence[str], noticed: Noticed, contradictions: Iterable[Contradiction]) -> dict[str, Any]:
     """The end of a summary: notes, what was noticed in reading, and statements that contradict each other."""
-    found: dict[str, Any] = {"notes": list(notes)} if notes else {}
-    found |= noticed.summary
     wrong = [each.as_dict() for each in contradictions]
-    return found | ({"contradictions": wrong} if wrong else {})
+    found: dict[str, Any] = {"notes": list(notes)} if notes else {}
+    return found | noticed.summary | ({"contradictions": wrong} if wrong else {})
 
 
 def draws_told(release: Release, aside: Iterable[str], unknown: str = "", *, ordered: bool = False) -> dict[str, str]:

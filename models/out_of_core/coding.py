@@ -20,7 +20,7 @@ from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Release
-from maxent.models.tables.cells import categorical, encode_column, understood, whole, with_decimal_points
+from maxent.models.tables.cells import categorical, encode_column, understood, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
 from maxent.models.tables.frame import (
     Frame,
@@ -462,7 +462,7 @@ def _frame(
         text=len(tables) == 1 and tables[0].text,
     )
     declared = declared_values(release.public, release.target)
-    return understood(with_decimal_points(frame, reader, declared), reader, declared), joined
+    return understood(frame, reader, declared), joined
 
 
 def _head(opened: OpenedColumn, reader: Reader) -> Frame:

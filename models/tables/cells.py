@@ -119,6 +119,8 @@ _NAMED = 3  # spellings that one note names
 def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
     """Read the cells of a frame, each different one once; ``declared`` values never mean that one is missing."""
     known = declared or {}
+    if frame.decimal != "point":
+        frame = _with_decimal_points(frame, reader, known)
     columns = {
         name: _understood(frame, name, rows, reader, frozenset(known.get(name, ())))
         for name, rows in frame.rows().items()
@@ -377,9 +379,9 @@ def _number_hint(value: str) -> str:
 # Numbers of CSV files whose decimals follow a comma: which columns have them, and the same numbers with a point.
 
 
-def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]] | None = None) -> Frame:
+def _with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Collection[str]]) -> Frame:
     """A frame with a point before the decimals of numbers, as it is stored otherwise; notes which columns changed."""
-    known = {name: frozenset((declared or {}).get(name, ())) for name in frame.columns}
+    known = {name: frozenset(declared.get(name, ())) for name in frame.columns}
     commas = [name for name in frame.columns if _has_decimal_commas(frame, name, reader.reading, known[name])]
     if commas and frame.decimal is None:
         found = f"decimals follow a comma in column{'s' * (len(commas) > 1)} {shorten_list(commas)}"
@@ -391,7 +393,7 @@ def with_decimal_points(frame: Frame, reader: Reader, declared: Mapping[str, Col
 def _has_decimal_commas(frame: Frame, name: str, reading: Reading, declared: frozenset[str]) -> bool:
     """Whether a column has numbers whose decimals follow a comma: all are, none with a point, not all as thousands."""
     column = frame.columns[name]
-    if frame.decimal == "point" or column.values.dtype.kind in "iuf":
+    if column.values.dtype.kind in "iuf":
         return False
     if frame.decimal == "comma":
         return True

@@ -25,7 +25,6 @@ from maxent.models.tables.frame import (
     STATED,
     arrow_places,
     plain_numbers,
-    recognised_mark,
 )
 
 if TYPE_CHECKING:
@@ -491,6 +490,14 @@ def open_csv(source: str, opener: Opener, reading: Reading = USUAL) -> CsvFile:
     if len(header) > _MOST_COLUMNS:
         raise invalid(source, "file", "header", f"at most {_MOST_COLUMNS:,} columns", f"{len(header):,}")
     return replace(text, header=header)
+
+
+def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
+    """The delimiter of a table: the comma, unless it leaves the header whole and another one is clear."""
+    if [*widths(",")[:1]] != [1]:
+        return ","
+    found = [mark for mark in (";", "\t", "|") if len(cells := set(widths(mark))) == 1 and cells != {1}]
+    return found[0] if len(found) == 1 else ","
 
 
 def _checked(source: str, stored: Opener, encoding: Encoding) -> tuple[CsvFile, str | None]:

@@ -140,15 +140,6 @@ STATED = re.compile(rb'"?[sS][eE][pP]=([,;\t|])"?(?:\r\n|\n|\r|\Z)')
 
 LOOKED_AT = 100  # rows that are looked at, the header among them
 
-
-def recognised_mark(widths: Callable[[str], Sequence[int]]) -> str:
-    """The delimiter of a table: the comma, unless it leaves the header whole and another one is clear."""
-    if [*widths(",")[:1]] != [1]:
-        return ","
-    found = [mark for mark in (";", "\t", "|") if len(cells := set(widths(mark))) == 1 and cells != {1}]
-    return found[0] if len(found) == 1 else ","
-
-
 Source: TypeAlias = "DataFrame | str | PathLike[str]"
 
 _NUMBERS = (int, float, np.integer, np.floating)

@@ -18,7 +18,7 @@ from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Decimal, Reader, Reading, size_text
-from maxent.models.tables.cells import numbers, understood, with_decimal_points, with_points
+from maxent.models.tables.cells import numbers, understood, with_points
 from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
 from maxent.models.tables.table_files import TableFile, open_file
 
@@ -82,7 +82,7 @@ def aggregate(
         text=single and tables[0].text,
     )
     individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
-    return TableGroups(understood(with_decimal_points(frame, reader, declared), reader, declared), individuals)
+    return TableGroups(understood(frame, reader, declared), individuals)
 
 
 def decimal_of(tables: Sequence[TableFile]) -> Decimal | None:

@@ -225,12 +225,13 @@ def read_rows(
 ) -> Records:
     """Read and check the columns of attributes, the target if asked for, ``count``, and keys of people (``who``)."""
     problems: list[Problem] = []
-    taken = {*release.target.columns, *(attribute.name for attribute in release.attributes)}
+    own = release.target.columns
+    taken = {*own, *(attribute.name for attribute in release.attributes)}
     if count is not None and (not isinstance(count, str) or count in taken):
         expected = "a column that is neither an attribute nor the target"
         problems.append(Problem(ARGUMENT, "count", expected, shorten(count)))
         count = None
-    needed = [attribute.name for attribute in attributes] + [*release.target.columns] * target
+    needed = [attribute.name for attribute in attributes] + [*own] * target
     frame, counts = read_counted(
         source,
         name,
@@ -245,8 +246,7 @@ def read_rows(
     keep: IntArray | slice = slice(None) if (counts > 0).all() else np.flatnonzero(counts > 0)
     encoded = encoded_columns(frame, attributes, keep, problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
-    named = class_names(frame, release.target)
-    if target and release.target.name in named.columns:
+    if target and release.target.name in (named := class_names(frame, release.target)).columns:
         of, words = release.target, numbers_in_words(release.target)
         classes = categorical(named, of.name, of.classes, problems, key="classes", expected=words)
     people = keys_of(frame, who, problems) if who and who in frame.columns else ()
@@ -292,22 +292,22 @@ def read_counted(
 
     With ``merge``, equal rows of large files and of patterns become one, where the first of them is.
     """
-    files = large_files(source, reader) if merge else ()
+    files, found = large_files(source, reader) if merge else ((), None)
     groups: TableGroups | None = None
     if files:
         from maxent.models.tables.out_of_core import aggregate
 
         groups = aggregate(files, str(source), needed, count, reader, declared)
     wanted = needed if count is None else [*needed, count]
-    frame = read_frame(source, name, wanted, reader, declared) if groups is None else groups.frame
+    frame = read_frame(source, name, wanted, reader, declared, found) if groups is None else groups.frame
     problems += frame.problems
     problems += missing_columns(frame, needed if count is None or count_optional else [*needed, count])
     counts = frame.repeats
     if count is not None and count in frame.header:
         counts = whole(frame, count, 0, problems) if groups is None else _merged(groups, files, count, problems)
     if not (counts != 0).any():
-        found = "rows of 0 individuals only" if len(counts) else "no rows"
-        problems.append(Problem("rows", count or "individuals", "at least one individual", found))
+        none = "rows of 0 individuals only" if len(counts) else "no rows"
+        problems.append(Problem("rows", count or "individuals", "at least one individual", none))
     return frame, counts
 
 

@@ -32,7 +32,7 @@ from maxent.models.files.input_files import (
     table_not_opened,
 )
 from maxent.models.reading import USUAL, Decimal, Reader, size_text
-from maxent.models.tables.cells import understood, with_decimal_points
+from maxent.models.tables.cells import understood
 from maxent.models.tables.csv_files import open_csv
 from maxent.models.tables.frame import (
     Frame,
@@ -238,29 +238,32 @@ def read_frame(
     wanted: Iterable[str],
     reader: Reader | None = None,
     declared: Mapping[str, Collection[str]] | None = None,
+    found: TableInput | None = None,
 ) -> Frame:
     """Read the wanted columns of a DataFrame or a file, every row of it; others are missing from `Frame.columns`.
 
-    Files go by their suffix, CSV without one; ``-`` is standard input, of any format.
+    Files go by their suffix, CSV without one; ``-`` is standard input, of any format. ``found`` is what is known of
+    the file, if anything is.
     """
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
         return understood(from_pandas(source, name, names, reader.reading.absent), reader, declared)
     path, most = file_path(source), reader.reading.max_memory
     with readable(path, most):
-        table = _open(table_input(path, most).kept(), reader)
-        frame = _whole(table, names, most)
-    return understood(with_decimal_points(frame, reader, declared), reader, declared)
+        found = found or table_input(path, most)
+        frame = _whole(_open(found.kept(), reader), names, reader)
+    return understood(frame, reader, declared)
 
 
 def _max_memory(reader: Reader | None) -> int:
     return (USUAL if reader is None else reader.reading).max_memory
 
 
-def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
+def _whole(table: TableFile, names: Sequence[str], reader: Reader) -> Frame:
     """Return all rows of a table."""
     import pyarrow as pa
 
+    max_memory = reader.reading.max_memory
     present = [name for name in names if name in table.header]
     if (size := cells_size(table.rows, len(present))) > max_memory:
         raise too_large(table.source, max_memory, f"{table.rows:,} rows, which take at least {size_text(size)}")
@@ -289,19 +292,28 @@ def _whole(table: TableFile, names: Sequence[str], max_memory: int) -> Frame:
         np.ones_like(lines),
         problems,
         table.place,
+        reader,
         decimal=table.decimal,
         text=table.text,
     )
 
 
-def large_files(source: Source, reader: Reader | None = None) -> tuple[FilePath, ...]:
-    """Return the files that are not to be read into memory: those of a pattern, sorted, or a single large one."""
+def large_files(source: Source, reader: Reader | None = None) -> tuple[tuple[FilePath, ...], TableInput | None]:
+    """Return the files that are not to be read into memory: those of a pattern, sorted, or a single large one.
+
+    Of a single one that is not, also what is known of it; what cannot be read is left to be refused.
+    """
     if not isinstance(source, (str, PathLike)):
-        return ()
-    files = files_of(source)
+        return (), None
+    files, most = files_of(source), _max_memory(reader)
     if len(files) > 1 or files[0] != file_path(source):
-        return files
-    return files if _is_large(files[0], _max_memory(reader)) else ()
+        return files, None
+    try:
+        with readable(files[0], most):
+            found = table_input(files[0], most)
+            return (files, None) if _is_large(found, most) else ((), found)
+    except InvalidInput:
+        return (), None
 
 
 def files_of(source: str | PathLike[str]) -> tuple[FilePath, ...]:
@@ -313,20 +325,13 @@ def files_of(source: str | PathLike[str]) -> tuple[FilePath, ...]:
     return (Path(source),)
 
 
-def _is_large(path: FilePath, max_memory: int) -> bool:
-    """Say whether a file is too large to be read into memory; what cannot be read is left to be refused."""
-    try:
-        with readable(path, max_memory):
-            found = table_input(path, max_memory)
-            if found.is_large:
-                return True
-            if found.format != "parquet":
-                return False
-            from maxent.models.tables.parquet_files import open_parquet
+def _is_large(found: TableInput, max_memory: int) -> bool:
+    """Say whether a file is too large to be read into memory."""
+    if found.is_large or found.format != "parquet":
+        return found.is_large
+    from maxent.models.tables.parquet_files import open_parquet
 
-            return open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
-    except InvalidInput:
-        return False
+    return open_parquet(found.source, found.open, max_memory).rows > LARGE_ROWS
 
 
 def open_file(path: FilePath, reader: Reader | None = None) -> TableFile:

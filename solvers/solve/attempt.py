@@ -265,7 +265,7 @@ class PartSolver:
         """
         backend, program = self.backend, self.program
         try:
-            with keeping() as so_far, self._watched(options):
+            with self._watched(options), keeping() as so_far:
                 found = in_time(options.clock, lambda: self._solve(start, options))
         except WorkerLost as error:
             return _nothing(backend, Stop.NUMERICAL, str(error))
@@ -543,11 +543,10 @@ def _search(
     retries = RETRIES if small else 1
     best: Solution | None = None
     nearest: Solution | None = None
-    value = Derivatives(program)
-    solver = PartSolver(backend, task.part, program)
+    first, known = best, Attempt(None, 0)
+    solver, value = PartSolver(backend, task.part, program), Derivatives(program)
     iterations, message, stopped, entropies, gap = 0, "", None, list[float](), np.inf
     stuck: FloatArray | None = None
-    first, known = best, Attempt(None, 0)
     for number in range(begin, wanted + retries):
         stopped = options.clock.stop()
         if stopped is not None:
@@ -640,8 +639,8 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
         return replace(found, gap=_gap(program, best, options, least=-np.inf)) if known else found
     if program.terms and not program.convex_rows.any():
         return found  # its bound takes long and decides nothing: it waits until no further rows are activated
-    said, gap = best.stop, _gap(program, best, options)
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
+    said, gap = best.stop, _gap(program, best, options)
     if program.convex and not program.likely and said is Stop.CONVERGED and gap > near:
         tight = replace(options, tolerance=TIGHTER * options.tolerance)
         finer = PartSolver(backend, task.part, program).solve(np.asarray(best.point), tight)

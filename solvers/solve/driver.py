@@ -400,6 +400,12 @@ class Outcome:
         """Whether presolve answered everything, so that no back end was used."""
         return self.parts == self.backends.get(PRESOLVE, 0)
 
+    @property
+    def used(self) -> str:
+        """The back ends that ``auto`` gave parts to, ``closed_form`` where there was nothing to give."""
+        used = "+".join(name for name in self.backends if name != PRESOLVE)
+        return "closed_form" if self.closed_form else used or "auto"
+
 
 @dataclass(slots=True)
 class _SolveRun:
@@ -458,9 +464,10 @@ def solve_program(
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     solve = _solve_lazily if options.presolve else _solve_whole
     try:
-        totals, keep = given_up(options.clock, partial(what_is_needed, uniform.program, evaluator))
-        run.stated = keep
-        return solve(run, uniform, keep, totals)
+        with one_thread():
+            totals, keep = given_up(options.clock, partial(what_is_needed, uniform.program, evaluator))
+            run.stated = keep
+            return solve(run, uniform, keep, totals)
     except OutOfTime as error:  # before any part was known
         run.stopped = error.why
         return _outcome(run, uniform, [unanswered(error.why)], np.empty(0, np.int64), 1, np.inf)
@@ -582,15 +589,14 @@ def _solve_whole(run: _SolveRun, uniform: Point, keep: IntArray, totals: tuple[T
     part = Part(np.arange(len(merged.owner)), keep, active, likely)
     lifting = partial(lift, program, merged, rows=rows, totals=totals, check=run.options.clock.check)
     run.progress("the whole program", 0, 1)
-    with one_thread():
-        try:
-            task = Task(given_up(run.options.clock, partial(lifting, part)), masses.over(merged))
-        except OutOfTime as error:
-            run.stopped = error.why
-            return _outcome(run, masses, answers, none, 1, bound)
-        [attempt] = attempt_parts([task], run.backend, run.options, lambda done: None)
-        loosely = partial(_loosely, run, lifting, merged, part)
-        answer = answer_part(task, attempt, loosely, run.backend, run.options)
+    try:
+        task = Task(given_up(run.options.clock, partial(lifting, part)), masses.over(merged))
+    except OutOfTime as error:
+        run.stopped = error.why
+        return _outcome(run, masses, answers, none, 1, bound)
+    [attempt] = attempt_parts([task], run.backend, run.options, lambda done: None)
+    loosely = partial(_loosely, run, lifting, merged, part)
+    answer = answer_part(task, attempt, loosely, run.backend, run.options)
     run.note(answer)
     if answer.masses is not None:
         masses = Point.of(run, merged, answer.masses)
@@ -626,10 +632,9 @@ def _bounded(
 ) -> Outcome:
     """`_outcome` with the gaps of the last answers, as far as there is time."""
     now = partial(_outcome, run, masses, active=active, rounds=rounds, bound=bound)
-    if not run.options.proved:
-        return now(answers=answers)
-    with one_thread():
-        return now(answers=bounded_parts(answers, run.options, lambda: run.meanwhile(now(answers=answers))))
+    if run.options.proved:
+        answers = bounded_parts(answers, run.options, lambda: run.meanwhile(now(answers=answers)))
+    return now(answers=answers)
 
 
 def _solve_round(
@@ -688,19 +693,18 @@ def _solve_parts(
         tasks.update(zip(numbers, new, strict=True))
         return new
 
-    with one_thread():
-        try:
-            large, small = large_and_small(pieces)
-            rest = partial(lifted, small) if small else None
-            found = attempt_parts(lifted(large), run.backend, run.options, progress, rest)
-        except OutOfTime as error:
-            run.stopped = error.why
-            return [unanswered(error.why)] * len(pieces)
-        attempts = dict(zip((*large, *small), found, strict=True))
-        answers = [
-            answer_part(tasks[i], attempts[i], partial(_loosely, run, lifting, merged, piece), run.backend, run.options)
-            for i, piece in enumerate(pieces)
-        ]
+    try:
+        large, small = large_and_small(pieces)
+        rest = partial(lifted, small) if small else None
+        found = attempt_parts(lifted(large), run.backend, run.options, progress, rest)
+    except OutOfTime as error:
+        run.stopped = error.why
+        return [unanswered(error.why)] * len(pieces)
+    attempts = dict(zip((*large, *small), found, strict=True))
+    answers = [
+        answer_part(tasks[i], attempts[i], partial(_loosely, run, lifting, merged, piece), run.backend, run.options)
+        for i, piece in enumerate(pieces)
+    ]
     for answer in answers:
         run.note(answer)
     return answers

@@ -495,7 +495,7 @@ def unanswered(why: Stop) -> PartAnswer:
 def _answer(task: Task, attempt: Attempt, *trouble: str, inconsistent: bool = False, before: int = 0) -> PartAnswer:
     point = None if attempt.best is None else attempt.best.point
     program = task.part.program
-    waits = attempt.solved and not inconsistent and not program.convex and np.isinf(attempt.gap)
+    waits = not program.convex and np.isinf(attempt.gap) and attempt.solved and not inconsistent
     return PartAnswer(
         masses=None if point is None else task.part.masses(point),
         convex=program.convex,

@@ -240,8 +240,8 @@ def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
         "verdict: FAIL, beyond the stated limits\n"
         "  tree: individuals whose class is certain 5 by the estimate, at most 4: beyond the limit\n"
         "  tree: what would pass: the tree cut back from 5 leaves to 4 leaves, without saying what its splits were "
-        "chosen by, right about 72.7 % of its records, before 72.7 %; no subtree within the limits is right about "
-        "more\n"
+        "chosen by; it predicts 72.7 % of its records right, as before; no subtree within the limits predicts more of "
+        "them right\n"
     )
     assert call(capsys, *strict, "--enforce", expected=3).err.startswith("maxent: limits are enforced: beyond")
     assert "verdict: PASS" in call(capsys, *loose, "--enforce").out

@@ -25,6 +25,7 @@ from maxent.disclosure.measures import (
     MEASURES,
     Measure,
     channel_of,
+    gain_over_prior,
     leakage,
     min_capacity,
     posterior_vulnerability,
@@ -269,6 +270,16 @@ def test_capacities_of_channels_that_tell_all_and_nothing() -> None:
     prior, channel = channel_of(np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]), np.array([3, 1]))
     assert prior.tolist() == [0.75, 0.25, 0.0]
     assert channel.tolist() == [[1.0, 0.0], [0.0, 1.0]]  # a class that nobody can have is no secret
+
+
+@pytest.mark.parametrize("counts", [[1, 2, 3, 4, 5], [1, 1, 2, 1, 3, 1, 2], [2, 3, 1, 1, 4, 1, 1, 1, 3]])
+@pytest.mark.parametrize("classes", [2, 3, 5, 7])
+def test_nothing_disclosed_is_no_negative_zero(counts: list[int], classes: int) -> None:
+    posterior, people = np.full((len(counts), classes), 1 / classes), np.array(counts)
+    gain = gain_over_prior(posterior, people)
+    for found in (min_capacity(channel_of(posterior, people)[1]), gain.additive, gain.entropy_reduction):
+        assert f"{found:.4f}" == "0.0000"
+    assert leakage(np.eye(classes), posterior, people).additive == 0
 
 
 def test_a_gain_matrix_of_guessing_is_bayes_vulnerability(tmp_path: Path, capsys: Any) -> None:

@@ -336,7 +336,7 @@ def _price(view: ReportView, known: dict[str, Number]) -> Iterator[str]:
         if key in known:
             yield f"The release is right about {known[key].text} of {whom}."
     mends = [judged.mend for judged in view.verdict.releases if judged.mend is not None and judged.mend.price]
-    yield from (f"What would pass: {mend.price}." for mend in mends)
+    yield from (f"What would pass {mend.price}." for mend in mends)
     if not mends and not {"test_accuracy", "train_accuracy"} & known.keys():
         yield "Not known: compare the release with one without protection, with the truth or a test."
 

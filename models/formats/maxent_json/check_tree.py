@@ -610,7 +610,6 @@ class _Noted(list[Problem]):
             raise InvalidInput(self._source, self)
 
 
-@uncollected()
 def checked_release(document: object, source: str) -> Content:
     """The release that a decoded document describes."""
     problems: list[Problem] = _Noted(source)

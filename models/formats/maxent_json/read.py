@@ -171,6 +171,7 @@ def named_release(release: Release, source: str, reader: Reader) -> Release:
     return release
 
 
+@uncollected()
 def parse_release(document: object, source: str) -> Release:
     """Make a release of decoded JSON that problems call ``source``."""
     return _released(checked_release(document, source))
