@@ -16,8 +16,9 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
-from maxent.models.arrays import ranges
-from maxent.models.errors import Check, invalid, unchecked
+from maxent.models.arrays import ranges, run_ends
+from maxent.models.errors import Check, InvalidInput, invalid, unchecked
+from maxent.models.nodes import attributes_of
 from maxent.models.trees.places import (
     EVERYWHERE,
     NOWHERE,
@@ -27,6 +28,7 @@ from maxent.models.trees.places import (
     divided,
     interval_of,
     number_places,
+    routes_of,
 )
 
 if TYPE_CHECKING:
@@ -156,12 +158,16 @@ class _Router:
         self.attributes = {a.name: a for a in release.attributes}
         self.column = {a.name: j for j, a in enumerate(table.attributes)}
         self.table = table
-        tested = {node.attribute for tree in release.trees for node in tree.nodes}
+        tested = set[str]().union(*(attributes_of(tree.nodes) for tree in release.trees))
         self.boxes = _Boxes([a for a in release.attributes if a.name in tested and a.name not in self.column])
         self._codes: dict[int, IntArray] = {}
 
     def route(self, tree: Tree, places: Places, owner: IntArray, box: IntArray) -> tuple[IntArray, IntArray, IntArray]:
         """Cells of a tree: the row each came from, its leaf (a place) and its box; shapes (n_cells,)."""
+        if self.is_public(tree):
+            leaf = self._leaves(tree, places)[owner]
+            row = np.argsort(narrow(places.first[leaf], len(places)), kind="stable")
+            return row, leaf[row], box[row]
         found: list[tuple[IntArray, int, IntArray]] = []
         stack = [(0, np.arange(len(owner)), box)]
         while stack:
@@ -186,7 +192,43 @@ class _Router:
 
     def is_public(self, tree: Tree) -> bool:
         """Whether a tree tests public attributes only."""
-        return all(node.attribute is None or node.attribute in self.column for node in tree.nodes)
+        return all(name in self.column for name in attributes_of(tree.nodes))
+
+    def _leaves(self, tree: Tree, places: Places) -> IntArray:
+        """The leaf of everybody, in a tree that tests public attributes only, shape (n_qi,)."""
+        leaf = routes_of(tree, places, tuple(self.attributes.values()), self._levels)(self._matrix)
+        lost = np.flatnonzero(places.n_branches[leaf])
+        if len(lost):
+            at = leaf[lost]
+            first = int(np.lexsort((lost, -places.last[at], places.first[at]))[0])  # as one goes depth-first
+            name = tree.nodes[int(at[first])].attribute or ""
+            raise self._no_branch(int(lost[first]), name)
+        return leaf
+
+    @cached_property
+    def _levels(self) -> list[npt.NDArray[Any]]:
+        """What the codes of each attribute of the release mean, nothing of private ones."""
+        none = np.empty(0)
+        return [self.table.levels[self.column[name]] if name in self.column else none for name in self.attributes]
+
+    @cached_property
+    def _matrix(self) -> npt.NDArray[np.int32]:
+        """The codes of each attribute of the release, shape (n_attributes, n_qi)."""
+        found = np.zeros((len(self.attributes), len(self.table)), np.int32)
+        for i, name in enumerate(self.attributes):
+            if name in self.column:
+                found[i] = self.table.codes[:, self.column[name]]
+        return found
+
+    def _no_branch(self, lost: int, name: str) -> InvalidInput:
+        column = self.column[name]
+        return invalid(
+            self.table.source,
+            f"line {self.table.lines[lost]}",
+            name,
+            "a value that some branch of every node it reaches takes",
+            f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
+        )
 
     def _public(
         self, name: str, branches: tuple[Branch, ...], owner: IntArray, rows: IntArray, boxes: IntArray
@@ -197,14 +239,7 @@ class _Router:
         codes = self._codes[column][owner[rows]]
         went = branch_of_code(self.attributes[name], branches, self.table.levels[column], codes)
         if went.min() < 0:
-            lost = owner[rows[np.argmin(went)]]
-            raise invalid(
-                self.table.source,
-                f"line {self.table.lines[lost]}",
-                name,
-                "a value that some branch of every node it reaches takes",
-                f"{self.table.levels[column][self.table.codes[lost, column]]!r}, which reaches no leaf",
-            )
+            raise self._no_branch(int(owner[rows[np.argmin(went)]]), name)
         for i, here in enumerate(divided(went, len(branches))):
             yield i, rows[here], boxes[here]
 
@@ -253,8 +288,8 @@ def cells_of(owner: IntArray, leaf: npt.NDArray[Any], trees: Iterable[Places], c
         check()
         rank = places.first[leaf[:, t]]
         order = np.argsort(narrow(rank, len(places)), kind="stable")  # NumPy sorts short integers in linear time
-        start = np.searchsorted(rank[order], places.first, side="left")
-        stop = np.searchsorted(rank[order], places.last, side="left")
+        ends = run_ends(np.bincount(rank, minlength=int(places.last[0])))
+        start, stop = ends[places.first], ends[places.last]
         placed.append(TreeCells(places, order, start, stop))
     return Cells(owner, leaf, tuple(placed))
 

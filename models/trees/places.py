@@ -56,17 +56,18 @@ class Places:
     @property
     def first(self) -> IntArray:
         """The leaves below place i have in depth-first order the ranks ``first[i] <= rank < last[i]``; (n_places,)."""
-        return self._depth_first[0]
+        return self._ranks[0]
 
     @property
     def last(self) -> IntArray:
         """See `first`."""
-        return self._depth_first[1]
+        return self._ranks[1]
 
-    @property
+    @cached_property
     def top_down(self) -> tuple[int, ...]:
         """All places in depth-first order, each before those below."""
-        return self._depth_first[2]
+        before, _ = self._in_order(np.ones(len(self), np.int64), own=True)
+        return tuple(np.argsort(before).tolist())
 
     @property
     def leaves(self) -> IntArray:
@@ -105,27 +106,25 @@ class Places:
         return steps[::-1]
 
     @cached_property
-    def _depth_first(self) -> tuple[IntArray, IntArray, tuple[int, ...]]:
-        """`first`, `last` and `top_down` (no recursion: trees may be 10,000 deep)."""
-        children = self.children
-        first, last = [0] * len(children), [0] * len(children)
-        rank = 0
-        top_down: list[int] = []
-        stack = [(0, False)]
-        while stack:
-            place, done = stack.pop()
-            if done:
-                last[place] = rank
-                continue
-            first[place] = rank
-            top_down.append(place)
-            if children[place]:
-                stack.append((place, True))
-                stack.extend((child, False) for child in reversed(children[place]))
-            else:
-                rank += 1
-                last[place] = rank
-        return np.array(first, np.int64), np.array(last, np.int64), tuple(top_down)
+    def _ranks(self) -> tuple[IntArray, IntArray]:
+        """`first` and `last`."""
+        before, amount = self._in_order((self.n_branches == 0).astype(np.int64))
+        return before, before + amount
+
+    def _in_order(self, amount: IntArray, *, own: bool = False) -> tuple[IntArray, IntArray]:
+        """What comes before each place in depth-first order, without or with its own, and what each has with all below.
+
+        ``amount``, shape (n_places,): of each place by itself.
+        """
+        total = amount.copy()
+        for level in self.levels[:0:-1]:
+            np.add.at(total, self.parent[level], total[level])
+        before = np.zeros_like(total)
+        for level in self.levels[1:]:
+            above, so_far = self.parent[level], np.cumsum(total[level]) - total[level]
+            eldest = np.maximum.accumulate(np.where(self.branch[level] == 0, np.arange(len(level)), 0))
+            before[level] = before[above] + so_far - so_far[eldest] + (amount[above] if own else 0)
+        return before, total
 
 
 def number_places(tree: Tree) -> Places:
@@ -232,27 +231,141 @@ def divided(went: IntArray, n_branches: int) -> Iterator[IntArray]:
         yield order[begin:end]
 
 
+# Entries of a table of values by node, so that those of a level are made in several where they would be very many.
+WIDEST = 1 << 25
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Routes:
+    """The tests of a tree over rows of numbers: a numeric branch takes ``low < number <= high``, a code its table's.
+
+    ``column``, shape (n_places,): the row of the matrix that a place tests, -1 of a leaf. ``first``: its first branch.
+    ``codes``: of a column of codes the code of each value of its attribute, -1 of none; None of numbers. ``lacking``:
+    the number that stands for a missing one, by column.
+    """
+
+    tests: Tests
+    places: Places
+    column: IntArray
+    first: IntArray
+    low: npt.NDArray[Any]
+    high: npt.NDArray[Any]
+    codes: Sequence[IntArray | None]
+    sizes: IntArray
+    lacking: npt.NDArray[Any]
+
+    def __call__(self, matrix: npt.NDArray[Any]) -> IntArray:
+        """The place where each row ends: a leaf, or the inner node of which no branch takes it; shape (n_rows,).
+
+        ``matrix``, shape (n_columns, n_rows): what each column has in each row, codes and numbers.
+        """
+        n = matrix.shape[1]
+        place, rows, flat = np.zeros(n, np.int64), np.arange(n), matrix.ravel()
+        by_code = np.array([each is not None for each in self.codes], bool)
+        coded = np.append(by_code, False)[self.column]
+        for level in self.places.levels[:-1]:
+            at = place[rows]
+            tests = self.places.n_branches[at] > 0
+            rows, at = rows[tests], at[tests]
+            if not len(rows):
+                break
+            found = flat[self.column[at] * n + rows]
+            went = np.full(len(rows), -1, np.int64)
+            words = coded[at]
+            if not words.all():
+                some = slice(None) if not words.any() else np.flatnonzero(~words)
+                went[some] = self._numbered(at[some], found[some])
+            if words.any():
+                inner = level[coded[level]]
+                width = self.sizes[self.column[inner]]
+                of = (np.cumsum(width) - width) // WIDEST
+                for part in range(int(of[-1]) + 1):
+                    base, table = self._table(inner[of == part])
+                    here = np.flatnonzero(words & (base[at] >= 0))
+                    went[here] = table[base[at[here]] + found[here].astype(np.int64)]
+            goes = went >= 0
+            if not goes.all():
+                rows, at, went = rows[goes], at[goes], went[goes]
+            place[rows] = self.places.below[self.first[at] + went]
+        return place
+
+    def _numbered(self, at: IntArray, found: npt.NDArray[Any]) -> IntArray:
+        """The branch that each number takes at a place, -1 where none does."""
+        went, first, many = np.full(len(at), -1, np.int64), self.first[at], self.places.n_branches[at]
+        for i in range(int(many.max())):
+            branch = first + i if (many > i).all() else np.where(many > i, first + i, first)
+            went[(found > self.low[branch]) & (found <= self.high[branch]) & (many > i)] = i
+        left = np.flatnonzero(went < 0)
+        if len(left):
+            lacking = self.lacking[self.column[at[left]]]
+            left = left[(found[left] == lacking) | (np.isnan(found[left]) & np.isnan(lacking))]
+            for i in range(int(many[left].max(initial=0)) - 1, -1, -1):
+                has = left[many[left] > i]
+                went[has[self.tests.missing[first[has] + i] == 1]] = i
+        return went
+
+    def _table(self, inner: IntArray) -> tuple[IntArray, IntArray]:
+        """Where the codes of some nodes begin, -1 of others, (n_places,), and the branch of each code, -1 of none."""
+        width = self.sizes[self.column[inner]] + 1  # the last is of a code of -1
+        base = np.full(len(self.places), -1, np.int64)
+        base[inner] = np.cumsum(width) - width
+        table = np.full(int(width.sum()), -1, np.int64)
+        branch = ranges(self.first[inner], self.first[inner] + self.places.n_branches[inner])
+        owner = np.repeat(inner, self.places.n_branches[inner])
+        many = self.tests.value_ends[branch + 1] - self.tests.value_ends[branch]
+        value = self.tests.values[ranges(self.tests.value_ends[branch], self.tests.value_ends[branch + 1])]
+        owner, number = np.repeat(owner, many), np.repeat(branch - self.first[owner], many)
+        column, code = self.column[owner], np.empty(len(value), np.int64)
+        for j in np.unique(column).tolist():
+            of, mine = self.codes[j], column == j
+            assert of is not None
+            code[mine] = of[value[mine]]
+        there = code >= 0
+        table[base[owner[there]] + code[there]] = number[there]
+        return base, table
+
+
+def routes_of(
+    tree: Tree, places: Places, attributes: Sequence[Attribute], levels: Sequence[Any] | None = None
+) -> Routes:
+    """The tests of a tree over rows of these attributes: codes of ``levels``, or without these numbers as they are.
+
+    Codes of categorical attributes are then those of their domains, and a missing number is NaN.
+    """
+    tests = tests_of(tree.nodes, attributes)
+    first = run_ends(places.n_branches)[:-1]
+    column = np.full(len(places), -1, np.int64)
+    column[: len(tests.attribute)] = tests.attribute
+    low, high = np.where(np.isnan(tests.gt), -inf, tests.gt), np.where(np.isnan(tests.le), inf, tests.le)
+    low[(tests.missing == 1) & (low == -inf) & (high == inf)] = inf  # only those without a number
+    codes: list[IntArray | None] = [None if a.values is None else np.arange(len(a.values)) for a in attributes]
+    sizes, lacking = [len(a.values or ()) for a in attributes], np.full(len(attributes), np.nan)
+    if levels is not None:
+        of_branch = np.repeat(column, places.n_branches)
+        for j, (attribute, level) in enumerate(zip(attributes, levels, strict=True)):
+            sizes[j] = len(level)
+            lacking[j] = len(level) - 1 if attribute.missing and len(level) and level[-1] != level[-1] else -2
+            if attribute.values is not None:
+                number = {value: i for i, value in enumerate(level)}
+                codes[j] = np.array([number.get(value, -1) for value in attribute.values], np.int64)
+                continue
+            mine = of_branch == j
+            low[mine], high[mine] = (np.searchsorted(level, each[mine], side="right") - 1 for each in (low, high))
+        low, high = (np.nan_to_num(each, posinf=0, neginf=0).astype(np.int32) for each in (low, high))
+        lacking = lacking.astype(np.int32)
+    return Routes(tests, places, column, first, low, high, codes, np.array(sizes, np.int64), lacking)
+
+
 def assign(tree: Tree, attributes: Sequence[Attribute], columns: Sequence[npt.NDArray[Any]]) -> IntArray:
     """The place where each record ends: a leaf, a removed leaf, or the inner node whose test it has no value for.
 
     Columns are codes, -1 for a value outside of the domain, or numbers, NaN for a missing one.
     """
-    places = number_places(tree)
-    column = {attribute.name: j for j, attribute in enumerate(attributes)}
     n = len(columns[0]) if columns else 0
-    ended = np.zeros(n, np.int64)
-    stack = [(0, np.arange(n))]
-    while stack:
-        place, rows = stack.pop()
-        ended[rows] = place
-        below = places.children[place]
-        if not below or not len(rows):
-            continue
-        branches = tree.nodes[place].branches
-        j = column[tree.nodes[place].attribute or ""]
-        parts = divided(branch_taken(attributes[j], branches, columns[j][rows]), len(branches))
-        stack.extend((child, rows[here]) for child, here in zip(below, parts, strict=True))
-    return ended
+    places = number_places(tree)
+    if len(places) == 1 or not n:
+        return np.zeros(n, np.int64)
+    return routes_of(tree, places, attributes)(np.array(columns, np.float64))
 
 
 # Thresholds as tools compare with them, as the largest double that a branch ``le`` takes: routing stays the tool's.

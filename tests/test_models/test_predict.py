@@ -13,6 +13,7 @@ from support.calls import refusal, refused
 from support.strategies import Case, Style, cases, leaves_of, populations, thorough
 
 import maxent
+from maxent.constraints.program.cells import build_cells
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.assemble import assemble, rest
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
@@ -26,6 +27,7 @@ from maxent.models.out_of_core.runs import Lost, cells_of, columns_of, packing_o
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
+from maxent.models.trees import places as tree_places
 from maxent.models.trees.places import assign, divided, number_places
 from maxent.models.trees.predict import predict, predict_proba
 
@@ -256,6 +258,31 @@ def test_a_record_stays_where_no_branch_takes_its_value(case: Case, data: st.Dat
     ]
     expected = [walk(tree, attributes, record) for record in zip(*names, strict=True)]
     assert assign(tree, attributes, columns).tolist() == expected
+    with mock.patch.object(tree_places, "WIDEST", 1):  # a table of values for each node by itself
+        assert assign(tree, attributes, columns).tolist() == expected
+
+
+@thorough(60)
+@given(case=cases(populations(rows=(5, 30))))
+def test_cells_are_in_the_leaves_of_their_people(case: Case) -> None:
+    people = case.people
+    tested = tuple(replace(attribute, role="public") for attribute in people.attributes)
+    table = read_qi(people.frame.drop(columns="Y"), replace(case.release, attributes=tested))
+    cells = build_cells(replace(case.release, attributes=tested), table)
+    for t, tree in enumerate(case.release.trees):
+        columns = [
+            table.levels[j][table.codes[:, j]] if a.values is None else table.codes[:, j] for j, a in enumerate(tested)
+        ]
+        assert cells.leaf[:, t].tolist() == assign(tree, tested, columns)[cells.owner].tolist()
+        held = number_places(tree)
+        for place in range(len(held)):
+            here = [leaf in below(held, place) for leaf in cells.leaf[:, t].tolist()]
+            assert sorted(cells.trees[t].at(place).tolist()) == np.flatnonzero(here).tolist()
+
+
+def below(held: Any, place: int) -> set[int]:
+    """A place and all below it."""
+    return {place}.union(*(below(held, child) for child in held.children[place]))
 
 
 def test_a_tree_may_be_very_deep() -> None:
