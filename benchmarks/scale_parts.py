@@ -50,7 +50,7 @@ from importlib import import_module
 from distributed import Client, LocalCluster
 
 def load():
-    for name in ("api.out_of_core.scan", "api.out_of_core.posteriors", "solvers.workers"):
+    for name in ("api.out_of_core.scan", "api.out_of_core.opened", "solvers.workers"):
         import_module(f"maxent.{name}")
     import pyarrow.compute, pyarrow.parquet, scipy.linalg
 

@@ -15,7 +15,7 @@ from maxent.api.case import Case, Published, Tables, no_table, read_case
 from maxent.api.compile import ROWS, Knowledge, compile_case, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
-from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, groups_for, table_of
+from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, table_of
 from maxent.api.proving import Drawing
 from maxent.attacks.findings import attacked_controls
 from maxent.constraints.compiler import check_noise, has_likelihood
@@ -267,14 +267,14 @@ def audit_tables(
         opened.write_whole(lambda: whole.individuals)
         return whole
     with opened.resources(how) as with_:
-        scanned, *_ = opened.scanned(with_)
+        scanned = opened.scanned(with_)
         table, leaf = scanned.table()
         found = audit_read(opened.case(table), attacks)
         assert isinstance(found, Audit)
         files: tuple[Path, ...] = ()
         if where.folder is not None:
             names, rows = _people(found, leaf, scanned)
-            files = opened.written("people", names, rows, scanned, groups_for(scanned, with_), with_)
+            _, files = opened.written("writing people", names, rows, scanned, with_)
         parts = Parts(what="people", trees=len(found.trees), leaves=len(leaf), folder=where.folder, files=files)
         alone = replace(parts, folder=None, files=())
         targets = {name: replace(each, parts=alone) for name, each in found.targets.items()}

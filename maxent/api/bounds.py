@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -16,15 +15,14 @@ from maxent.api.case import Case, Published, Tables
 from maxent.api.compile import Knowledge, compile_beside, compile_in_time, refuse_contradictions, system_of
 from maxent.api.estimate import Progress, Solving, case_of, estimate_case
 from maxent.api.out_of_core.folder import InParts, links_of
-from maxent.api.out_of_core.opened import FoundLeaves, Opened, groups_for, table_of
+from maxent.api.out_of_core.opened import FoundLeaves, Opened, table_of
 from maxent.api.population import population_bounds
 from maxent.api.proving import Drawing, Proving, proving_seconds
 from maxent.constraints.compiler import unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.errors import ARGUMENT, check_unused, invalid
-from maxent.models.out_of_core.runs import LeafGroup, read_group
+from maxent.models.out_of_core.runs import LeafGroup, Rows, joined, positions
 from maxent.models.tables.cells import own_names
-from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.bounds import ProvedBounds
 from maxent.results.parts import Parts
 from maxent.results.population import PopulationBounds
@@ -35,7 +33,6 @@ from maxent.solvers.control import Clock
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from maxent.api.out_of_core.scan import Scanned
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import IntArray
 
@@ -151,45 +148,30 @@ def _more(case: Case, known: Knowledge, how: Proving, program: Program, proved: 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Alike:
-    """Kinds of quasi-identifiers: the ``leaf``, ``people`` of each, and ``times``, how many there are; shape (n,)."""
+    """Kinds of quasi-identifiers: ``rows`` of the leaf, people as words, and how many they are; ``words`` of one."""
 
-    leaf: IntArray
-    people: IntArray
-    times: IntArray
+    rows: Rows
     words: IntArray
 
-    def rows(self, leaf: IntArray, people: IntArray) -> IntArray:
-        """The rows of quasi-identifiers, given the leaf and the people of each."""
-        sizes = np.unique(self.people)
-        wide = len(sizes)
-        return np.searchsorted(
-            self.leaf * wide + np.searchsorted(sizes, self.people), leaf * wide + np.searchsorted(sizes, people)
-        )
+    @classmethod
+    def of(cls, rows: Rows, words: IntArray) -> Alike:
+        """The kinds of some rows, each with the smallest quasi-identifier that is in the ``words``."""
+        by_words = np.lexsort(words[::-1])
+        merged = rows.some(by_words)
+        number, _ = merged.numbered()
+        first = np.full(number.max(initial=-1) + 1, len(rows))
+        np.minimum.at(first, number, np.arange(len(rows)))
+        return cls(rows.merged(), words[:, by_words[first]])
+
+    def __call__(self, rows: Rows, codes: IntArray) -> IntArray:
+        """The kind of each of some quasi-identifiers."""
+        at, _ = positions(self.rows, Rows(rows.leaf, rows.count[None], rows.count))
+        return at
 
 
-def alike_of(group: LeafGroup, runs: tuple[str, ...]) -> Alike | None:
-    """The kinds of quasi-identifiers of a group, None without people."""
-    rows = read_group(runs, group)
-    if rows is None or not len(rows):
-        return None
-    return _merged(rows.leaf.astype(np.int64), rows.count, np.ones(len(rows), np.int64), rows.words)
-
-
-def joined(parts: Sequence[Alike]) -> Alike:
-    """Those of all groups; large leaves are in several of them."""
-    leaf, people, times = (
-        np.concatenate([getattr(part, name) for part in parts]) for name in ("leaf", "people", "times")
-    )
-    return _merged(leaf, people, times, np.concatenate([part.words for part in parts], axis=1))
-
-
-def _merged(leaf: IntArray, people: IntArray, times: IntArray, words: IntArray) -> Alike:
-    order = np.lexsort((*words[::-1], people, leaf))
-    leaf, people = leaf[order], people[order]
-    new = np.ones(len(order), bool)
-    new[1:] = (leaf[1:] != leaf[:-1]) | (people[1:] != people[:-1])
-    start = np.flatnonzero(new)
-    return Alike(leaf[start], people[start], np.add.reduceat(times[order], start), words[:, order[start]])
+def alike_of(how: None, rows: Rows, group: LeafGroup) -> Alike:
+    """The kinds of quasi-identifiers of a group."""
+    return Alike.of(Rows(rows.leaf, rows.count[None], np.ones(len(rows), np.int64)), rows.words)
 
 
 # The level of proof that people in parts can be asked about.
@@ -225,29 +207,28 @@ def bounds_tables(
         return whole
     with opened.resources(replace(work, time_limit=how.time_limit)) as with_:
         begin = time.perf_counter()
-        scanned, *_ = opened.scanned(with_)
-        groups = groups_for(scanned, with_)
-        calls = [(group, scanned.runs) for group in groups]
-        parts = with_.workers.map(alike_of, calls, opened.told("counting those who are alike"))
-        alike = joined([each for each in parts if each is not None])
-        table, order = _table(scanned, alike)
+        scanned = opened.scanned(with_)
+        parts = with_.people(alike_of, None, scanned, opened.told("counting those who are alike"))
+        every = joined([each.rows for each in parts])
+        alike = Alike.of(every, np.concatenate([each.words for each in parts], axis=1))  # large leaves are in several
+        codes = scanned.runs.packing.unpack(alike.words)
+        table, order = scanned.qi_table(alike.rows.leaf, codes, alike.rows.words[0] * alike.rows.count)
+        people, stands = alike.rows.words[0, order], alike.rows.count[order]
         clock = Clock(how.time_limit)
         case = opened.case(table)
         program = replace(compile_in_time(case, _without_splits(known, tables), clock), ties=how.ties)
         compiled = time.perf_counter()
-        proved = prove_alike(program, alike.times[order], clock)
+        proved = prove_alike(program, stands, clock)
         seconds = {"compile": compiled - begin, "prove": time.perf_counter() - compiled}
-        program = replace(program, table=replace(table, counts=alike.people[order]))
-        stands = alike.times[order]
+        program = replace(program, table=replace(table, counts=people))
         shown = (program, proved.bounds, proved.status, CLOSED, seconds, case.noticed)
         own = ProvedBounds(*shown, stands_for=stands)
         if case.members is not None:
             own = PopulationBounds(*shown, stands_for=stands, members=case.members)
         files: tuple[Path, ...] = ()
         if where.folder is not None:
-            names, rows = _bounds(own, alike, order)
-            files = opened.written("bounds", names, rows, scanned, groups, with_)
-        leaves, trees = int((scanned.people > 0).sum()), len(program.release.trees)
+            _, files = opened.written("writing bounds", *_bounds(own, alike, order), scanned, with_)
+        leaves, trees = len(scanned.there), len(program.release.trees)
         result = replace(own, parts=Parts(what="bounds", trees=trees, leaves=leaves, folder=where.folder, files=files))
     if not result.reliable:
         warn_unreliable(f"{not_reliable(result.status)}; see notes and contradictions of the result")
@@ -262,19 +243,6 @@ def _without_splits(known: Knowledge, tables: Tables) -> Knowledge:
     return replace(known, knowledge=[kind for kind in kinds if kind != "internal"], impurity=None)
 
 
-def _table(scanned: Scanned, alike: Alike) -> tuple[QITable, IntArray]:
-    """A row for those who are alike, with all their people; and which of them each row is."""
-    own = scanned.coded
-    codes = scanned.packing.unpack(alike.words)
-    order = np.argsort(row_keys(codes, scanned.packing.sizes), kind="stable")
-    leaves = np.flatnonzero(scanned.people > 0)
-    lines = np.zeros(len(scanned.people), np.int64)
-    lines[leaves] = scanned.lines(leaves)
-    people = (alike.people * alike.times)[order]
-    line = lines[alike.leaf[order]]
-    return QITable(own.attributes, codes[order], own.levels, people, line, own.source, scanned.unit), order
-
-
 def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[str, ...], FoundLeaves]:
     """The bounds of everybody, and the names of all columns; row i of ``found`` is row ``order[i]`` of those alike."""
     own = [attribute.name for attribute in found.program.table.attributes]
@@ -283,4 +251,4 @@ def _bounds(found: ProvedBounds, alike: Alike, order: IntArray) -> tuple[tuple[s
     by = np.array(level_names())[found.proved_by[back].ravel()]
     columns = [(each[back].ravel(), "double") for each in (found.low, found.high)]
     table = table_of([(classes * len(order), "string"), *columns, (by, "string")])
-    return names, FoundLeaves(table, alike.rows, len(classes))
+    return names, FoundLeaves(table, alike, len(classes))

@@ -66,14 +66,23 @@ def packing_of(sizes: Sequence[int], room: int) -> Packing:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rows:
-    """Rows of a table: the rank of the ``leaf``, ``words`` and ``count`` (people); (n,), (n_words, n) and (n,)."""
+    """Rows of a table: the rank of the ``leaf``, ``words`` and ``count`` (people); (n,), (n_words, n) and (n,).
+
+    With a truth ``classes``, shape (n, n_classes), are the people of each class.
+    """
 
     leaf: npt.NDArray[Any]
     words: IntArray
     count: IntArray
+    classes: IntArray | None = None
 
     def __len__(self) -> int:
         return len(self.leaf)
+
+    def some(self, keep: BoolArray | IntArray | slice) -> Rows:
+        """Some of the rows."""
+        classes = None if self.classes is None else self.classes[keep]
+        return Rows(self.leaf[keep], self.words[:, keep], self.count[keep], classes)
 
     def merged(self) -> Rows:
         """The same, sorted by leaf, then by words, with equal rows merged."""
@@ -102,7 +111,7 @@ class Rows:
         return order, new
 
     def _order(self) -> IntArray:
-        if len(self.words) == 1:
+        if len(self) and len(self.words) == 1:
             (word,) = self.words
             span = int(word.max()) + 1
             if span * (int(self.leaf.max()) + 1) < _FITS:
@@ -217,49 +226,6 @@ def written(waiting: Sequence[Rows], folder: Path) -> str:
     return path
 
 
-def slices(runs: Sequence[str], low: int, high: int) -> Iterator[Rows]:
-    """Yield the rows of each run that lie in the leaves ``low`` to ``high - 1``."""
-    for run in runs:
-        leaf = np.load(f"{run}.leaf.npy", mmap_mode="r")
-        begin, end = np.searchsorted(leaf, [low, high]).tolist()
-        if begin < end:
-            words = np.load(f"{run}.words.npy", mmap_mode="r")[:, begin:end]
-            count = np.load(f"{run}.count.npy", mmap_mode="r")[begin:end]
-            yield Rows(np.array(leaf[begin:end]), np.array(words), count.astype(np.int64))
-
-
-def sizes_of(runs: Sequence[str], leaves: int) -> IntArray:
-    """Rows of each leaf in all runs, shape (n_leaves,)."""
-    found = np.zeros(leaves, np.int64)
-    for run in runs:
-        found += np.bincount(np.load(f"{run}.leaf.npy", mmap_mode="r"), minlength=leaves)
-    return found
-
-
-def smallest_of(runs: Sequence[str], n_words: int, leaves: int) -> IntArray:
-    """The words of the smallest row of each leaf in all runs, shape (n_words, n_leaves); 0 of leaves without any."""
-    found, known = np.zeros((n_words, leaves), np.int64), np.zeros(leaves, bool)
-    for run in runs:
-        leaf, words = (np.load(f"{run}.{name}.npy", mmap_mode="r") for name in ("leaf", "words"))
-        first = np.flatnonzero(np.diff(leaf, prepend=-1))
-        here = np.array(leaf[first])
-        smallest = np.array(words[:, first])
-        both = np.concatenate([found[:, here], smallest], axis=1)
-        order = np.empty(2 * len(here), np.int64)
-        order[np.lexsort(both[::-1])] = np.arange(2 * len(here))
-        new = ~known[here] | (order[len(here) :] < order[: len(here)])
-        found[:, here[new]] = smallest[:, new]
-        known[here] = True
-    return found
-
-
-def remove_runs(runs: Sequence[str]) -> None:
-    """Remove the files of runs."""
-    for run in runs:
-        for end in ("leaf", "words", "count"):
-            os.unlink(f"{run}.{end}.npy")
-
-
 # Groups of leaves that are evaluated together, each as large as memory allows.
 
 
@@ -273,9 +239,72 @@ class LeafGroup:
     parts: int = 1
 
 
-def groups_of(rows: IntArray, most: int) -> tuple[LeafGroup, ...]:
-    """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided."""
-    return tuple(_groups(rows.tolist(), most))
+@dataclass(frozen=True, slots=True)
+class Different:
+    """How many quasi-identifiers of a group have other people in the truth; the first, by codes, with both numbers."""
+
+    number: int
+    first: tuple[tuple[tuple[int, ...], int, int], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """People on disk: paths of runs of the table and, with a truth, of that, whose last words hold the class, too."""
+
+    own: tuple[str, ...]
+    truth: tuple[str, ...] | None
+    packing: Packing
+
+    @property
+    def rows(self) -> int:
+        """Rows of all runs of the table."""
+        return sum(len(np.load(f"{run}.leaf.npy", mmap_mode="r")) for run in self.own)
+
+    def groups(self, leaves: int, most: int) -> tuple[LeafGroup, ...]:
+        """Consecutive leaves in groups of up to ``most`` rows; leaves that have more are divided."""
+        rows = np.zeros(leaves, np.int64)
+        for run in self.own:
+            rows += np.bincount(np.load(f"{run}.leaf.npy", mmap_mode="r"), minlength=leaves)
+        return tuple(_groups(rows.tolist(), most))
+
+    def smallest(self, leaves: int) -> IntArray:
+        """The words of the smallest row of each leaf, shape (n_words, n_leaves); 0 of leaves without any."""
+        words = np.zeros((len(self.packing.words), leaves), np.int64)
+        found = Rows(np.zeros(0, np.int32), words[:, :0], np.zeros(0, np.int64))
+        for run in self.own:
+            leaf = np.load(f"{run}.leaf.npy", mmap_mode="r")
+            head = np.flatnonzero(np.diff(leaf, prepend=-1))
+            found = joined([found, Rows(leaf[head], np.load(f"{run}.words.npy", mmap_mode="r")[:, head], head)])
+            order, _ = found.order()
+            found = found.some(order[np.flatnonzero(np.diff(found.leaf[order], prepend=-1))])
+        words[:, found.leaf] = found.words
+        return words
+
+    def read(self, group: LeafGroup) -> Rows | Different | None:
+        """The people of a group by leaf and quasi-identifier, equal ones merged; None where there are none."""
+        own = [rows for rows, _ in _slices(self.own, group, 1)]
+        if not own or self.truth is None:
+            return joined(own).merged() if own else None
+        theirs, room, n = list(_slices(self.truth, group, self.packing.room)), self.packing.room, sum(map(len, own))
+        every = joined([*own, *(rows for rows, _ in theirs)])
+        klass = np.concatenate([np.zeros(0, np.int64), *(each for _, each in theirs)])
+        number, first = every.numbered()
+        count = np.bincount(number[:n], every.count[:n], len(first)).astype(np.int64)
+        classes = np.bincount(number[n:] * room + klass, every.count[n:], len(first) * room).astype(np.int64)
+        rows = Rows(every.leaf[first], every.words[:, first], count, classes.reshape(-1, room))
+        known = classes.reshape(-1, room).sum(axis=1)
+        if (count == known).all():
+            return rows
+        wrong = np.flatnonzero(count != known)
+        shown = wrong[np.lexsort(rows.words[::-1, wrong])][:11]
+        codes = map(tuple, self.packing.unpack(rows.words[:, shown]).tolist())
+        return Different(len(wrong), tuple(zip(codes, count[shown].tolist(), known[shown].tolist(), strict=True)))
+
+    def remove(self) -> None:
+        """Remove the files."""
+        for run in (*self.own, *(self.truth or ())):
+            for end in ("leaf", "words", "count"):
+                os.unlink(f"{run}.{end}.npy")
 
 
 def _groups(rows: Sequence[int], most: int) -> Iterator[LeafGroup]:
@@ -294,24 +323,27 @@ def _groups(rows: Sequence[int], most: int) -> Iterator[LeafGroup]:
         yield LeafGroup(low, len(rows))
 
 
-def read_group(runs: Sequence[str], group: LeafGroup, room: int = 1) -> Rows | None:
-    """The rows of a group, sorted by leaf and quasi-identifier, equal ones merged; None where there are none."""
-    parts = list(slices(runs, group.low, group.high))
-    if group.parts > 1:
-        parts = [_some(rows, _in_part(rows, group, room)) for rows in parts]
-    return joined(parts).merged() if parts else None
+def _slices(runs: Sequence[str], group: LeafGroup, room: int) -> Iterator[tuple[Rows, IntArray]]:
+    """Yield the rows of each run that are in a group, with what is in the room of their last words."""
+    for run in runs:
+        leaf = np.load(f"{run}.leaf.npy", mmap_mode="r")
+        begin, end = np.searchsorted(leaf, [group.low, group.high]).tolist()
+        if begin < end:
+            words = np.array(np.load(f"{run}.words.npy", mmap_mode="r")[:, begin:end])
+            count = np.load(f"{run}.count.npy", mmap_mode="r")[begin:end].astype(np.int64)
+            words[-1], inside = (words[-1], count[:0]) if room == 1 else np.divmod(words[-1], room)
+            rows = Rows(np.array(leaf[begin:end]), words, count)
+            if group.parts > 1:
+                keep = _in_part(words, group)
+                rows, inside = rows.some(keep), inside if room == 1 else inside[keep]
+            yield rows, inside
 
 
-def _some(rows: Rows, keep: BoolArray) -> Rows:
-    return Rows(rows.leaf[keep], rows.words[:, keep], rows.count[keep])
-
-
-def _in_part(rows: Rows, group: LeafGroup, room: int) -> BoolArray:
+def _in_part(words: IntArray, group: LeafGroup) -> BoolArray:
     """Whether rows belong to a part of their leaf: quasi-identifiers that are alike in some columns are spread."""
-    mixed = np.zeros(len(rows), np.uint64)
-    for i, word in enumerate(rows.words):
-        own = word // room if i == len(rows.words) - 1 else word
-        mixed = (mixed ^ own.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+    mixed = np.zeros(words.shape[1], np.uint64)
+    for word in words:
+        mixed = (mixed ^ word.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
         mixed ^= mixed >> np.uint64(32)
     return np.asarray(mixed % np.uint64(group.parts) == group.part)
 

@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from pyarrow import parquet
 
 import maxent
-from maxent.api.out_of_core import estimate as of_leaves
-from maxent.api.out_of_core import opened
+from maxent.api.out_of_core import opened, scan, stand_ins
 from maxent.models.out_of_core import runs
 from maxent.models.tables import out_of_core
 from support.strategies import Case, Draw, cases, populations, styles
@@ -49,7 +48,7 @@ def few_rows(draw: Draw) -> Iterator[None]:
     """Calls in parts of a few rows at a time: files in pieces, keys of one word or more, stand-ins or all people."""
     with (
         mock.patch.object(opened, "rows_at_a_time", return_value=draw(st.integers(1, 20))),
-        mock.patch.object(of_leaves, "fits", return_value=draw(st.booleans())),
+        mock.patch.object(stand_ins, "fits", return_value=draw(st.booleans())),
         mock.patch.object(out_of_core, "SMALLEST", 7),
         mock.patch.object(runs, "_FITS", draw(st.sampled_from([2**62, 40]))),
     ):
@@ -58,7 +57,7 @@ def few_rows(draw: Draw) -> Iterator[None]:
 
 def bits(call: Any, *given: Any, **options: Any) -> tuple[Any, list[bytes]]:
     """The summary and the files of an audit or of bounds in groups of two rows."""
-    with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(opened, "GROUP", 2):
+    with mock.patch.object(opened, "rows_at_a_time", return_value=3), mock.patch.object(scan, "GROUP", 2):
         found = call(*given, **options)
     return {**found.summary, "seconds": 0}, [path.read_bytes() for path in found.parts.files]
 

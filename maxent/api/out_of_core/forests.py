@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from maxent.api.out_of_core.folder import needed
-from maxent.api.out_of_core.posteriors import Evaluated, differences, owner, unpickled
-from maxent.api.out_of_core.scan import Resources, Scanned, check_same
+from maxent.api.out_of_core.scan import Resources, Scanned
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.descent import Steps, descent_of, numbered, steps_of
-from maxent.models.out_of_core.runs import LeafGroup, Lost, Packing, Rows, cells_of, read_group, remove_runs, written
+from maxent.models.out_of_core.runs import LeafGroup, Lost, Packing, Rows, Runs, cells_of, written
 from maxent.models.reading import size_text
 from maxent.models.tables.qi_table import describe_codes
 from maxent.models.trees.places import number_places
@@ -30,10 +29,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Refining:
-    """What is to be made of every group: runs of the table and the truth, None without, to runs in the ``folder``."""
+    """What is to be made of every group: cells of all ``trees``, as runs in the ``folder``."""
 
-    runs: tuple[str, ...]
-    truth: tuple[str, ...] | None
     packing: Packing
     trees: tuple[Steps, ...]
     folder: Path
@@ -41,10 +38,10 @@ class Refining:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refined:
-    """The cells of a group, by their smallest quasi-identifiers (``words``), leaf by leaf, with their people."""
+    """The cells of people of the first tree's ``leaf``, by their smallest quasi-identifiers (``words``)."""
 
-    run: str
-    truth: str | None
+    leaf: int
+    runs: Runs
     words: IntArray
     people: IntArray
     classes: IntArray | None
@@ -58,92 +55,71 @@ class Stray:
     codes: tuple[int, ...]
 
 
-def refine_group(group: LeafGroup, path: Path) -> Refined | Stray | Evaluated | None:
-    """The cells of a group, as the `Refining` in a file says."""
-    how: Refining = unpickled(path)
-    rows = read_group(how.runs, group)
-    if rows is None or not len(rows):
-        return None
-    truth = None if how.truth is None else read_group(how.truth, group, how.packing.room)
-    if how.truth is not None and (wrong := differences(rows, truth, how.packing)) is not None:
-        return wrong
-    first = cells_of(rows.words, how.packing, how.trees)
+def refine_group(how: Refining, rows: Rows, group: LeafGroup) -> Refined | Stray:
+    """The cells of a group."""
+    packing, classes = how.packing, None
+    first = cells_of(rows.words, packing, how.trees)
     if isinstance(first, Lost):
-        codes = how.packing.unpack(rows.words[:, first.row : first.row + 1])[0]
-        return Stray(first.tree, tuple(codes.tolist()))
+        return Stray(first.tree, tuple(packing.unpack(rows.words[:, first.row : first.row + 1])[0].tolist()))
     heads = first == np.arange(len(first))
     cell = (np.cumsum(heads) - 1)[first].astype(np.int32)
-    run = written([Rows(cell, rows.words, rows.count)], how.folder)
     people = np.bincount(cell, rows.count).astype(np.int64)
-    if truth is None:
-        return Refined(run, None, rows.words[:, heads], people, None)
-    theirs, room = cell[owner(truth, how.packing.room)], how.packing.room
-    key = theirs.astype(np.int64) * room + truth.words[-1] % room
-    classes = np.bincount(key, truth.count, len(people) * room).astype(np.int64).reshape(len(people), -1)
-    truth_run = written([Rows(theirs, truth.words, truth.count)], how.folder)
-    return Refined(run, truth_run, rows.words[:, heads], people, classes)
+    runs = Runs((written([Rows(cell, rows.words, rows.count)], how.folder),), None, packing)
+    if rows.classes is not None:
+        room, (row, klass) = packing.room, np.nonzero(rows.classes)
+        words, count = rows.words[:, row], rows.classes[row, klass]
+        words[-1] = words[-1] * room + klass
+        runs = replace(runs, truth=(written([Rows(cell[row], words, count)], how.folder),))
+        classes = np.bincount(cell[row] * np.int64(room) + klass, count, len(people) * room)
+        classes = classes.astype(np.int64).reshape(-1, room)
+    return Refined(group.low, runs, rows.words[:, heads], people, classes)
 
 
-def renumber(run: str, numbers: Path, folder: Path) -> str:
-    """The same run with other numbers of cells, those in a file, shape (n_cells,)."""
-    cell = np.load(numbers)[np.load(f"{run}.leaf.npy")].astype(np.int32)
-    return written([Rows(cell, np.load(f"{run}.words.npy"), np.load(f"{run}.count.npy").astype(np.int64))], folder)
+def renumber(runs: Runs, numbers: IntArray, folder: Path) -> Runs:
+    """The same runs with other ``numbers`` of their cells, shape (n_cells,)."""
+
+    def moved(run: str) -> str:
+        cell = numbers[np.load(f"{run}.leaf.npy")].astype(np.int32)
+        return written([Rows(cell, np.load(f"{run}.words.npy"), np.load(f"{run}.count.npy").astype(np.int64))], folder)
+
+    truth = None if runs.truth is None else tuple(map(moved, runs.truth))
+    return replace(runs, own=tuple(map(moved, runs.own)), truth=truth)
 
 
-def by_cell(
-    release: Release,
-    scanned: Scanned,
-    truth: tuple[str, ...] | None,
-    groups: Sequence[LeafGroup],
-    source: str,
-    memory: int,
-    with_: Resources,
-    told: Callable[[str], Told],
-) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
-    """The people of a table by cell in place of the leaves of the first tree; runs of the truth, and people by class.
+def by_cell(release: Release, scanned: Scanned, memory: int, with_: Resources, told: Callable[[str], Told]) -> Scanned:
+    """The people of a table by cell in place of the leaves of the first tree.
 
     Cells are numbered by these leaves, then by their smallest quasi-identifiers, whatever the groups are.
     """
-    trees = _steps(release, scanned)
-    plan = Refining(scanned.runs, truth, scanned.packing, trees, with_.folder)
-    found = with_.each(refine_group, plan, groups, told("finding cells"))
-    check_same(scanned.coded, source, [each for each in found if isinstance(each, Evaluated)])
+    trees, packing = _steps(release, scanned), scanned.runs.packing
+    found = with_.people(refine_group, Refining(packing, trees, with_.folder), scanned, told("finding cells"))
     _check_stray(release, scanned, [each for each in found if isinstance(each, Stray)])
-    refined = [(group, each) for group, each in zip(groups, found, strict=True) if isinstance(each, Refined)]
-    remove_runs(scanned.runs)
-    remove_runs(truth or ())
+    refined = [each for each in found if isinstance(each, Refined)]
+    scanned.runs.remove()
     numbers: list[IntArray] = []
     words: list[IntArray] = []
     total = 0
-    for _, parts in groupby(refined, key=lambda each: each[0].low):
-        mine, smallest = _together([part.words for _, part in parts], scanned.packing, trees)
+    for _, parts in groupby(refined, key=lambda each: each.leaf):
+        mine, smallest = _together([part.words for part in parts], packing, trees)
         numbers += [total + number for number in mine]
         words.append(smallest)
         total += smallest.shape[1]
     _check_memory(release, total, memory)
-    calls = []
-    for i, ((_, each), own) in enumerate(zip(refined, numbers, strict=True)):
-        np.save(with_.folder / f"numbers-{i}.npy", own)
-        runs = [each.run, *([] if each.truth is None else [each.truth])]
-        calls += [(run, with_.folder / f"numbers-{i}.npy", with_.folder) for run in runs]
+    calls = [(each.runs, own, with_.folder) for each, own in zip(refined, numbers, strict=True)]
     renumbered = with_.workers.map(renumber, calls, told("numbering cells"))
-    remove_runs([run for run, *_ in calls])
-    people = np.zeros(total, np.int64)
-    by_class = None if truth is None else np.zeros((total, scanned.packing.room), np.int64)
-    for (_, each), own in zip(refined, numbers, strict=True):
+    people, classes = np.zeros(total, np.int64), None
+    if scanned.classes is not None:
+        classes = np.zeros((total, packing.room), np.int64)
+    for each, own in zip(refined, numbers, strict=True):
+        each.runs.remove()
         people[own] += each.people  # the numbers of one part differ
-        if by_class is not None and each.classes is not None:
-            by_class[own] += each.classes
-    every = 1 if truth is None else 2
-    cells = replace(
-        scanned,
-        runs=tuple(renumbered[::every]),
-        people=people,
-        first=np.arange(total),
-        example=np.concatenate(words, axis=1),
-        cells=True,
-    )
-    return cells, None if truth is None else tuple(renumbered[1::every]), by_class
+        if classes is not None and each.classes is not None:
+            classes[own] += each.classes
+    runs = Runs(tuple(run for each in renumbered for run in each.own), None, packing)
+    if classes is not None:
+        runs = replace(runs, truth=tuple(run for each in renumbered for run in each.truth or ()))
+    example = np.concatenate(words, axis=1)
+    return replace(scanned, runs=runs, people=people, classes=classes, example=example, cells=True)
 
 
 def _steps(release: Release, scanned: Scanned) -> tuple[Steps, ...]:

@@ -15,81 +15,44 @@ import numpy.typing as npt
 from maxent.api.case import Case, Published, Tables, no_table, open_published, read_case, strangers_left_out
 from maxent.api.out_of_core.folder import POSTERIORS, InParts, PartFile, check_fits, made, moved, rows_at_a_time
 from maxent.api.out_of_core.forests import by_cell
-from maxent.api.out_of_core.posteriors import ROWS, unpickled
 from maxent.api.out_of_core.scan import Resources, Scanned, only, scan_table, scan_truth
 from maxent.models.errors import check_unused
 from maxent.models.files.output import scratch, write_atomically
-from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, groups_of, read_group, sizes_of
+from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
+from maxent.models.tables.frame import arrow_numbers, plain_numbers, taken
 from maxent.solvers.solve.parallel import Told, workers_of
 
 if TYPE_CHECKING:
     from pandas import DataFrame
 
     from maxent.api.estimate import Progress, Solving
-    from maxent.models.arrays import IntArray
+    from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
 
 
-# Rows about people that follow from their leaves: written group by group.
+# Rows about people that follow from their leaves: written and measured group by group.
+
+# Quasi-identifiers whose probabilities are in memory at the same time, and of a row group.
+ROWS = 1 << 16
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundLeaves:
     """What is found of people, as columns after those of their attributes: the ``count``, and rows of a pyarrow Table.
 
-    Of a quasi-identifier these are the ``each`` rows with the number ``at(leaf, count)``; pickled, for workers.
+    Of quasi-identifiers these are the ``each`` rows with the numbers ``at(rows, codes)``; pickled, for workers.
     """
 
     table: Any
-    at: Callable[[IntArray, IntArray], IntArray]
+    at: Callable[[Rows, IntArray], IntArray]
     each: int = 1
 
-    def kinds(self) -> list[Any]:
-        """The pyarrow types of the columns."""
-        import pyarrow as pa
-
-        return [pa.int64(), *self.table.schema.types]
-
-    def columns(self, rows: Rows) -> list[Any]:
+    def columns(self, rows: Rows, codes: IntArray) -> list[Any]:
         """The columns of some quasi-identifiers, all rows of one after the other."""
-        import pyarrow as pa
-
-        number = self.at(rows.leaf.astype(np.int64), rows.count)[:, None] * self.each + np.arange(self.each)
-        return [np.repeat(rows.count, self.each), *self.table.take(pa.array(number.ravel())).columns]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Writing:
-    """What is written of every group: names of all columns, what the codes of attributes mean, and the folder."""
-
-    runs: tuple[str, ...]
-    packing: Packing
-    levels: tuple[npt.NDArray[Any], ...]
-    names: tuple[str, ...]
-    found: FoundLeaves
-    folder: Path
-
-
-def write_group(group: LeafGroup, path: Path) -> str | None:
-    """Write a group as the `Writing` in a file says: the path of the file, None for a group without people."""
-    how: Writing = unpickled(path)
-    rows = read_group(how.runs, group)
-    if rows is None or not len(rows):
-        return None
-    each = how.found.each
-    file = PartFile(how.folder, how.names, how.levels, how.found.kinds())
-    for block in _blocks(rows, max(ROWS // each, 1)):
-        file.add(np.repeat(how.packing.unpack(block.words), each, axis=0), how.found.columns(block))
-    return file.closed()
-
-
-def _blocks(rows: Rows, most: int) -> Iterator[Rows]:
-    """Rows in blocks, each of which becomes a row group of a file."""
-    for begin in range(0, len(rows), most):
-        here = slice(begin, begin + most)
-        yield Rows(rows.leaf[here], rows.words[:, here], rows.count[here])
+        number = self.at(rows, codes)[:, None] * self.each + np.arange(self.each)
+        return list(taken(self.table, arrow_numbers(number.ravel())).columns)
 
 
 def table_of(columns: Iterable[tuple[Iterable[Any], str]]) -> Any:
@@ -107,14 +70,106 @@ class ByLeaf:
     leaf: IntArray
     leaves: int
 
-    def __call__(self, leaf: IntArray, count: IntArray) -> IntArray:
+    def __call__(self, rows: Rows, codes: IntArray) -> IntArray:
         at = np.zeros(self.leaves, np.int64)
         at[self.leaf] = np.arange(len(self.leaf))
-        return at[leaf]
+        return np.asarray(at[rows.leaf])
 
 
-# Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
-GROUP = 1 << 17
+@dataclass(frozen=True, slots=True, eq=False)
+class Writing:
+    """What is written of every group: names of all columns, what the codes of attributes mean, and the folder, if any.
+
+    Of ``top`` quasi-identifiers divergences are named; ``surest`` is how many are that an adversary is surest of.
+    """
+
+    packing: Packing
+    levels: tuple[npt.NDArray[Any], ...]
+    names: tuple[str, ...]
+    found: FoundLeaves
+    folder: Path | None
+    top: int = 0
+    surest: int = 0
+
+
+# Minus the divergence of a quasi-identifier, nats, and its codes. Sorted, the farthest quasi-identifiers come first.
+Far = tuple[float, tuple[int, ...]]
+# Nats that are hidden, minus people, codes, likeliest class, its probability and the divergence, of one that an
+# adversary is sure of and, with a truth, right about. Sorted, those come first of whom least is hidden.
+Surest = tuple[float, int, tuple[int, ...], int, float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A group that was written: its rows, the file, the surest and, with a truth, divergences, nats.
+
+    ``total`` is the sum of the finite ones over people, ``infinite`` how many are not, ``far`` are the largest.
+    """
+
+    rows: int
+    path: str | None
+    surest: tuple[Surest, ...]
+    far: tuple[Far, ...]
+    total: float
+    infinite: int
+    least: float
+
+
+def write_group(how: Writing, rows: Rows, group: LeafGroup) -> Written:
+    """Write a group, and measure it."""
+    import pyarrow as pa
+
+    each, file = how.found.each, None
+    surest, far, told = list[Surest](), list[Far](), []
+    if how.folder is not None:
+        kinds = [pa.int64(), *how.found.table.schema.types, *[pa.float64()] * (rows.classes is not None)]
+        file = PartFile(how.folder, how.names, how.levels, kinds)
+    used = len(rows) * (file is not None or how.surest > 0 or rows.classes is not None)
+    for begin in range(0, used, most := max(ROWS // each, 1)):
+        block = rows.some(slice(begin, begin + most))
+        codes = how.packing.unpack(block.words)
+        columns = how.found.columns(block, codes)
+        if how.surest or block.classes is not None:
+            p = np.column_stack([plain_numbers(column) for column in columns])
+            away = np.zeros(len(p))
+            if block.classes is not None:
+                away = _divergence(block.classes, p)
+                told.append(away)
+                columns.append(away)
+                here = _foremost([-away], codes, how.top)
+                far = sorted([*far, *((-float(away[i]), tuple(codes[i].tolist())) for i in here)])[: how.top]
+            if how.surest:
+                surest = sorted([*surest, *_surest(block, codes, p, away, how.surest)])[: how.surest]
+        if file is not None:
+            file.add(np.repeat(codes, each, axis=0), [np.repeat(block.count, each), *columns])
+    every = np.concatenate(told) if told else np.zeros(0)
+    finite = np.isfinite(every)
+    total = float(every[finite] @ rows.count[finite]) if told else 0.0
+    path, least = None if file is None else file.closed(), float(every.min(initial=np.inf))
+    return Written(len(rows), path, tuple(surest), tuple(far), total, int((~finite).sum()), least)
+
+
+def _divergence(people: IntArray, posterior: FloatArray) -> FloatArray:
+    from maxent.disclosure.measures import individual_divergence  # with a truth only
+
+    return individual_divergence(people, posterior)
+
+
+def _foremost(keys: Sequence[npt.NDArray[Any]], codes: IntArray, most: int) -> list[int]:
+    """The rows that come first by some keys, then by codes, up to ``most``."""
+    last = min(most, len(codes)) - 1
+    here = np.flatnonzero(keys[0] <= np.partition(keys[0], last)[last])
+    order = np.lexsort((*codes[here].T[::-1], *(key[here] for key in keys[::-1])))
+    return list(here[order[:most]].tolist())
+
+
+def _surest(rows: Rows, codes: IntArray, p: FloatArray, away: FloatArray, most: int) -> Iterator[Surest]:
+    """Yield those of a block that an adversary is surest of; ``away`` are divergences, 0 without a truth."""
+    largest, klass = p.max(axis=1), p.argmax(axis=1)
+    hidden = away - np.log(largest)
+    for i in _foremost([hidden, -rows.count], codes, most):
+        own = tuple(codes[i].tolist())
+        yield float(hidden[i]), -int(rows.count[i]), own, int(klass[i]), float(largest[i]), float(away[i])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,32 +236,31 @@ class Opened:
         with made(self.where.folder) as folder, scratch(folder) as kept, others as workers:
             yield Resources(workers, kept.absolute(), rows_at_a_time(self.where.memory, workers.number))
 
-    def scanned(self, with_: Resources) -> tuple[Scanned, tuple[str, ...] | None, IntArray | None]:
+    def scanned(self, with_: Resources) -> Scanned:
         """The people of the adversary's table by leaf, of several trees by cell, the leaves of all."""
         given = self.tables, self.release, self.reader
         with strangers_left_out() if self.of_register else nullcontext():
             found = scan_table(*given, with_, self.told("reading the table"))
-        known: Any = (None, None)
         if self.tables.truth is not None:
-            known = scan_truth(*given, found, with_, self.told("reading the truth"))
+            found = scan_truth(*given, found, with_, self.told("reading the truth"))
         if len(self.release.trees) == 1:
-            return found, *known
-        groups, source = groups_for(found, with_), str(self.tables.truth)
-        return by_cell(self.release, found, known[0], groups, source, self.where.memory, with_, self.told)
+            return found
+        return by_cell(self.release, found, self.where.memory, with_, self.told)
 
     def written(
         self,
-        what: str,
+        told: str,
         names: Sequence[str],
         found: FoundLeaves,
         scanned: Scanned,
-        groups: Iterable[LeafGroup],
         with_: Resources,
-    ) -> tuple[Path, ...]:
-        """Write what was found of everybody, group by group; ``names`` are those of all columns."""
-        job = Writing(scanned.runs, scanned.packing, scanned.coded.levels, tuple(names), found, with_.folder)
-        paths = with_.each(write_group, job, groups, self.told(f"writing {what}"))
-        return moved([path for path in paths if path is not None], self.where.folder)
+        **most: int,
+    ) -> tuple[list[Written], tuple[Path, ...]]:
+        """Write what was found of everybody, group by group, and the files; ``names`` are those of all columns."""
+        folder = None if self.where.folder is None else with_.folder
+        job = Writing(scanned.runs.packing, scanned.coded.levels, tuple(names), found, folder, **most)
+        groups = with_.people(write_group, job, scanned, self.told(told))
+        return groups, moved([each.path for each in groups if each.path is not None], self.where.folder)
 
     def write_whole(self, rows: Callable[[], DataFrame | None]) -> None:
         """Write rows about people who were taken together as the only file of the folder, if there is to be one."""
@@ -219,8 +273,3 @@ class Opened:
     def told(self, what: str) -> Told:
         """Progress of one step."""
         return partial(self.tell, what)
-
-
-def groups_for(scanned: Scanned, with_: Resources) -> tuple[LeafGroup, ...]:
-    """Groups of leaves that are evaluated one at a time."""
-    return groups_of(sizes_of(scanned.runs, len(scanned.people)), min(with_.rows, GROUP))

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pickle
 import secrets
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, lru_cache
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,13 +14,22 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from maxent.api.out_of_core.posteriors import Evaluated, unpickled
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
 from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_table, together
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
-from maxent.models.out_of_core.runs import Packing, Plan, Routed, packing_of, route_rows, smallest_of
+from maxent.models.out_of_core.runs import (
+    Different,
+    LeafGroup,
+    Packing,
+    Plan,
+    Routed,
+    Rows,
+    Runs,
+    packing_of,
+    route_rows,
+)
 from maxent.models.reading import keep_memory
 from maxent.models.tables.frame import listed
 from maxent.models.tables.out_of_core import pieces_of, rows_for
@@ -39,6 +48,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+# Rows of a group where memory allows: few enough for all workers to have some, whatever their number.
+GROUP = 1 << 17
+
 
 @dataclass(frozen=True, slots=True)
 class Resources:
@@ -48,34 +60,51 @@ class Resources:
     folder: Path
     rows: int
 
-    def each(
-        self,
-        function: Callable[[Any, Path], T],
-        job: object,
-        items: Iterable[Any],
-        told: Told,
-        first: Callable[[], object] = nothing,
-    ) -> list[T]:
+    def each(self, function: Callable[[Any, Path], T], job: object, items: Iterable[Any], told: Told) -> list[T]:
         """The results of a function for some items, with the path of what all need, which is `unpickled` there."""
         path = self.folder / secrets.token_hex(8)
         path.write_bytes(pickle.dumps(job))
-        return self.workers.map(function, [(item, path) for item in items], told, first)
+        return self.workers.map(function, [(item, path) for item in items], told)
+
+    def people(
+        self, function: Callable[[Any, Rows, LeafGroup], T], job: object, scanned: Scanned, told: Told
+    ) -> list[T]:
+        """What a function makes of each group of people, where there are any; refuse a truth about others."""
+        groups = scanned.runs.groups(len(scanned.people), min(self.rows, GROUP))
+        found = self.each(_of_group, (function, job, scanned.runs), groups, told)
+        if wrong := [each for each in found if isinstance(each, Different)]:
+            raise _different(scanned, wrong)
+        return [each for each in found if each is not None and not isinstance(each, Different)]
+
+
+def _of_group(group: LeafGroup, path: Path) -> Any:
+    function, job, runs = unpickled(path)
+    rows = runs.read(group)
+    return function(job, rows, group) if isinstance(rows, Rows) and len(rows) else rows if rows else None
+
+
+@lru_cache(maxsize=2)
+def unpickled(path: Path) -> Any:
+    """What all calls of a step need, which each process reads once."""
+    return pickle.loads(path.read_bytes())
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scanned:
     """People of a table by leaf, depth-first, with the first row (-1 for none) and quasi-identifier of each.
 
-    With ``cells`` leaves are cells of several trees (`maxent.api.out_of_core.forests`), of which no row is known.
+    With a truth ``classes`` are the people of each class, shape (n_leaves, n_classes). With ``cells`` leaves are cells
+    of several trees (`maxent.api.out_of_core.forests`), of which no row is known.
     """
 
     coded: Coded
     descent: Descent
-    packing: Packing
-    runs: tuple[str, ...]
+    runs: Runs
     people: IntArray
     first: IntArray
     example: IntArray
+    truth: str = ""
+    classes: IntArray | None = None
     cells: bool = False
 
     @property
@@ -83,23 +112,32 @@ class Scanned:
         """What `lines` are."""
         return "cell" if self.cells else self.coded.unit
 
-    def lines(self, leaves: IntArray) -> IntArray:
-        """Where some different leaves begin in the table, as `QITable.lines` has it; the numbers of cells, from 1."""
+    @property
+    def there(self) -> IntArray:
+        """The leaves that have people."""
+        return np.flatnonzero(self.people > 0)
+
+    def lines(self) -> IntArray:
+        """Where each leaf begins in the table, as `QITable.lines` has it; the numbers of cells, from 1."""
         if self.cells:
-            return leaves + 1
-        by_place = np.argsort(self.first[leaves], kind="stable")
-        lines = np.empty(len(leaves), np.int64)
-        lines[by_place] = self.coded.lines(self.first[leaves][by_place])
+            return np.arange(len(self.people)) + 1
+        lines = np.zeros(len(self.people), np.int64)
+        by_place = self.there[np.argsort(self.first[self.there], kind="stable")]
+        lines[by_place] = self.coded.lines(self.first[by_place])
         return lines
+
+    def qi_table(self, leaf: IntArray, codes: IntArray, people: IntArray) -> tuple[QITable, IntArray]:
+        """Quasi-identifiers that stand for people of leaves, as a table; and which of them each row is."""
+        own = self.coded
+        order = np.argsort(row_keys(codes, self.runs.packing.sizes), kind="stable")
+        lines = self.lines()[leaf[order]]
+        table = QITable(own.attributes, codes[order], own.levels, people[order], lines, own.source, self.unit)
+        return table, order
 
     def table(self) -> tuple[QITable, IntArray]:
         """One quasi-identifier of each leaf, standing for all people in it, as a table; and the leaf of each row."""
-        found = self.coded
-        leaves = np.flatnonzero(self.people > 0)
-        codes = self.packing.unpack(self.example[:, leaves])
-        order = np.argsort(row_keys(codes, self.packing.sizes), kind="stable")
-        people, lines = self.people[leaves][order], self.lines(leaves)[order]
-        table = QITable(found.attributes, codes[order], found.levels, people, lines, found.source, self.unit)
+        leaves = self.there
+        table, order = self.qi_table(leaves, self.runs.packing.unpack(self.example[:, leaves]), self.people[leaves])
         return table, leaves[order]
 
 
@@ -116,41 +154,40 @@ def scan_table(tables: Tables, release: Release, reader: Reader, with_: Resource
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
     routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)
-    people, runs = np.sum([each.people for each in routed], axis=0), _runs(routed)
-    example = smallest_of(runs, len(packing.words), descent.leaves)
-    return Scanned(found, descent, packing, runs, people, _first(starts, routed), example)
+    runs = Runs(_paths(routed), None, packing)
+    people = np.sum([each.people for each in routed], axis=0)
+    return Scanned(found, descent, runs, people, _first(starts, routed), runs.smallest(descent.leaves))
 
 
-def scan_truth(
-    tables: Tables, release: Release, reader: Reader, of: Scanned, with_: Resources, told: Told
-) -> tuple[tuple[str, ...], IntArray]:
-    """Read the true classes of the people of a table: runs, and people by leaf and class, (n_leaves, n_classes)."""
+def scan_truth(tables: Tables, release: Release, reader: Reader, of: Scanned, with_: Resources, told: Told) -> Scanned:
+    """The people of a table with their true classes."""
     found, rows = _coded("truth", tables, release, reader, with_, told, nothing)
-    own = of.coded
+    own, packing = of.coded, of.runs.packing
     indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
     codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
-    routed, _ = _routed(rows, (*codes, found.codes[-1]), of.descent, of.packing, with_, told)
+    routed, _ = _routed(rows, (*codes, found.codes[-1]), of.descent, packing, with_, told)
     strangers = sum(each.unknown[0] for each in routed if each.unknown is not None)
     strangers += sum(each.lost is not None for each in routed)
     if strangers:
         expected = f"quasi-identifiers of {own.source} only"
         what = "individual has" if strangers == 1 else "individuals have"
         raise InvalidInput(found.source, [Problem("rows", "quasi-identifier", expected, f"{strangers} {what} others")])
-    people = np.sum([each.people for each in routed], axis=0)
-    different = np.flatnonzero(people.sum(axis=1) != of.people).tolist()
+    classes = np.sum([each.people for each in routed], axis=0)
+    different = np.flatnonzero(classes.sum(axis=1) != of.people).tolist()
     if different:
-        described = _described(own, of.packing.unpack(of.example[:, different[:11]]))
+        described = _described(own, packing.unpack(of.example[:, different[:11]]))
         problems = (
             Problem(
                 "rows of a leaf" + (f" (such as {text})" if of.people[leaf] else ""),
                 "individuals",
                 f"{of.people[leaf]}, as in {own.source}",
-                str(people[leaf].sum()),
+                str(classes[leaf].sum()),
             )
             for leaf, text in zip(different, described, strict=False)
         )
         raise InvalidInput(found.source, listed(problems, len(different), "leaves"))
-    return _runs(routed), people
+    runs = replace(of.runs, truth=_paths(routed))
+    return replace(of, runs=runs, classes=classes, truth=str(tables.truth))
 
 
 def files_given(name: str, source: object) -> tuple[FilePath, ...]:
@@ -166,18 +203,16 @@ def only(given: Any) -> Any:
     return given[0] if isinstance(given, (list, tuple)) and len(given) == 1 else given
 
 
-def check_same(own: Coded, source: str, found: Sequence[Evaluated]) -> None:
-    """Refuse a truth that has other numbers of people of some quasi-identifiers than the table."""
-    some = [one for each in found for one in each.different][:11]
-    if not some:
-        return
-    texts = _described(own, np.array([codes for codes, _, _ in some], np.int64))
+def _different(scanned: Scanned, wrong: Sequence[Different]) -> InvalidInput:
+    """The error for a truth that has other numbers of people of some quasi-identifiers than the table."""
+    some = [one for each in wrong for one in each.first][:11]
+    texts = _described(scanned.coded, np.array([codes for codes, _, _ in some], np.int64))
     problems = (
-        Problem(f"rows with {text}", "individuals", f"{here}, as in {own.source}", str(there))
+        Problem(f"rows with {text}", "individuals", f"{here}, as in {scanned.coded.source}", str(there))
         for text, (_, here, there) in zip(texts, some, strict=True)
     )
-    total = sum(each.n_different for each in found)
-    raise InvalidInput(source, listed(problems, total, "quasi-identifiers"))
+    total = sum(each.number for each in wrong)
+    return InvalidInput(scanned.truth, listed(problems, total, "quasi-identifiers"))
 
 
 def _described(own: Coded, codes: IntArray) -> list[str]:
@@ -230,7 +265,7 @@ def _route(rows: KeptRows, path: Path) -> Routed:
     return route_rows(rows, unpickled(path))
 
 
-def _runs(routed: Sequence[Routed]) -> tuple[str, ...]:
+def _paths(routed: Sequence[Routed]) -> tuple[str, ...]:
     return tuple(run for each in routed for run in each.runs)
 
 
