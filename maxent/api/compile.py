@@ -158,23 +158,27 @@ def _without_draws(case: Case, program: Program) -> Program:
 NAMED = 4
 
 
-def refuse_contradictions(program: Program, status: str) -> None:
-    """Refuse statements beside trees that contradict each other or the table, by the smallest set of those that do."""
+def refuse_contradictions(program: Program, status: str, *, whole: bool = False) -> None:
+    """Refuse statements beside trees that contradict each other or the table, by the smallest set of those that do.
+
+    ``whole``: it may be that whole numbers of people alone contradict them.
+    """
     if status != "inconsistent" or not (program.release.statements):
         return
     from maxent.solvers.certainty.stated import SEARCH, contradicting
 
-    found = contradicting(program, Clock(SEARCH))
+    wrong = contradicting(program, Clock(SEARCH), whole=whole)
     named = tuple(f"{each.name}, " for each in program.release.statements)
-    if not any(origin.place.startswith(named) for origin, _ in found):
+    if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
-    problems = []
-    for origin, says in found:
-        others = "; ".join([str(other) for other, _ in found if other is not origin][:NAMED])
-        more = f" and {len(found) - 1 - NAMED} more" if len(found) > NAMED + 1 else ""
-        expected = (
-            f"what can be true together with {others}{more}" if others else "what the people of the table can have"
-        )
+    problems, people = [], "whole people" if wrong.whole else "the people"
+    for origin, says in wrong.said:
+        others = "; ".join([str(other) for other, _ in wrong.said if other is not origin][:NAMED])
+        more = f" and {len(wrong.said) - 1 - NAMED} more" if len(wrong.said) > NAMED + 1 else ""
+        of = " of whole people" if wrong.whole else ""
+        together = f"what can be true{of} together with {others}{more}"
+        expected = together if others else f"what {people} of the table can have"
+        expected += "" if wrong.fewest else " (there was no time to prove that none of these can be left out)"
         problems.append(Problem(str(origin), "statement", expected, says))
     raise InvalidInput("statements", problems)
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
+    from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 # Individuals by which a bound may miss a whole number and still prove it: people are whole. Errors of computing that a
@@ -18,6 +18,13 @@ WHOLE = 1e-6
 # Individuals by which a lower bound exceeds an upper one where statements contradict each other.
 BROKEN = 1e-3
 LevelNumbers = npt.NDArray[np.int8]
+# Where a statement stands, and its kind: what contradictions name.
+Source = tuple[str, str]
+
+
+def source_of(said: Linear) -> Source:
+    """The source of a linear statement of a program."""
+    return str(said.origin), said.kind
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,15 +12,25 @@ import numpy as np
 from maxent.constraints.membership import is_of_register
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.certainty.bounds import whole_numbers
+from maxent.solvers.certainty.bounds import Source, source_of, whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
-from maxent.solvers.workers import WorkerLost
+from maxent.solvers.workers import Tell, WorkerLost, apart
 from maxent.solvers.worlds.part import COMPLETE, WholePart, WholeProgram, completed, whole_program
-from maxent.solvers.worlds.settle import SMALL, Extremes, Patience, Run, WorldTask, elsewhere, extremes, need_cp_sat
+from maxent.solvers.worlds.settle import (
+    SMALL,
+    Extremes,
+    Patience,
+    Run,
+    WorldTask,
+    elsewhere,
+    extremes,
+    need_cp_sat,
+    settle,
+)
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Program
+    from maxent.constraints.program.program import Linear, Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.certainty.bounds import Bounds
 
@@ -201,3 +211,78 @@ def _unordered(program: Program, bounds: Bounds, questions: BoolArray, clock: Cl
     bounds = replace(bounds, low=low, high=high)
     late = found.late & questions
     return replace(bounds, unasked=bounds.unasked | late), late & bounds.open
+
+
+# The fewest statements that no whole numbers of people satisfy together, although shares of people may.
+
+# Seconds that one question may take.
+QUESTION = 2.0
+Fewest = tuple[tuple[Source, ...], bool]
+
+
+def fewest(said: Sequence[Source], contradict: Callable[[Sequence[Source]], bool | None]) -> Fewest:
+    """Of statements that ``contradict`` each other some that do, and whether it is proved that none can be left out.
+
+    A deletion filter, by halves first (Junker, "QuickXplain", AAAI 2004): what is left out is so because the rest still
+    contradicts itself; ``contradict`` is None where that was not found out.
+    """
+    kept, size, proved = tuple(said), max(1, len(said) // 2), True
+    while True:
+        begin = 0
+        while begin < len(kept):
+            rest = kept[:begin] + kept[begin + size :]
+            answer = contradict(rest) if rest else False
+            if answer:
+                kept = rest
+                continue
+            proved &= size > 1 or answer is False
+            begin += size
+        if size == 1:
+            return kept, proved
+        size //= 2
+
+
+def contradicting_whole(program: Program, clock: Clock) -> Fewest:
+    """The fewest sources whose statements no whole people satisfy, and whether that was proved; none if not found."""
+    need_cp_sat()
+    try:
+        found = apart(_contradicting_there, (program,), clock, lambda nothing: None)
+    except WorkerLost:
+        found = None
+    return ((), False) if found is None else found
+
+
+def _contradicting_there(program: Program, clock: Clock, tell: Tell) -> Fewest:
+    """The same, in a process that has not loaded highspy."""
+    # Without comparisons of splits where these are not needed: they are what takes long.
+    linear = replace(program, internal=())
+    for whole in (linear, program) if program.internal else (linear,):
+        of: dict[Source, list[Linear]] = {}
+        for row in whole.linear:
+            of.setdefault(source_of(row), []).append(row)
+        contradict = partial(_contradict, whole, of, clock)
+        if contradict(tuple(of)):
+            return fewest(tuple(of), contradict)
+    return (), False
+
+
+def _contradict(
+    program: Program, of: Mapping[Source, Sequence[Linear]], clock: Clock, some: Sequence[Source]
+) -> bool | None:
+    return _impossible(replace(program, linear=tuple(row for said in some for row in of[said])), clock)
+
+
+def _impossible(program: Program, clock: Clock) -> bool | None:
+    """Whether no whole numbers of people satisfy a program; None where that was not found out."""
+    if clock.stop() is not None:
+        return None
+    whole, counts = whole_program(program), program.table.counts.astype(np.int64)
+    low, nobody = np.zeros((len(counts), program.n_classes), np.int64), np.zeros((len(counts), program.n_classes), bool)
+    high, known = np.repeat(counts[:, None], program.n_classes, axis=1), True
+    for number in range(len(whole.pieces)):
+        _, task = task_of(whole, number, low, high, nobody)
+        settle(task.part, task.state, task.asked, Patience.of(clock, QUESTION))
+        if task.state.possible is False:
+            return True
+        known &= task.state.possible is True and not task.part.rows.left_out
+    return False if known and not whole.left_out else None

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from maxent.solvers.certainty.bounds import WHOLE
+from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -197,8 +197,20 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
 SEARCH = 10.0
 
 
-def contradicting(program: Program, clock: Clock) -> tuple[tuple[Origin, str], ...]:
-    """The fewest sources whose linear statements no classes of the people satisfy, each with what it says.
+@dataclass(frozen=True, slots=True)
+class Contradiction:
+    """Statements that cannot hold together, each with what it says; ``fewest``: none of them can be left out.
+
+    ``whole``: shares of people could satisfy them, whole people cannot.
+    """
+
+    said: tuple[tuple[Origin, str], ...] = ()
+    fewest: bool = True
+    whole: bool = False
+
+
+def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Contradiction:
+    """The fewest sources whose linear statements no classes of the people satisfy; ``whole``: no whole people.
 
     None where all linear statements can hold together, or there was no time to tell. A single source contradicts the
     table. From the rows with a multiplier in the program of least violation, which contradict each other, one source
@@ -207,21 +219,23 @@ def contradicting(program: Program, clock: Clock) -> tuple[tuple[Origin, str], .
     from scipy.optimize import linprog
 
     if wrong := [each for each in program.contradictions if each.origin.node is None]:
-        return ((wrong[0].origin, wrong[0].says),)
+        return Contradiction(((wrong[0].origin, wrong[0].says),))
     if not program.linear:
-        return ()
+        return Contradiction()
     matrix, lower, upper, of = _sparse_rows(program)
     people, cells = program.table.counts.astype(np.float64), program.cells
     n = len(cells) * program.n_classes
     inside = np.arange(n) // program.n_classes
     each = sparse.csr_matrix((np.ones(n), (inside if program.single else cells.owner[inside], np.arange(n))))
     totals = program.weight if program.single else people
-    said = [(str(row.origin), row.kind) for row in program.linear]
+    said, unsure = [source_of(row) for row in program.linear], False
 
-    def least(kept: AbstractSet[tuple[str, str]]) -> set[tuple[str, str]] | None:
+    def least(kept: AbstractSet[Source]) -> set[Source] | None:
         """Of some sources those that contradict each other; None where they can hold together, or time is up."""
+        nonlocal unsure
         chosen = np.array([said[i] in kept for i in of])
         above, below = np.flatnonzero(chosen & np.isfinite(upper)), np.flatnonzero(chosen & np.isfinite(lower))
+        unsure |= clock.late() > 0
         if clock.late() > 0 or not len(above) + len(below):
             return None
         rows = sparse.vstack([matrix[above], -matrix[below]]).tocsr()
@@ -238,19 +252,28 @@ def contradicting(program: Program, clock: Clock) -> tuple[tuple[Origin, str], .
             method="highs",
             options={"time_limit": max(clock.left() or SEARCH, 0.1)},
         )
+        unsure |= found.status != 0
         if found.status != 0 or found.fun <= LEAST * max(len(sides), 1):
             return None
         binding = np.abs(found.ineqlin.marginals) > LEAST
         return {said[of[i]] for i in np.concatenate([above, below])[binding]}
 
     core = least(set(said))
-    if core is None:
-        return ()
-    for source in sorted(core):
-        if source in core and len(core) > 1 and (fewer := least(core - {source})) is not None:
+    if core is None and whole:
+        from maxent.solvers.certainty.integer import contradicting_whole
+
+        names, proved = contradicting_whole(program, clock)
+        return Contradiction(_first(program, set(names)), proved, whole=True)
+    for source in sorted(core or ()):
+        if core and source in core and len(core) > 1 and (fewer := least(core - {source})) is not None:
             core = fewer
-    first = {key: row for row, key in zip(reversed(program.linear), reversed(said), strict=True) if key in core}
-    return tuple((first[key].origin, first[key].says) for key in dict.fromkeys(said) if key in core)
+    return Contradiction(_first(program, core or set()), not unsure)
+
+
+def _first(program: Program, sources: AbstractSet[Source]) -> tuple[tuple[Origin, str], ...]:
+    """The first statement of each of some sources, in their order."""
+    first = {source_of(row): row for row in reversed(program.linear)}
+    return tuple((row.origin, row.says) for name, row in reversed(first.items()) if name in sources)
 
 
 # People by which statements that contradict each other miss, at least.

@@ -3,6 +3,7 @@
 import itertools
 import json
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import stated_cells
 
 CLASSES = ["no", "yes"]
@@ -596,6 +598,46 @@ def test_the_smallest_set_that_contradicts_itself_is_named(seed: int) -> None:
     for place in places if len(refused.value.problems) == len(places) else ():
         rest = [each for each in without if each["source"] != place]
         assert not rest or maxent.bounds(document(frame, *rest), table).reliable, place
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 3, hunted=200))
+def test_the_smallest_set_that_only_whole_people_contradict_is_named(seed: int) -> None:
+    """Odd circles: one of two neighbours each, which halves of people satisfy; counts of others stand beside."""
+    rng = np.random.default_rng(seed)
+    n, circle = int(rng.integers(5, 9)), int(rng.choice([3, 5]))
+    who = rng.permutation([f"p{i}" for i in range(n)]).tolist()
+    truth = dict(zip(who, rng.integers(0, 2, n).tolist(), strict=True))
+    groups = [([who[i], who[(i + 1) % circle]], 1) for i in range(circle)]
+    for _ in range(4):
+        some = rng.choice(who[circle:], int(rng.integers(1, n - circle + 1)), replace=False).tolist()
+        groups.append((some, sum(truth[each] for each in some)))
+    rng.shuffle(groups)
+    table = pd.DataFrame({"id": who})
+    frame = table.assign(y=["yes" if truth[each] else "no" for each in who])
+    said = [
+        {"kind": "count", "class": "yes", "equals": number, "where": {"id": list(some)}, "source": f"Table {i}"}
+        for i, (some, number) in enumerate(groups)
+    ]
+    assert maxent.bounds(document(frame, *said), table, level="linear").reliable
+    with pytest.raises(InvalidInput, match="whole people") as refused:
+        maxent.bounds(document(frame, *said), table)
+    assert "no time" not in str(refused.value)
+    named = {int(problem.where.rpartition(" ")[2]) for problem in refused.value.problems}
+    assert named == {i for i, (some, _) in enumerate(groups) if set(some) <= set(who[:circle])}
+
+
+@pytest.mark.parametrize("silent", [(), ("b",)])
+def test_a_set_is_proved_smallest_where_every_question_was_answered(silent: tuple[str, ...]) -> None:
+    def contradict(some: Sequence[tuple[str, str]]) -> bool | None:
+        names = {name for name, _ in some}
+        if {"b", "d"} <= names:
+            return True
+        return None if names.isdisjoint(silent) and silent else False
+
+    kept, proved = fewest([(name, "statements") for name in "abcdef"], contradict)
+    assert [name for name, _ in kept] == ["b", "d"]
+    assert proved is not bool(silent)
 
 
 def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree() -> None:
