@@ -58,11 +58,11 @@ class TreeCells:
         leaves = self.places.leaves[np.argsort(self.places.first[self.places.leaves])]
         return np.repeat(np.arange(len(leaves)), self.stop[leaves] - self.start[leaves])
 
-    def of_cell(self, cells: IntArray) -> IntArray:
-        """The rank of the leaf of some cells, shape (n,)."""
+    def below(self, nested: _Nested) -> IntArray:
+        """The innermost of some places around each cell, shape (n_cells,)."""
         found = np.empty(len(self.order), np.int64)
-        found[self.order] = self.rank
-        return found[cells]
+        found[self.order] = nested.deepest[self.rank]
+        return found
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -393,11 +393,17 @@ def _known(cells: sparse.csr_matrix) -> sparse.csr_matrix:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shares:
-    """Cells, the value that each has, and the share of each that has it, shapes (n,); None: each cell as a whole."""
+    """Cells, the value that each has, and the share of each that has it, shapes (n,); without cells every one whole."""
 
-    cell: IntArray
+    cell: IntArray | None
     code: npt.NDArray[Any]
     share: FloatArray | None
+
+    def of(self, inside: IntArray, n_values: int) -> IntArray:
+        """Places by value, as `Sums` numbers them, of the place that each cell is ``inside``."""
+        key = (inside if self.cell is None else inside[self.cell]) * n_values
+        key += self.code
+        return key
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -453,6 +459,7 @@ class CellSums:
         self._first, self._kept, self._among = first, {} if kept is None else kept, among
         self._code: dict[int, npt.NDArray[Any]] = {}
         self._nested: dict[int, _Nested] = {}  # of inner nodes that hold cells, by tree
+        self._inside: tuple[int, IntArray] | None = None  # the last tree, and the innermost of these around each cell
 
     def of_trees(self, cells: Cells, first: int) -> CellSums:
         """The sums of some of the trees, which are those of ``cells``, from number ``first`` on: they are made once."""
@@ -479,7 +486,7 @@ class CellSums:
         """The cells with each value of a public attribute."""
         if self._mixed is not None:
             return self._mixed.shares(column, self._sizes[column])
-        return _Shares(np.arange(len(self._cells)), self.code(column), None)
+        return _Shares(None, self.code(column), None)
 
     def within(self, cells: IntArray, column: int, values: FloatArray) -> FloatArray:
         """Sums of ``values``, shape (n, k), of some cells by the value of a public attribute, shape (n_values, k)."""
@@ -488,6 +495,7 @@ class CellSums:
             np.add.at(out, self._codes[self._cells.owner[cells], column], values)
             return out
         found = self.shares(column)
+        assert found.cell is not None
         begin, end = np.searchsorted(found.cell, cells), np.searchsorted(found.cell, cells, side="right")
         at = ranges(begin, end)
         share = np.ones(len(at)) if found.share is None else found.share[at]
@@ -509,8 +517,9 @@ class CellSums:
         if key not in self._kept:
             held = self._cells.trees[tree]
             places = self._places(tree, held.stop > held.start)
-            everybody = _Shares(np.arange(len(self._cells)), np.zeros(len(self._cells), np.int8), None)
-            self._kept[key] = _sums(held, _nesting(held, places), everybody, 1)
+            everybody = _Shares(None, np.zeros(len(self._cells), np.int8), None)
+            nested = _nesting(held, places)
+            self._kept[key] = _sums(held, nested, everybody, 1, everybody.of(held.below(nested), 1))
         return self._kept[key]
 
     def by_value(self, tree: int, column: int) -> Sums:
@@ -521,14 +530,20 @@ class CellSums:
             if tree not in self._nested:
                 places = self._places(tree, (held.places.n_branches > 0) & (held.stop > held.start))
                 self._nested[tree] = _nesting(held, places)
-            self._kept[key] = _sums(held, self._nested[tree], self.shares(column), self._sizes[column])
+            nested, found, size = self._nested[tree], self.shares(column), self._sizes[column]
+            self._kept[key] = _sums(held, nested, found, size, found.of(self.inside(tree), size))
         return self._kept[key]
+
+    def inside(self, tree: int) -> IntArray:
+        """The innermost of the inner nodes that are summed over around each cell, shape (n_cells,)."""
+        if self._inside is None or self._inside[0] != tree:
+            self._inside = tree, self._cells.trees[tree].below(self._nested[tree])
+        return self._inside[1]
 
     def counted(self, tree: int, column: int, people: FloatArray) -> FloatArray:
         """Sums of whole numbers, shape (n_cells,), over the blocks of `by_value`, without a matrix of these."""
-        sums, found = self.by_value(tree, column), self.shares(column)
-        held = self._cells.trees[tree]
-        key = self._nested[tree].deepest[held.of_cell(found.cell)] * sums.n_values + found.code
+        sums = self.by_value(tree, column)
+        key = self.shares(column).of(self.inside(tree), sums.n_values)
         own = np.bincount(key, people, len(sums.places) * sums.n_values)[sums.key[sums.own]]
         return sums.up(np.asarray(own, np.float64))
 
@@ -540,28 +555,23 @@ class CellSums:
         return out
 
 
-def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int) -> Sums:
-    """Sums over some places of a tree, the root among them, by the values that its cells have."""
-    places, deepest = nested.places, nested.deepest
-    rank = held.of_cell(found.cell)
-    size, n = len(places) * n_values, len(held.order)
-
-    def keys() -> IntArray:
-        return np.asarray(deepest[rank] * n_values + found.code, np.int64)
-
-    if size <= 4 * len(rank):
+def _sums(held: TreeCells, nested: _Nested, found: _Shares, n_values: int, key: IntArray) -> Sums:
+    """Sums over some places of a tree, the root among them, by the values that its cells have, whose keys these are."""
+    places, size, n = nested.places, len(nested.places) * n_values, len(held.order)
+    if size <= 4 * len(key):
         there = np.zeros(size, bool)
-        there[keys()] = True
+        there[key] = True
         own = np.flatnonzero(there)
     else:
-        own = np.unique(keys())
+        own = np.unique(key)
 
     def gathered() -> sparse.csr_matrix:
-        key = keys()
+        key = found.of(held.below(nested), n_values)
         order = np.argsort(narrow(key, size), kind="stable")
-        share = np.ones(len(order)) if found.share is None else found.share[order]
         ends = np.append(np.searchsorted(key[order], own), len(order)).astype(np.int32)
-        return sparse.csr_matrix((share, found.cell[order].astype(np.int32), ends), shape=(len(own), n))
+        cell = order if found.cell is None else found.cell[order]
+        share = np.ones(len(order)) if found.share is None else found.share[order]
+        return sparse.csr_matrix((share, cell.astype(np.int32), ends), shape=(len(own), n))
 
     every, moves = _closure(own, nested.above, nested.depth, n_values)
     return Sums(

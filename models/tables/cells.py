@@ -148,7 +148,9 @@ def _understood(frame: Frame, name: str, rows: IntArray, reader: Reader, declare
     values = column.values
     if values.dtype.kind not in "iuf":
         values = np.array(texts, dtype=object)
-    codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[column.codes]
+    codes = column.codes
+    if lacking.any():
+        codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[codes]
     return Column(codes, values[~lacking], column.dated, numeric, blanks)
 
 
@@ -232,14 +234,15 @@ def categorical(
         problems += unknown_spellings(frame, name, domain)
         note_other(frame, name, domain)
     lookup = np.array([*codes_in(column, index, other, texts), absent], dtype=np.int64)
-    if (lookup[column.codes] < 0).any():
+    found = lookup[column.codes]
+    if (found < 0).any():
         advice = f"fill them with, say, 'unknown' and add it to the `{key}` of {name!r} in the release"
         missing = None if optional else f"a value (missing ones need a name of their own: {advice})"
         hints = HINTED - len(problems)
         problems += refused(
             frame, name, lookup < 0, texts, expected or f"one of {shorten_list(domain)}", missing, domain, hints
         )
-    return lookup[column.codes]
+    return found
 
 
 def codes_in(
@@ -503,9 +506,15 @@ def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
 
 def encoded_columns(
     frame: Frame, attributes: Iterable[Attribute], keep: IntArray | slice, problems: list[Problem]
-) -> list[tuple[IntArray, npt.NDArray[Any]]]:
-    """`encode_column` of those of some attributes that are there."""
-    return [encode_column(frame, each, keep, problems) for each in attributes if each.name in frame.columns]
+) -> tuple[IntArray, tuple[npt.NDArray[Any], ...]]:
+    """`encode_column` of those of some attributes that are there: codes, shape (n_kept, n_columns), and levels."""
+    there = [attribute for attribute in attributes if attribute.name in frame.columns]
+    codes = np.empty((len(there), len(frame.lines[keep])), np.int64)  # columns, which are looked at one by one
+    levels = []
+    for column, attribute in zip(codes, there, strict=True):
+        column[:], level = encode_column(frame, attribute, keep, problems)
+        levels.append(level)
+    return codes.T, tuple(levels)
 
 
 def encode_column(

@@ -157,7 +157,7 @@ class Column:
     without a value, by what is written in them.
     """
 
-    codes: IntArray
+    codes: npt.NDArray[Any]
     values: npt.NDArray[Any]
     dated: bool = False
     numeric: bool | None = None
@@ -338,13 +338,15 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)
-    codes = whole_places(coded.indices)
+    codes = plain_numbers(coded.indices)  # of four bytes, and Arrow's own: a table has many
+    if coded.indices.null_count:
+        codes = np.where(is_there(coded.indices), codes, codes.dtype.type(-1))
     kind = coded.dictionary.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         cells = coded.dictionary
         values = (cells.to_numpy(zero_copy_only=False) if cells.null_count else plain_numbers(cells)) + 0  # no -0.0
         if (absent := np.isnan(values)).any():
-            codes = np.where((codes >= 0) & absent[codes], -1, codes)
+            codes = np.where((codes >= 0) & absent[codes], codes.dtype.type(-1), codes)
     else:
         values = np.array(coded.dictionary.to_pylist(), dtype=object)
         del coded

@@ -9,23 +9,37 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from maxent.models.arrays import IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath
 from maxent.models.reading import Decimal, Reader, Reading, size_text
 from maxent.models.tables.cells import numbers, understood, with_points
-from maxent.models.tables.frame import Column, Frame, from_arrow, heading, listed, repeated_columns
+from maxent.models.tables.frame import (
+    Column,
+    Frame,
+    arrow_places,
+    from_arrow,
+    heading,
+    listed,
+    plain_numbers,
+    repeated_columns,
+    whole_places,
+    with_dictionary,
+)
 from maxent.models.tables.table_files import TableFile, open_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 _WAITING = 1 << 17  # rows that are at least merged at once
+# Bits of a number for all cells of a row, and for one of them.
+_WIDE, _MANY = 62, 17
 _MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what is known of equal rows is put together
 
 
@@ -62,12 +76,14 @@ def aggregate(
     stored = _rows(tables, keys, forms, count if count in header else None, ends, reader.reading)
     grouped = _group(stored, forms, label, reader.reading.max_memory)
 
-    place = grouped.column("place").to_numpy()
-    order = np.argsort(place)
+    place = grouped.known["place"]
+    order: IntArray | slice = slice(None) if (place[1:] > place[:-1]).all() else np.argsort(place)
+    repeats, people = grouped.known["repeats"][order], grouped.known["individuals"][order]
     columns = {}
     for i, (name, form) in enumerate(zip(keys, forms, strict=True)):
         column = from_arrow(restored(grouped.column(i), form))
         columns[name] = Column(column.codes[order], column.values, numeric=column.numeric)
+    del grouped
     lines, ragged, locate = row_places(tables, ends, place[order])
     frame = Frame(
         label,
@@ -75,13 +91,13 @@ def aggregate(
         header,
         columns,
         lines,
-        grouped.column("repeats").to_numpy()[order],
+        repeats,
         tuple(problems + ragged),
         locate,
         decimal=decimal_of(tables),
         text=single and tables[0].text,
     )
-    individuals = np.minimum(grouped.column("individuals").to_numpy(), 2.0**53).astype(np.int64)[order]
+    individuals = np.minimum(people, 2.0**53).astype(np.int64)
     return TableGroups(understood(frame, reader, declared), individuals)
 
 
@@ -223,15 +239,162 @@ def people_in(array: Any, reading: Reading, decimal: Decimal | None) -> IntArray
     return np.append(np.where(np.isnan(found) | lacking, -1, found), -1).astype(np.int64)[column.codes]
 
 
-def _group(rows: Iterable[pa.RecordBatch], forms: Sequence[TableForm], source: str, max_memory: int) -> pa.Table:
+# What all rows of a piece of a table are, and what is known of each.
+_Known = dict[str, npt.NDArray[Any]]
+
+
+class _Packed:
+    """Rows in one number each: the numbers of their cells, among those of each column, side by side.
+
+    That takes less memory and time than Arrow's tables. ``cells`` are the different ones of each column; 0 stands for
+    none, and what `_schema` calls ``sign`` is the last column.
+    """
+
+    def __init__(self, forms: Sequence[TableForm]) -> None:
+        import pyarrow as pa
+
+        self.schema = _schema(forms)
+        kinds = [kind.value_type if pa.types.is_dictionary(kind) else kind for kind in self.schema.types[: len(forms)]]
+        self.cells = [*(pa.array([], kind) for kind in kinds), pa.array([-1, 0, 1])]
+        self.bits = [1] * len(forms) + [2]
+        self.keys, self.known = np.empty(0, np.int64), _known_of(self.schema.empty_table())
+        self.waiting: list[tuple[IntArray, _Known]] = []
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all rows and cells that were merged, as a table."""
+        known = sum(each.nbytes for each in self.known.values())
+        return int(known + len(self.keys) * 4 * len(self.cells) + sum(each.nbytes for each in self.cells))
+
+    def add(self, batch: pa.RecordBatch) -> bool:
+        """Whether there was room for more rows, which are not merged yet."""
+        numbers = [self._numbers(i, batch.column(i)) for i in range(len(self.cells))]
+        bits = [max(before, len(cells).bit_length()) for before, cells in zip(self.bits, self.cells, strict=True)]
+        if max(bits) > _MANY or sum(bits) > _WIDE:
+            return False
+        if bits != self.bits:
+            self.keys, *others = (
+                self._widened(keys, bits) for keys in (self.keys, *(keys for keys, _ in self.waiting))
+            )
+            self.waiting = [(keys, known) for keys, (_, known) in zip(others, self.waiting, strict=True)]
+            self.bits = bits
+        keys = np.zeros(batch.num_rows, np.int64)
+        for room, number in zip(bits, numbers, strict=True):
+            keys <<= room
+            keys |= number
+        self.waiting.append((keys, _known_of(batch)))
+        return True
+
+    def _numbers(self, i: int, array: Any) -> IntArray:
+        """The numbers of cells of a column, new ones among them."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        coded = with_dictionary(array)
+        at = pc.index_in(coded.dictionary, value_set=self.cells[i])
+        if at.null_count:
+            new = pc.unique(coded.dictionary.filter(at.is_null()).drop_null())
+            self.cells[i] = pa.concat_arrays([self.cells[i], new])
+            at = pc.index_in(coded.dictionary, value_set=self.cells[i])
+        return np.append(whole_places(at) + 1, 0)[whole_places(coded.indices)]
+
+    def _widened(self, keys: IntArray, bits: Sequence[int]) -> IntArray:
+        """Keys with other room for each column."""
+        found, below = np.zeros_like(keys), sum(self.bits)
+        for before, after in zip(self.bits, bits, strict=True):
+            below -= before
+            found <<= after
+            found |= keys >> below & (1 << before) - 1
+        return found
+
+    def merge(self) -> None:
+        """Put equal rows together."""
+        some = [(self.keys, self.known), *self.waiting]
+        self.waiting = []
+        keys = np.concatenate([keys for keys, _ in some])
+        known = {name: np.concatenate([known.pop(name) for _, known in some]) for name in _MERGED}
+        self.keys, self.known = keys, known
+        del some
+        if (keys[1:] > keys[:-1]).all():
+            return
+        order = np.argsort(keys, kind="stable")
+        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
+        if len(first) < len(order):
+            added = {"sum": np.add, "min": np.minimum}
+            self.keys = keys[order[first]]
+            self.known = {name: added[how].reduceat(known[name][order], first) for name, how in _MERGED.items()}
+
+    def column(self, i: int) -> Any:
+        """The cells of a column, of all merged rows, as a chunked array."""
+        import pyarrow as pa
+
+        number = self.keys >> sum(self.bits[i + 1 :])
+        number &= (1 << self.bits[i]) - 1
+        number -= 1
+        coded = pa.DictionaryArray.from_arrays(arrow_places(number), self.cells[i])
+        kind = self.schema.types[i]
+        return pa.chunked_array([coded if pa.types.is_dictionary(kind) else coded.dictionary_decode()], kind)
+
+    def table(self) -> pa.Table:
+        """All merged rows as a table."""
+        import pyarrow as pa
+
+        known = (pa.array(self.known[name]) for name in self.schema.names[len(self.cells) :])
+        return pa.table([*map(self.column, range(len(self.cells))), *known], schema=self.schema)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Grouped:
+    """Merged rows as a table, where their cells do not fit into a number, and what is known of each."""
+
+    rows: pa.Table
+
+    @property
+    def known(self) -> _Known:
+        """What is known of each row."""
+        return _known_of(self.rows)
+
+    def column(self, i: int) -> Any:
+        """The cells of a column, a chunked array."""
+        return self.rows.column(i)
+
+
+def _known_of(table: Any) -> _Known:
+    """What a table or a batch knows of its rows."""
+    return {name: plain_numbers(table.column(table.schema.get_field_index(name))) for name in _MERGED}
+
+
+def _group(
+    rows: Iterable[pa.RecordBatch], forms: Sequence[TableForm], source: str, max_memory: int
+) -> _Packed | _Grouped:
     """Merge equal rows, as they come; merging takes about twice ``max_memory`` for a moment."""
+    packed, n_waiting, rows = _Packed(forms), 0, iter(rows)
+
+    def merged() -> None:
+        packed.merge()
+        _check_memory(packed.nbytes, len(packed.keys), source, max_memory)
+
+    for batch in rows:
+        if not packed.add(batch):
+            merged()
+            return _Grouped(_in_table(packed.table(), chain([batch], rows), source, max_memory))
+        n_waiting += batch.num_rows
+        # As many new rows as there are merged ones: in all, every row is merged about twice.
+        if n_waiting >= max(_WAITING, len(packed.keys)):
+            merged()
+            n_waiting = 0
+    merged()
+    return packed
+
+
+def _in_table(merged: pa.Table, rows: Iterable[pa.RecordBatch], source: str, max_memory: int) -> pa.Table:
+    """Merge rows into a table."""
     import pyarrow as pa
 
-    merged, waiting, n_waiting = _schema(forms).empty_table(), [], 0
+    waiting, n_waiting = [], 0
     for batch in rows:
         waiting.append(batch)
         n_waiting += batch.num_rows
-        # As many new rows as there are merged ones: in all, every row is merged about twice.
         if n_waiting >= max(_WAITING, merged.num_rows):
             merged, waiting, n_waiting = _merge([merged, pa.Table.from_batches(waiting)], source, max_memory), [], 0
     return _merge([merged, pa.Table.from_batches(waiting, merged.schema)], source, max_memory)
@@ -245,11 +408,16 @@ def _merge(tables: Sequence[pa.Table], source: str, max_memory: int) -> pa.Table
     keys = [name for name in table.column_names if name not in _MERGED]
     # In one thread: several save no time here, but take turns and more memory.
     merged = table.group_by(keys, use_threads=False).aggregate(list(_MERGED.items()))
-    if merged.nbytes > max_memory:
-        expected = f"distinct rows that fit into {size_text(max_memory)} (max_memory=)"
-        raise invalid(source, "file", "rows", expected, f"{merged.num_rows} that do not, and perhaps more")
+    _check_memory(merged.nbytes, merged.num_rows, source, max_memory)
     # In one piece, as joining the dictionaries of many pieces takes time by the square of their number.
     return merged.rename_columns([*keys, *_MERGED]).select(table.column_names).combine_chunks()
+
+
+def _check_memory(size: int, rows: int, source: str, max_memory: int) -> None:
+    """Refuse distinct rows that take more memory than they may."""
+    if size > max_memory:
+        expected = f"distinct rows that fit into {size_text(max_memory)} (max_memory=)"
+        raise invalid(source, "file", "rows", expected, f"{rows} that do not, and perhaps more")
 
 
 # Pieces of a table: consecutive rows of one of its files, read by themselves, by whatever process.

@@ -167,9 +167,15 @@ def read_qi(
         found = records.attributes, records.codes[each], records.levels, ones, records.lines[each]
         return QITable(*found, records.source, records.unit, ordered=True)
     keys = row_keys(records.codes, [len(level) for level in records.levels])
-    if (keys[1:] > keys[:-1]).all():  # no two are the same, and they are in order
-        found = records.attributes, records.codes, records.levels, records.counts, records.lines
-        return QITable(*found, records.source, records.unit)
+    order = None if (keys[1:] > keys[:-1]).all() else np.argsort(keys)
+    if order is None or (np.diff(keys[order]) > 0).all():  # no two are the same
+        counts, lines = records.counts, records.lines
+        if order is not None:
+            counts, lines = counts[order], lines[order]
+            for column in records.codes.T:  # in their place: of many people they take most of the memory
+                column[:] = column[order]
+        return QITable(records.attributes, records.codes, records.levels, counts, lines, records.source, records.unit)
+    del order
     _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
     return QITable(
         attributes=records.attributes,
@@ -244,7 +250,7 @@ def read_rows(
         declared=declared_values(attributes, release.target),
     )
     keep: IntArray | slice = slice(None) if (counts > 0).all() else np.flatnonzero(counts > 0)
-    encoded = encoded_columns(frame, attributes, keep, problems)
+    codes, levels = encoded_columns(frame, attributes, keep, problems)
     classes = np.zeros(len(frame.lines), dtype=np.int64)
     if target and release.target.name in (named := class_names(frame, release.target)).columns:
         of, words = release.target, numbers_in_words(release.target)
@@ -252,10 +258,6 @@ def read_rows(
     people = keys_of(frame, who, problems) if who and who in frame.columns else ()
     if problems:
         raise InvalidInput(frame.source, problems)
-    codes = np.empty((len(counts[keep]), len(encoded)), np.int64)
-    for column, (of_column, _) in zip(codes.T, encoded, strict=True):
-        column[:] = of_column
-    levels = tuple(levels for _, levels in encoded)
     return Records(
         tuple(attributes),
         codes,
