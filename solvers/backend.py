@@ -41,7 +41,7 @@ class Options:
     entropy would make it vanish. ``jobs`` is the number of processes that solve independent parts, counted as joblib
     does (-1: all cores), None for as many as pay; a ``cluster`` solves them instead. Every back end asks ``clock``
     between iterations whether to stop, and then returns the best point so far. ``proved`` is whether bounds are found
-    of what answers lack that need not be optima.
+    of what answers lack that need not be optima, ``near`` whether a start is near an optimum with fewer comparisons.
     """
 
     tolerance: float = 1e-8
@@ -54,6 +54,7 @@ class Options:
     cluster: Workers | None = None
     clock: Clock = field(default_factory=Clock)
     proved: bool = True
+    near: bool = False
 
     def iterations_for(self, program: LiftedProgram) -> int:
         """The iteration limit of one solve of a program."""

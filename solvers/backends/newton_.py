@@ -117,7 +117,7 @@ def _by_scores(state: KeptStart, start: FloatArray, options: Options) -> Solutio
     if problem.unmet(problem.at(form.scores(start))) > IMPOSSIBLE:
         return Solution(start, Stop.INFEASIBLE, Derivatives(program).violation(start), 0, "equations contradict")
     accuracy, most = accuracy_for(program), options.max_iterations
-    found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most)
+    found = solve(problem, form.scores(start), accuracy, rng, convex=program.convex, most=most, near=options.near)
     near = project(problem, found.state, found.pull, 0.0 if program.convex else options.floor)
     point = form.point(near.m)
     violation = Derivatives(program).violation(point)

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 # Standard deviations (of a split: the size) of the changes to the masses' logarithms.
 NOISE, WIDER, TILT, SPLIT = 0.1, 0.3, 0.3, 0.5
+# The same of a start near an optimum with fewer comparisons.
+LITTLE = 0.01
 
 
 def start(number: int, part: LiftedPart, masses: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -380,10 +382,14 @@ _CLOCK = (Stop.TIME_LIMIT, Stop.INTERRUPTED)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """A part to solve: ``first`` are masses of its groups to start from or near."""
+    """A part to solve: ``first`` are masses of its groups to start from or near.
+
+    ``last`` are those of an optimum with fewer comparisons, where there is one.
+    """
 
     part: LiftedPart
     first: FloatArray
+    last: FloatArray | None = None
 
     @property
     def individuals(self) -> float:
@@ -551,8 +557,9 @@ def _search(
         stopped = options.clock.stop()
         if stopped is not None:
             break
-        masses = _begin(task, program, number, stuck, rng)
-        solution = solver.solve(task.part.point(masses), options)
+        again = number == 0 and task.last is not None and not (small or program.convex or options.starts)
+        masses = _again(task, rng) if again else _begin(task, program, number, stuck, rng)
+        solution = solver.solve(task.part.point(masses), replace(options, near=again))
         iterations += solution.iterations
         if solution.contradiction:
             return Attempt(None, iterations, possible=False, message=solution.message)
@@ -614,6 +621,12 @@ def _begin(
     if number == 0 and program.convex:
         return task.first
     return start(number - int(program.convex), task.part, task.first if stuck is None else stuck, rng)
+
+
+def _again(task: Task, rng: np.random.Generator) -> FloatArray:
+    """Masses near those of the optimum with fewer comparisons."""
+    assert task.last is not None
+    return depart(task.part, task.last, noise(task.part, LITTLE, rng))
 
 
 def _twice(entropies: list[float], near: float) -> bool:

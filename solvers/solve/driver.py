@@ -618,7 +618,7 @@ def _solve_lazily(run: _SolveRun, uniform: Point, keep: IntArray, totals: tuple[
             break
         more = np.union1d(active, new)
         try:
-            # Every round starts from the answer without internal constraints: the last one lies at the boundary.
+            # Small parts start from the answer without internal constraints: the last one lies at the boundary.
             masses, answers = _solve_round(run, first, masses, keep, more, totals)
         except OutOfTime as error:
             run.stopped = error.why
@@ -658,7 +658,7 @@ def _solve_round(
     def progress(done: int) -> None:
         run.progress(text, n_old + done, len(pieces))
 
-    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, check, progress)
+    fresh = _solve_parts(run, merged, [pieces[i] for i in new], first, last, totals, check, progress)
     solved = dict(zip(new, fresh, strict=True))
     answers = []
     for i, (key, piece) in enumerate(zip(found.keys, pieces, strict=True)):
@@ -677,19 +677,25 @@ def _solve_parts(
     merged: Merged,
     pieces: list[Part],
     first: Point,
+    last: Point | None,
     totals: tuple[Totals, ...],
     check: Callable[[], None],
     progress: Callable[[int], None],
 ) -> list[PartAnswer]:
-    """The answers of parts, each started from the ``first`` masses of the cells."""
+    """The answers of parts, each started from the ``first`` masses of the cells, or near the ``last`` ones."""
     progress(0)
     if not pieces:
         return []
     lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=check)
     begin, tasks = first.over(merged), dict[int, Task]()
+    before = None if last is None or last is first else last.over(merged)
+
+    def task(piece: Part) -> Task:
+        some = piece.groups
+        return Task(lifting(piece), begin[some], None if before is None else before[some])
 
     def lifted(numbers: Sequence[int]) -> list[Task]:
-        new = given_up(run.options.clock, lambda: [Task(lifting(pieces[i]), begin[pieces[i].groups]) for i in numbers])
+        new = given_up(run.options.clock, lambda: [task(pieces[i]) for i in numbers])
         tasks.update(zip(numbers, new, strict=True))
         return new
 

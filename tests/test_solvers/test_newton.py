@@ -29,7 +29,7 @@ from maxent.solvers.dual import newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import DiagonalBlocks as Blocks
 from maxent.solvers.dual.newton import solve_by_conjugate_gradients
-from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, solve
+from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, explaining, solve
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty, State, project
 from maxent.solvers.newton.quadratic_model import NewtonProblem as Problem
@@ -232,6 +232,21 @@ def test_projection_meets_the_constraints_nearby(name: str) -> None:
     assert held.violation(near).max(initial=0.0) <= 1e-12
     assert Derivatives(part.program).violation(held.form.point(near.m)) <= 1e-8
     assert near.m == pytest.approx(moved.m, abs=0.02)
+
+
+@every
+def test_from_an_optimum_few_steps_lead_back(name: str) -> None:
+    held, rng = problem(name), np.random.default_rng(0)
+    found = solve(held, somewhere(held, 0, 0.1).masses.log_p, FINE, rng, convex=False)
+    multipliers = explaining(held, found.state)
+    assert (multipliers >= 0).all()
+    theirs = Model(held, found.state, Penalty(multipliers, np.full(len(held.people), 1e-12)))
+    assert theirs.norm <= 1e-3  # they explain the gradient, and nothing is left of it
+    moved = held.step(found.state, 1e-3 * direction(held, found.state)).masses.log_p
+    again = solve(held, moved, FINE, rng, convex=False, near=True)
+    assert again.converged
+    assert again.steps < found.steps or found.steps <= 5  # where no comparison holds it
+    assert again.state.objective == pytest.approx(found.state.objective, abs=1e-6 * held.individuals)
 
 
 def test_probabilities_stay_above_the_floor() -> None:

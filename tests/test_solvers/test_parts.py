@@ -122,6 +122,20 @@ def test_starts_are_near_and_keep_every_total(make, number):
     assert 0.01 < np.abs(np.log(begun[0][at] / task.first[at])[task.first[at] > 0]).max() < 3
 
 
+def test_a_large_part_starts_near_an_optimum_with_fewer_comparisons_and_a_small_one_does_not(open_task, monkeypatch):
+    last = solve_attempt.start(3, open_task.part, open_task.first, np.random.default_rng(0))
+    task, begun = replace(open_task, last=last), []
+    for few in (0, open_task.part.program.n):
+        monkeypatch.setattr(solve_attempt, "FEW", few)
+        recorder = Recorder(NOTHING)
+        attempt_part(task, recorder, OPTIONS)
+        begun.append(recorder.begun[0])
+    large, small = (point[: open_task.part.program.n_masses] for point in begun)
+    masses = task.part.point(last)[: len(large)]
+    assert np.abs(np.log(large / masses)).max() < 0.1
+    assert np.abs(np.log(small / masses)).max() > 0.1
+
+
 def masses_in(task, variable):
     """The masses that an aggregate is the sum of."""
     n, definitions = task.part.program.n_masses, task.part.elimination.definitions.toarray()
