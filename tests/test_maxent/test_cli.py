@@ -620,3 +620,25 @@ def test_no_room_for_scipy_is_said(threads: str, needed: int) -> None:
     assert done.returncode == 2, done.stderr
     assert f"memory: expected {needed} MB more for SciPy with {threads} threads" in done.stderr
     assert len(done.stderr.splitlines()) == 1
+
+
+SHORT = """
+import sys
+import numpy as np
+from maxent.command_line.room import BeforeSciPy
+
+names, listed = np.__dir__(), list(np.__all__)
+sys.meta_path.insert(0, BeforeSciPy())
+import scipy.optimize, scipy.stats
+from scipy._lib.array_api_compat import numpy as copy
+
+print([name for name in ("numpy.f2py", "numpy.testing") if name in sys.modules], file=sys.stderr)
+there = {name for name in listed if hasattr(copy, name)}
+print(sorted(name for name in set(listed) - there if callable(getattr(np, name))), file=sys.stderr)
+print(np.__dir__() == names, np.__all__ == listed, hasattr(np, "testing"), file=sys.stderr)
+"""
+
+
+def test_scipy_loads_no_modules_for_tests_and_numpy_still_has_them() -> None:
+    done = subprocess.run([sys.executable, "-c", SHORT], capture_output=True, text=True, timeout=60)
+    assert done.stderr.splitlines() == ["[]", "[]", "True True True"]
