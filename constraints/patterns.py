@@ -21,8 +21,8 @@ from maxent.models.trees.printed_rates import RateReader, release_rates
 
 if TYPE_CHECKING:
     from maxent.constraints.scored_rows import LeafNumbers
+    from maxent.models.arguments import Noise
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.parameters import Noise
     from maxent.models.release import Attribute, Branch, Node, Release, Tree
 
 # Atoms: for each attribute, the sets of values that all branches of the release treat alike.

@@ -17,7 +17,7 @@ from typer.main import get_command
 
 from maxent.command_line.parsing import by_panel
 from maxent.commands.main import app
-from maxent.models.parameters import entries, parameters_of
+from maxent.models.arguments import entries, parameters_of
 
 _SKIPPED = r"(?P<code>^```.*?^```$|``.+?``|`[^`\n]+`)"
 _DISPLAY = r"\$\$(?P<display>.+?)\$\$"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from maxent.models.arguments import Impurity as Impurity
 from maxent.models.display import Display, Shown, counted
-from maxent.models.parameters import Impurity as Impurity
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
+from maxent.models.arguments import Noise as Noise
 from maxent.models.errors import Origin
-from maxent.models.parameters import Noise as Noise
 
 if TYPE_CHECKING:
     from maxent.constraints.kinds.sampling import Counting

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import Ties as Ties
 from maxent.models.arrays import TINY, FloatArray, IntArray
 from maxent.models.display import leaves_in
 from maxent.models.draws import kept_apart
-from maxent.models.parameters import Ties as Ties
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells, CellSums

@@ -18,11 +18,10 @@ from maxent.api.defend import columns_named
 from maxent.api.review_input import frame_of, with_column
 from maxent.api.start import domains_of, private_of, starting_tree
 from maxent.disclosure.limits import limits_of
-from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arguments import out_of_range, shorten, shorten_list
 from maxent.models.defenses.registry import asked_for
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.formats.release_reader import UNNAMED
-from maxent.models.parameters import out_of_range
 from maxent.models.reading import reader_of
 from maxent.models.tables.classes import named_targets
 from maxent.results.reliability import warn_unreliable

@@ -10,13 +10,12 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.limits import LimitCheck, Limits, Status, in_words, judge_rows
-from maxent.models.arguments import shorten
+from maxent.models.arguments import parameters_of, shorten
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.registry import asked_for, method_names, methods
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.hints import close_to
-from maxent.models.parameters import parameters_of
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray

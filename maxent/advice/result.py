@@ -17,10 +17,10 @@ import numpy as np
 
 from maxent.advice.ranking import CHANCE, OUTCOMES, apart_words, gained
 from maxent.disclosure.limits import NAMES, SHARES, Limits, Status
+from maxent.models.arguments import parameters_of
 from maxent.models.defenses.registry import methods
 from maxent.models.display import Display, Summarised, counted
 from maxent.models.errors import ARGUMENT, invalid, printable
-from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed
 from maxent.policy.concluded import Concluded
 from maxent.results.html_report.provenance import provenance

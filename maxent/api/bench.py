@@ -22,11 +22,10 @@ from typing import TYPE_CHECKING, Any
 from maxent.api import decision_options
 from maxent.api.bench_process import ANSWER, COUNTS, PROBABILITIES, STARTED, high_water
 from maxent.api.calling import takes
-from maxent.models.arguments import shorten
+from maxent.models.arguments import out_of_range, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem, UnknownBackend
 from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.output import scratch
-from maxent.models.parameters import out_of_range
 from maxent.models.reading import NOTHING
 from maxent.results.bench import COLUMNS, BenchResult
 from maxent.results.reliability import warn_unreliable

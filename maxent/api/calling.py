@@ -14,11 +14,10 @@ from importlib.util import find_spec
 from os import PathLike, fspath
 from typing import Any, ParamSpec, TypeVar
 
-from maxent.models.arguments import check_flags, check_functions, shorten
+from maxent.models.arguments import about_of, check_flags, check_functions, entries, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import TABLE_SUFFIXES
 from maxent.models.hints import close_to
-from maxent.models.parameters import about_of, entries
 from maxent.models.reading import Reading, ReadingBeside
 from maxent.models.release import Release
 

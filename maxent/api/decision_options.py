@@ -44,7 +44,7 @@ from maxent.api.options import (
     option,
     positional,
 )
-from maxent.models.parameters import NOT_NEGATIVE, POSITIVE, Noise, Range, real, same, whole
+from maxent.models.arguments import NOT_NEGATIVE, POSITIVE, Noise, Range, real, same, whole
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import Verdict

@@ -7,11 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import check_functions, shorten, shorten_list
+from maxent.models.arguments import check_functions, parameters_of, shorten, shorten_list
 from maxent.models.defenses.method import Method, Progress
 from maxent.models.defenses.registry import asked_for, given, methods, parameters
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.parameters import parameters_of
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Release
 from maxent.models.tables.classes import named_targets

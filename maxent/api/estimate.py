@@ -18,9 +18,8 @@ from maxent.constraints.program.program import CHOICES, unread_in
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import measure, shares
 from maxent.disclosure.measures import TOLERANCE, channel_of, leakage, min_capacity
-from maxent.models.arguments import check_flags
+from maxent.models.arguments import check_flags, out_of_range
 from maxent.models.errors import InvalidInput, check_unused
-from maxent.models.parameters import out_of_range
 from maxent.results.estimate import Estimate
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.results.solved import Once

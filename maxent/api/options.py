@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
-from maxent.models.parameters import (
+from maxent.models.arguments import (
     JOB_COUNT,
     NOT_NEGATIVE,
     POSITIVE,
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 
 
 def option(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
-    """An option of functions and commands with what is told of it, see `maxent.models.parameters.About`."""
+    """An option of functions and commands with what is told of it, see `maxent.models.arguments.About`."""
     return field(default=default, metadata={"about": {"help": help, "range": range, **more}})
 
 

@@ -12,10 +12,9 @@ import numpy as np
 from maxent.api import options
 from maxent.constraints.program.program import CHOICES
 from maxent.disclosure.limits import NO_PROGRAMS, NOT_FOLLOWED, UNENDED, UNTRIED, Limits, Reached, judge_rows, worst
-from maxent.models.arguments import is_one_of, shorten
+from maxent.models.arguments import is_one_of, out_of_range, shorten
 from maxent.models.draws import tells_draws
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.parameters import out_of_range
 from maxent.models.tables.classes import part_codes
 from maxent.solvers.control import Clock, in_time
 

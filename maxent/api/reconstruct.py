@@ -24,9 +24,8 @@ from maxent.constraints.patterns import (
 )
 from maxent.constraints.scored_rows import is_scored
 from maxent.disclosure.nearness import agreement, null_model
-from maxent.models.arguments import is_number, is_whole, shorten
+from maxent.models.arguments import Noise, is_number, is_whole, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.parameters import Noise
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known

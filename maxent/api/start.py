@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.convert import converted, wanted_of
-from maxent.models.arguments import shorten
+from maxent.models.arguments import parameters_of, shorten
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.registry import methods
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.formats.scikit_learn.pipelines import is_pipeline, release_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
-from maxent.models.parameters import parameters_of
 from maxent.models.release import Induction, Node, Release, Tree
 from maxent.models.trees.places import assign
 from maxent.models.trees.predict import tested_attributes

@@ -15,9 +15,9 @@ import typer
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
+from maxent.models.arguments import Parameter, parameters_of
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, TABLE_SUFFIXES, FileKind
-from maxent.models.parameters import Parameter, parameters_of
 
 
 class LevelName(StrEnum):

@@ -15,8 +15,8 @@ from maxent.command_line import panels
 from maxent.command_line.options import TREES_AND_QI, Who, is_table, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
+from maxent.models.arguments import parameters_of
 from maxent.models.files.output import COMPARISON, DIFFERENCE
-from maxent.models.parameters import parameters_of
 from maxent.results.reliability import REASONS
 
 # ``maxent compare --diff``: what two successive releases tell of those who joined, left or stayed.

@@ -35,7 +35,7 @@ from maxent.models.errors import ARGUMENT, MissingExtra, Problem
 from maxent.models.files.output import RECORDS, RELEASE
 
 if TYPE_CHECKING:
-    from maxent.models.parameters import Parameter
+    from maxent.models.arguments import Parameter
 
 COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
 # Calls that the help ends with.
@@ -241,8 +241,8 @@ class MethodCommand(Command):
 @cache
 def _of_method(name: str) -> Any:
     """The command of a method. Options of others are known but not shown: they are refused with the names of those."""
+    from maxent.models.arguments import parameters_of
     from maxent.models.defenses.registry import load_method, parameters
-    from maxent.models.parameters import parameters_of
 
     kind = load_method(name)
     own = parameters_of(kind)

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from maxent.disclosure.limits import ADVERSARY, IDS, Limits, in_words, judge_rows, limits_of, worst
-from maxent.models.arguments import shorten
+from maxent.models.arguments import Adversary, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.hints import close_to
-from maxent.models.parameters import Adversary
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import LimitCheck

@@ -16,12 +16,11 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from maxent.models.arguments import check_flags, check_functions
+from maxent.models.arguments import check_flags, check_functions, parameters_of
 from maxent.models.display import Display, Shown, counted
 from maxent.models.errors import ARGUMENT, InvalidInput, MaxentError, Problem
 from maxent.models.files.input_files import redacted
 from maxent.models.files.output import remove_dead
-from maxent.models.parameters import parameters_of
 from maxent.models.reading import NOTHING, Noticed, reader_of
 from maxent.models.tables.training import read_training
 from maxent.results.reliability import unwarned, warn_unreliable

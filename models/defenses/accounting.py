@@ -23,10 +23,9 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import shorten
+from maxent.models.arguments import number, parameter, shorten, whole
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.parameters import number, parameter, whole
 
 # Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality
 _WHOLE = 1e-13

@@ -8,12 +8,12 @@ from heapq import heapify, heappop, heappush
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from maxent.models.arguments import parameter, unknown_choice
 from maxent.models.defenses.generalization import Distance, Generalization
 from maxent.models.defenses.grown_tree import LEAVES_STATE, leaves_of, published
 from maxent.models.defenses.method import DEPTHS, Row, Wanted, only_k
 from maxent.models.defenses.pruning import COLUMNS, STATEMENTS, PrunedLeaves, combined, k_problems, new_leaf
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.parameters import parameter, unknown_choice
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.tables.domains import Ranges
 from maxent.models.tables.frame import listed

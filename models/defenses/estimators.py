@@ -17,7 +17,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
-from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arguments import entries, parameters_of, picked, problems_of, shorten, shorten_list, unknown_choice
 from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
 from maxent.models.defenses.error_risk import ErrorRiskPruned, Rule
 from maxent.models.defenses.grown_tree import InducedTree
@@ -28,7 +28,6 @@ from maxent.models.defenses.pruning import Plain, PrunedLeaves, PrunedParents, k
 from maxent.models.defenses.random_trees import RandomForest, random_trees, vote_shares
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.induction.inducers import Growth, induce
-from maxent.models.parameters import entries, parameters_of, picked, problems_of, unknown_choice
 from maxent.models.reading import USUAL, Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.cells import MISSING

@@ -27,9 +27,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import unknown_choice
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.parameters import unknown_choice
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import listed
 from maxent.models.tables.generalized_records import GeneralizedTable, check_covering, hulls, stacked, united

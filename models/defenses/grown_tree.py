@@ -9,10 +9,10 @@ from functools import partial
 from secrets import randbits
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from maxent.models.arguments import parameter, parameters_of, picked, same
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
 from maxent.models.errors import Problem
 from maxent.models.induction.inducers import CodedAs, Growth, Inducer
-from maxent.models.parameters import parameter, parameters_of, picked, same
 from maxent.models.release import Impurity, RoundingMethod
 from maxent.models.trees.draft import Publish
 from maxent.models.trees.rounding import Rounding

@@ -10,7 +10,17 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_a
 
 import numpy as np
 
-from maxent.models.arguments import shorten, shorten_list
+from maxent.models.arguments import (
+    number,
+    parameter,
+    picked,
+    problems_of,
+    same,
+    shorten,
+    shorten_list,
+    unknown_choice,
+    whole,
+)
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, of_rounding, published
 from maxent.models.defenses.method import Row, Stated, Wanted
@@ -34,7 +44,6 @@ from maxent.models.induction.split_scores import (
     too_small,
     union,
 )
-from maxent.models.parameters import number, parameter, picked, problems_of, same, unknown_choice, whole
 from maxent.models.release import Branch, Candidates, Defense, Impurity, Induction, Release, RoundingMethod, Tree
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_problems, read_hierarchy
 from maxent.models.tables.training import Training

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
+from maxent.models.arguments import parameters_of
 from maxent.models.errors import Problem
-from maxent.models.parameters import parameters_of
 
 if TYPE_CHECKING:
     from maxent.models.reading import Reader
@@ -102,7 +102,7 @@ DEPTHS = (3, 5, 8)  # depths of trees that grids try
 
 @dataclass(frozen=True)
 class Method(ABC):
-    """A method of defense: a subclass is a frozen dataclass with fields made by `maxent.models.parameters.parameter`.
+    """A method of defense: a subclass is a frozen dataclass with fields made by `maxent.models.arguments.parameter`.
 
     A method with a field ``k`` publishes a release for each k that is asked for, and one with a field ``seed`` gets
     the seed of a study. No field has the name of another argument of `maxent.defend`.

@@ -23,13 +23,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import is_whole, shorten, whole_number
+from maxent.models.arguments import is_whole, parameter, shorten, whole, whole_number
 from maxent.models.arrays import IntArray
 from maxent.models.columns import total_count
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.method import DEPTHS, Stated
 from maxent.models.errors import Problem
-from maxent.models.parameters import parameter, whole
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import parameter, picked, plain, problems_of, same
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
 from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
 from maxent.models.defenses.method import Method, Row, Stated, Wanted
 from maxent.models.defenses.pruning import COLUMNS
 from maxent.models.errors import InvalidInput
-from maxent.models.parameters import parameter, picked, plain, problems_of, same
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains, Ranges
 from maxent.models.tables.training import Training

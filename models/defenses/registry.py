@@ -12,9 +12,9 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from maxent.models.arguments import Parameter, listed, parameters_of, plain, problems_of, shorten
 from maxent.models.defenses.method import Method, Stated
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
-from maxent.models.parameters import Parameter, listed, parameters_of, plain, problems_of
 from maxent.models.release import Release
 
 if TYPE_CHECKING:
@@ -96,8 +96,6 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
     """A method with these parameters, for each k that is asked for; what is not `given` has its default."""
     if not isinstance(name, str) or name not in method_names():
-        from maxent.models.arguments import shorten
-
         known = ", ".join(method_names())
         raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", shorten(name))])
     kind, wanted = load_method(name), given(options)
@@ -116,8 +114,6 @@ def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
 
 def _foreign(name: str, option: str, value: object) -> Problem:
     """The problem of an option that a method does not have."""
-    from maxent.models.arguments import shorten
-
     instead = methods()[name].instead.get(option)
     takers = ", ".join(each for each, kind in methods().items() if option in parameters_of(kind))
     expected = f"none for {name}: {instead}" if instead else f"none for the method {name}: it is an option of {takers}"

@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import check_flags, is_number, is_one_of, shorten
+from maxent.models.arguments import (
+    Range,
+    check_flags,
+    is_number,
+    is_one_of,
+    number,
+    parameter,
+    problems_of,
+    shorten,
+    unknown_choice,
+    whole,
+)
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature
@@ -19,7 +30,6 @@ from maxent.models.formats.scikit_learn.nodes import bare
 from maxent.models.induction.multiway import GrowthRules
 from maxent.models.induction.multiway import grow as grow_multiway
 from maxent.models.nodes import Nodes
-from maxent.models.parameters import Range, number, parameter, problems_of, unknown_choice, whole
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Candidates, Encoding, Impurity, Induction, Release, Tree
 from maxent.models.tables.frame import Source

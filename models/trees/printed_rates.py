@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING, get_args
 import numpy as np
 import numpy.typing as npt
 
+from maxent.models.arguments import Rounding as Rounding
 from maxent.models.columns import NOTHING, Statements
 from maxent.models.nodes import statements_of
-from maxent.models.parameters import Rounding as Rounding
 from maxent.models.reading import spelled
 
 if TYPE_CHECKING:

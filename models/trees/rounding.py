@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from maxent.models.arguments import parameter, whole
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.parameters import parameter, whole
 from maxent.models.release import Node, Release, Rounded, RoundingMethod
 from maxent.models.trees.restate import node_place, refuse
 

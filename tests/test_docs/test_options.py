@@ -8,8 +8,8 @@ import pytest
 
 from maxent.__main__ import main
 from maxent.commands.main import COMMANDS
+from maxent.models.arguments import parameters_of
 from maxent.models.defenses.registry import load_method, method_names
-from maxent.models.parameters import parameters_of
 
 TOP = Path(__file__).parents[2]
 LONGEST = 150  # Lines of the README

@@ -25,9 +25,9 @@ from maxent.commands import main as cli
 from maxent.commands.defend import MissingName, _of_method
 from maxent.commands.main import COMMANDS as COMPLETION_COMMANDS
 from maxent.models import reading
+from maxent.models.arguments import parameters_of
 from maxent.models.defenses.registry import load_method, method_names
 from maxent.models.defenses.registry import parameters as every_parameter
-from maxent.models.parameters import parameters_of
 from maxent.models.tables.training import Missing
 
 TITLE = re.compile(r"^(\w[\w ,]*):$", re.MULTILINE)

@@ -29,7 +29,7 @@ estimate = false
 RUDE = """
 from dataclasses import dataclass
 from maxent_blunt import Blunted
-from maxent.models.parameters import parameter
+from maxent.models.arguments import parameter
 
 @dataclass(frozen=True)
 class Rude(Blunted):

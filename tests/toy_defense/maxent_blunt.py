@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from maxent.models.arguments import number, parameter
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.parameters import number, parameter
 
 
 @dataclass(frozen=True)

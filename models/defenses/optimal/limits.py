@@ -7,11 +7,10 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any, Literal
 
-from maxent.models.arguments import is_number
+from maxent.models.arguments import Range, is_number, number, parameter, same, whole
 from maxent.models.defenses.kadet import Diversity, Kadet
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.induction.inducers import NOT_NEGATIVE
-from maxent.models.parameters import Range, number, parameter, same, whole
 
 Objective = Literal["accuracy", "impurity", "cost"]
 Criterion = Literal["unstated", "stated"]

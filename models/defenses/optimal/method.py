@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Self
 
+from maxent.models.arguments import number, parameter, picked, same, whole
 from maxent.models.defenses.grown_tree import InducedTree
 from maxent.models.defenses.kadet import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
@@ -21,7 +22,6 @@ from maxent.models.defenses.optimal.limits import (
 )
 from maxent.models.defenses.pruning import COLUMNS
 from maxent.models.errors import ARGUMENT, Problem, invalid
-from maxent.models.parameters import number, parameter, picked, same, whole
 
 if TYPE_CHECKING:
     from maxent.models.defenses.optimal.subtree import Searched
