@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 
 from maxent.api import decision_options, options
-from maxent.api.attack import audit_case
+from maxent.api.audit import Assessment, assess
 from maxent.api.calling import takes
 from maxent.api.case import Case, Tables, open_published
 from maxent.api.compile import Knowledge
@@ -33,15 +33,16 @@ from maxent.models.release import Release
 from maxent.models.trees.predict import Cases, Score, read_cases, score, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
-from maxent.results.solved import Drawing, described
+from maxent.results.solved import described
 from maxent.solvers.solve.dask_cluster import running
 
 if TYPE_CHECKING:
-    from maxent.disclosure.limits import Limits, Mend
+    from maxent.disclosure.limits import Limits
     from maxent.models.arrays import IntArray
     from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
     from maxent.models.tables.qi_table import QITable
+    from maxent.results.estimate import Estimate
     from maxent.results.parts import Parts
 
 
@@ -136,16 +137,16 @@ def compare(call: decision_options.Comparing) -> Comparison:
     accuracies = Accuracies(trees, tables.truth, test, call.count, reader)
     mixed: dict[str, Any] = {"gcp": None} if len(trees) < len(loaded) else {}
 
-    def quick(name: str, case: Case, parted: Parts | None = None) -> tuple[Case, dict[str, Any], Scores]:
+    def quick(i: int, name: str, case: Case, parted: Parts | None = None) -> tuple[Assessment, dict[str, Any], Scores]:
+        within = _within(told, f"{name} ({i + 1} of {len(loaded)})")
+        assessed = assess(case, known, how, min_size=call.min_size, background=call.background, progress=within)
         with unwarned():
-            attacks = audit_case(
-                case, min_size=call.min_size, background=call.background, rounding=call.rounding
-            ).summary
+            attacks = {**mixed, **assessed.audit.summary}
         scores = accuracies.scores(case, parted)
         notes.extend(f"{name}: {note}" for note in scores.notes)
-        return case, {**mixed, **attacks}, scores
+        return assessed, attacks, scores
 
-    found: list[tuple[Case, dict[str, Any], Scores] | None] = []
+    found: list[tuple[Assessment, dict[str, Any], Scores] | None] = []
     # What is quick comes first, so that what is wrong with a table is told before hours of solving.
     for i, (name, bare) in enumerate(loaded.items()):
         if where is not None and bare.records is None:
@@ -154,34 +155,32 @@ def compare(call: decision_options.Comparing) -> Comparison:
         if where is not None:
             check_fits(bare, ["generalised records"], where.memory)
         told(f"{name}: attacks", i, len(loaded))
-        found.append(quick(name, bare if bare.records is not None else tables.case(bare.release)))
+        found.append(quick(i, name, bare if bare.records is not None else tables.case(bare.release)))
     noticed = reader.noticed
     rows: list[dict[str, Any]] = []
-    people: list[Individuals] = []
-    mended: list[Callable[[Limits], Mend] | None] = []
+    results: list[Estimate] = []
     judged: list[Callable[[Mapping[str, Any], Limits], Mapping[str, Any]]] = []
-    drawings: list[Drawing | None] = []
     interrupted = False
     with running(None if where is None else call.dask) as address:
         for i, ((name, bare), known_quickly) in enumerate(zip(loaded.items(), found, strict=True)):
-            within, most = _within(told, f"{name} ({i + 1} of {len(found)})"), None
+            most = None
             try:
                 if known_quickly is not None:
-                    case, attacks, scores = known_quickly
+                    assessed, attacks, scores = known_quickly
                     with unwarned():
-                        result = estimate_case(case, known, how, progress=within)
+                        result = assessed.estimate
                 else:
                     assert where is not None
+                    within = _within(told, f"{name} ({i + 1} of {len(found)})")
                     work = replace(how, dask=address)
                     with unwarned():
                         given = bare.release, tables, known, work, where
                         result = estimate_tables(*given, progress=within, surest=True)
-                    if (parted := result.parts) is not None:
-                        most = parted.most_disclosed
-                        case = Case(bare.release, parted.table, noticed=result.noticed)
-                        case, attacks, scores = quick(name, case, parted)
+                    if (parted := result.parts) is None:
+                        case = tables.case(bare.release)
                     else:
-                        case, attacks, scores = quick(name, tables.case(bare.release))
+                        most, case = parted.most_disclosed, Case(bare.release, parted.table, noticed=result.noticed)
+                    assessed, attacks, scores = quick(i, name, case, parted)
             except KeyboardInterrupt:
                 if not call.interruptible or not rows:
                     raise
@@ -189,23 +188,29 @@ def compare(call: decision_options.Comparing) -> Comparison:
                 break
             if bare.noticed.aside:
                 result = _noticing(result, bare.noticed)
+            case = assessed.case
             bits = (None, None) if case.records is not None else bits_to_identify(case.release, case.people)
             more: dict[str, Any] = {"tested": test is not None, "bits": bits, "most_disclosed": most}
             rows.append(comparison_row(name, case.release, result, attacks, scores, call.top, **more))
             if call.each is not None:
                 call.each(result, rows[-1])
-            people.append(Individuals.of(result))
-            mended.append(result.mended)
+            results.append(result)
             judged.append(partial(result.judged_row, attacks=attacks))
-            drawings.append(result.drawing)
             noticed = noticed.joined(result.noticed)
             notes += [f"{name}: {note}" for note in result.notes[len(result.noticed.notes) :]]
     if doubtful := [f"{row['release']} (status {row['status']})" for row in rows if row["status"] != "optimal"]:
         warn_unreliable(f"not to be relied on: the estimates of {', '.join(doubtful)}")
-    again = tuple(partial(estimate_case, replace(each[0]), known, how) for each in found[: len(rows)] if each)
-    each_once = tuple(dict.fromkeys(notes))
-    asked = (tuple(mended), again, tuple(judged), tuple(drawings))
-    return Comparison(tuple(rows), each_once, interrupted, tuple(people), noticed, *asked)
+    return Comparison(
+        tuple(rows),
+        tuple(dict.fromkeys(notes)),
+        interrupted,
+        tuple(map(Individuals.of, results)),
+        noticed,
+        mended=tuple(each.mended for each in results),
+        again=tuple(partial(estimate_case, replace(each[0].case), known, how) for each in found[: len(rows)] if each),
+        judged_rows=tuple(judged),
+        drawings=tuple(each.drawing for each in results),
+    )
 
 
 def _noticing(result: Any, noticed: Noticed) -> Any:

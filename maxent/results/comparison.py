@@ -15,13 +15,13 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_informed, limits_of
-from maxent.disclosure.measures import MEASURES, audited
+from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, Picture, Summarised, counted
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import value_in_words
 from maxent.results.reliability import unwarned
-from maxent.results.solved import Drawing, described, estimate_numbers, sensitive_rows, target_rows
+from maxent.results.solved import Drawing, assessed_numbers, described
 from maxent.results.text.estimate import evidence_lines
 from maxent.results.text.terminal import aligned, print_lines
 
@@ -223,8 +223,7 @@ def comparison_row(
     row: dict[str, Any] = {
         "release": name,
         "defense": described(release),
-        **estimate_numbers(result),
-        **audited(attacks),
+        **assessed_numbers(result, attacks),
         "fewest_bits": bits[0],
         "mean_bits": bits[1],
     }
@@ -233,7 +232,7 @@ def comparison_row(
     if tested:
         row["test_accuracy"] = None if scores.test is None else scores.test.accuracy
     row["most_disclosed"] = _most_disclosed(result, top) if most_disclosed is None else list(most_disclosed)
-    return row | target_rows(result, attacks) | sensitive_rows(result, attacks)
+    return row
 
 
 def exposure_order(result: Estimate) -> npt.NDArray[np.int64]:

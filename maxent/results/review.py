@@ -37,7 +37,7 @@ from maxent.disclosure.limits import (
     published_words,
 )
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
-from maxent.disclosure.measures import MEASURES, audited
+from maxent.disclosure.measures import MEASURES
 from maxent.models.display import Display, Summarised, counted
 from maxent.models.draws import kept_apart, tells_draws
 from maxent.models.errors import ARGUMENT, invalid
@@ -47,12 +47,10 @@ from maxent.results.exchange import Exchanged, Handover, handed_over, report_nam
 from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 from maxent.results.solved import (
     Drawing,
+    assessed_numbers,
     described,
     draws_told,
-    estimate_numbers,
-    sensitive_rows,
     surest_person,
-    target_rows,
     unread_lines,
     unread_of,
 )
@@ -373,12 +371,11 @@ class Review(Exchanged, Summarised):
     @cached_property
     def row(self) -> Mapping[str, Any]:
         """The numbers of the review, by the keys of `maxent.disclosure.measures`, as a row of a comparison has them."""
-        found = {} if self.estimate is None else estimate_numbers(self.estimate)
-        alone = {} if self.estimate is None else sensitive_rows(self.estimate, self.audit.summary)
+        found = assessed_numbers(self.estimate, self.audit.summary)
         if self.unfinished:
             found = {**self.early, **found}
             if "sensitive" in self.early:
-                alone = {"sensitive": {**self.early["sensitive"], **alone.get("sensitive", {})}}
+                found["sensitive"] = {**self.early["sensitive"], **found["sensitive"]}
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
         if self._kept:
@@ -391,9 +388,6 @@ class Review(Exchanged, Summarised):
             "defense": described(self.release),
             **found,
             **self.draws_told,
-            **audited(self.audit.summary),
-            **({} if self.estimate is None else target_rows(self.estimate, self.audit.summary)),
-            **alone,
             **({} if self.register is None else self.register.member_numbers),
         }
 

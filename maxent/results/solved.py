@@ -280,8 +280,10 @@ class Once:
         return self.made[0]
 
 
-def assessed_numbers(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:
-    """The numbers of an estimate and of attacks on the same case, by the keys of `maxent.disclosure.measures`."""
+def assessed_numbers(result: Solved | None, attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """The numbers of an estimate, if there is one, and of attacks on its case: keys of `maxent.disclosure.measures`."""
+    if result is None:
+        return audited(attacks)
     found = target_rows(result, attacks) | sensitive_rows(result, attacks)
     return {**estimate_numbers(result), **audited(attacks), **found}
 
