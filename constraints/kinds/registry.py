@@ -63,7 +63,7 @@ def knowledge() -> tuple[str, ...]:
 
 def kinds_of(program: Program) -> dict[str, int]:
     """Number of constraints of each kind in a program, in the order of reports; of rows all equations of draws."""
-    found = Counter({QI.name: len(program.table)})
+    found = Counter({QI.name: len(program.table.counts)})
     for constraint in program.linear:
         found[constraint.kind] += len(constraint.lower)
     found[split_choice.KIND.name] = sum(len(comparison.codes) for comparison in program.internal)

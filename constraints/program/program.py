@@ -299,11 +299,12 @@ class Program:
 
     def objective(self, masses: FloatArray) -> float:
         """The objective, which is maximised: entropy plus log-likelihood of draws, if any; nats per individual."""
-        return self.entropy(masses) + self.log_likelihood(masses) / self.individuals
+        entropy = self.entropy(masses)
+        return entropy if self.likelihood is None else entropy + self.log_likelihood(masses) / self.individuals
 
     def posterior(self, masses: FloatArray) -> FloatArray:
         """P(x | q) of a point, shape (n_quasi_identifiers, n_classes); ``masses`` has shape (n_cells, n_classes)."""
-        total = np.zeros((len(self.table), self.n_classes))
+        total = np.zeros((len(self.table.counts), self.n_classes))
         if self.single:
             total[self.cells.owner] = masses
         else:

@@ -87,7 +87,7 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
     first = run_ends(np.fromiter(map(len, matrices), np.int64))
     source = ranges(first[which], first[which + 1])  # the row of `stacked` that each row is
     entry = ranges(ends[source], ends[source + 1])
-    nothing = np.empty(0)
+    nothing, last = np.empty(0), run_ends(length[source])
     of = np.repeat(np.arange(len(which)), first[which + 1] - first[which])
     weighted = people[of]
     return StatementRows(
@@ -95,7 +95,7 @@ def statement_rows(constraints: Sequence[Linear], n_classes: int) -> StatementRo
         np.concatenate([nothing, *(c.lower for c in constraints)]),
         np.concatenate([nothing, *(c.upper for c in constraints)]),
         np.where(weighted, -1, alone[source]),
-        run_ends(length[source]),
+        last,
         klass[entry],
         coef[entry],
         weighted,

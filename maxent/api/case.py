@@ -297,10 +297,14 @@ class Tables:
         given = [getattr(self, name) for name in _FILES]
         return any(isinstance(one, Address) for each in given for one in (each if isinstance(each, list) else [each]))
 
-    def case(self, published: Release | Records, target: str | None = None) -> Case:
+    def case(self, published: Release | Records, target: str | None = None, reader: Reader | None = None) -> Case:
         """The case of a release, or of generalised records whose class is in the column ``target``."""
-        begin = time.perf_counter()
-        found = self._of_trees(published) if isinstance(published, Release) else self._of_records(published, target)
+        begin, reader = time.perf_counter(), reader or reader_of(self.reading)
+        if isinstance(published, Release):
+            check_unused("records, and this is a tree", target=target)
+            found = self._of_trees(published, reader)
+        else:
+            found = self._of_records(published, target, reader)
         return replace(found, seconds=time.perf_counter() - begin)
 
     def case_of_several(self, joined: Joined) -> Case:
@@ -340,10 +344,10 @@ class Tables:
             return cast("Source", self.qi[0])
         return cast("Source | None", self.qi)
 
-    def registered(self, release: Release) -> Case:
+    def registered(self, release: Release, reader: Reader) -> Case:
         """The case of a release with the register in the place of the table."""
         self.check_register(release)
-        reader, source = reader_of(self.reading), cast("Source", self.population)
+        source = cast("Source", self.population)
         if release.statements:
             release = _with_values(release, [source], (release,), reader)
         with strangers_left_out():
@@ -371,12 +375,12 @@ class Tables:
             marginal = read_marginal(self.marginal, release, members, reader=reader)
         return replace(found, marginal=marginal, noticed=reader.noticed)
 
-    def _of_trees(self, release: Release) -> Case:
+    def _of_trees(self, release: Release, reader: Reader) -> Case:
         if self.population is not None and self.qi is None:
-            return self.registered(release)
-        qi = self._single()
+            return self.registered(release, reader)
         if self.population is None:
             check_unused("population=, a register of more people", people=self.people)
+        qi = self._single()
         if self.rows:
             _check_rows((release,), 1)
         if qi is None:
@@ -384,7 +388,6 @@ class Tables:
         for known in self._read:
             if (known.release.target, known.release.attributes) == (release.target, release.attributes):
                 return replace(known, release=release)
-        reader = reader_of(self.reading)
         trees = release
         if self.declared is not None:
             trees = replace(release, attributes=self.declared, statements=())
@@ -406,7 +409,7 @@ class Tables:
     def _in_order(self, qi: Source, release: Release) -> QITable:
         return read_qi(qi, release, count=self.count, reader=reader_of(self.reading), rows=True)
 
-    def _of_records(self, published: Records, target: str | None) -> Case:
+    def _of_records(self, published: Records, target: str | None, reader: Reader) -> Case:
         qi = self._single()
         check_unused("trees, and these are records", rows=self.rows or None, population=self.population)
         if qi is None:
@@ -415,7 +418,6 @@ class Tables:
         from maxent.constraints.records import records_release
         from maxent.models.formats.published_records import read_published
 
-        reader = reader_of(self.reading)
         records, people = read_published(published, qi, target=target, count=self.count, reader=reader)
         return self.with_companions(Case(records_release(records), people, records=records), reader)
 
@@ -485,13 +487,10 @@ def read_case(published: Published, tables: Tables, target: str | None = None, *
         return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=time.perf_counter() - begin)
     one = published[0] if isinstance(published, (list, tuple)) else published
     opened = open_published(one, reader)
-    if isinstance(opened, Release):
-        check_unused("records, and this is a tree", target=target)
-    else:
+    if not isinstance(opened, Release):
         check_unused("trees, and these are records", **of_trees)
-    case = tables.case(opened, target)
-    seconds = time.perf_counter() - begin
-    return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=seconds)
+    case = tables.case(opened, target, reader)
+    return replace(case, noticed=reader.noticed, seconds=time.perf_counter() - begin)
 
 
 def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:

@@ -193,20 +193,18 @@ def estimate_case(
 ) -> Estimate:
     """The estimate of a case, as `estimate` returns it; ``before`` is called first, while Ctrl-C is heard."""
     begin, clock = time.perf_counter(), Clock(how.time_limit)
-    listening = clock.listening if interruptible else nullcontext
-    with listening():
-        program = compile_in_time(case, known, clock)
-        before(program, clock)
-    compiled = time.perf_counter()
     if how.dask is not None:
         from maxent.solvers.solve.dask_cluster import connected
-    with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
-        settings = how.settings(clock, cluster)
-        with listening():
+    with clock.listening() if interruptible else nullcontext():
+        program = compile_in_time(case, known, clock)
+        before(program, clock)
+        compiled = time.perf_counter()
+        with connected(how.dask, clock.left()) if how.dask is not None else nullcontext() as cluster:
+            settings = how.settings(clock, cluster)
             means: list[Mixture | None] = []
 
             def average(found: Outcome) -> None:
-                if not (means or how.single_optimum):
+                if not (means or how.single_optimum or found.convex):
                     means.append(in_time(clock, lambda: averaged(program, found, settings)))
 
             outcome = solve_in_time(program, how.solver, settings, progress or silent, average)
@@ -243,7 +241,7 @@ def estimate_case(
             if of_each is not None:
                 disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
-            judged, ordered = known.of_verdict(case), _without_draws(program)
+            ordered, judged = _without_draws(program), known.of_verdict(case)
             backend = outcome.used if how.backend == "auto" else how.solver.name
             seconds = proving_seconds(clock.left())
             result = Estimate(

@@ -479,8 +479,6 @@ Who = Annotated[
 
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
     """The releases, and the tables: the last file, or as many as there are releases."""
-    from maxent.models.display import counted
-
     if len(files) == 1 and not needed:
         return list(files), []
     if len(files) <= 2:
@@ -491,6 +489,8 @@ def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str]
     releases = len(files) - tables
     last = needed and len(files) > 1 and files[-1].lower().endswith(".json")
     if releases < 1 or last or tables not in ((1, releases) if needed else (0, 1, releases)):
+        from maxent.models.display import counted
+
         expected = "the releases, and after them the adversary's table, .csv or .parquet, or a table for each"
         found = f"{counted(releases, 'release')} and {counted(tables, 'table')} ({', '.join(files[releases:])})"
         found = f"{files[-1]!r} at the end" if last else f"only {files[0]!r}" if releases < 1 else found

@@ -342,7 +342,7 @@ def _processed(param: Any, kind: Any, ctx: Any, value: Any) -> Any:
     each = value if words and isinstance(value, (list, tuple)) else (value,)
     if not absent and not (isinstance(kind, type) and all(isinstance(one, kind) for one in each)):
         return type(param).process_value(param, ctx, value)
-    return value if param.callback is None else param.callback(ctx, param, value)
+    return value if absent or value is False or param.callback is None else param.callback(ctx, param, value)
 
 
 def _quick(text: str, kind: Any) -> Any:

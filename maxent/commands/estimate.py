@@ -57,7 +57,7 @@ def command(
     asked: Any = None,
 ) -> Job:
     """Estimate P(class | quasi-identifier) as an adversary would, and measure the disclosure."""
-    options |= {"no_marginal": asked.no_marginal, "reading": reading}
+    options |= {"no_marginal": asked.no_marginal, "reading": reading, "bounds": _level(bounds, level)}
     if opt.in_parts(output, options["memory"]):
         refused = {"plot": plot, "csv_literal": csv_literal, "bounds": bounds, "report": asked.report}
         expected = "none with memory= or -o FOLDER/, where people are in parts"
@@ -66,7 +66,6 @@ def command(
         if problems := [Problem(ARGUMENT, name, expected, str(value)) for name, value in refused.items() if value]:
             raise InvalidInput("options", problems)
         return partial(_in_parts, qi, options, as_json, output, asked)
-    options["bounds"] = _level(bounds, level)
     return partial(_run, qi, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
@@ -120,7 +119,8 @@ def _run(
             save_estimate_plot(result, output, kind)
         elif output is not None:
             result.save(output, csv_literal=csv_literal)
-        report.write(verdict)
+        if asked.report is not None:
+            report.write(verdict)
         if as_json:  # after all files: where one cannot be written, the object on standard output says that
             print_json({**result.summary, **verdict.summary})
         else:

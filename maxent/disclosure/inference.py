@@ -538,7 +538,7 @@ def _scaled(
             cells = program.regions[c.region]
             most[cells] = np.minimum(most[cells], summed(c.upper) / len(cells))
     most = np.maximum(np.where(np.isinf(most), masses, most), masses)
-    total = np.zeros((len(program.table), masses.shape[1]))
+    total = np.zeros((len(program.table.counts), masses.shape[1]))
     np.add.at(total, program.cells.owner, most)
     return np.minimum(total / program.table.counts[:, None], 1.0)
 

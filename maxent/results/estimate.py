@@ -54,8 +54,9 @@ class Estimate(Summarised, Solved):
     @cached_property
     def _summary(self) -> dict[str, Any]:
         table, outcome = self.program.table, self.outcome
+        seconds = {name: round(value, 4) for name, value in self.seconds.items()}
         summary: dict[str, Any] = {
-            "individuals": table.individuals,
+            "individuals": self.program.individuals,
             "distinct_qi": table.distinct,
             "classes": self.program.n_classes,
             "constraints": kinds_of(self.program),
@@ -68,7 +69,7 @@ class Estimate(Summarised, Solved):
             "certificate": self.certificate,
             "entropy": self.disclosure.entropy,
             "max_violation": outcome.violation,
-            "seconds": {name: round(value, 4) for name, value in self.seconds.items()},
+            "seconds": seconds,
             "solver": {
                 "rounds": outcome.rounds,
                 "parts": outcome.parts,

@@ -121,15 +121,12 @@ def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[s
     known = declared or {}
     if frame.decimal != "point":
         frame = _with_decimal_points(frame, reader, known)
-    columns = {
-        name: _understood(frame, name, rows, reader, frozenset(known.get(name, ())))
-        for name, rows in frame.rows().items()
-    }
+    columns = {name: _understood(frame, name, reader, frozenset(known.get(name, ()))) for name in frame.columns}
     return replace(frame, columns=columns, reader=reader)
 
 
-def _understood(frame: Frame, name: str, rows: IntArray, reader: Reader, declared: frozenset[str]) -> Column:
-    column, reading = frame.columns[name], reader.reading
+def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str]) -> Column:
+    column, reading, rows = frame.columns[name], reader.reading, frame.rows_with(name)
     numeric = None if frame.text else column.numeric
     blanks = {"": int(rows[-1])}
     if column.values.dtype.kind in "iuf" and not reading.absent_numbers:

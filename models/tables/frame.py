@@ -227,10 +227,6 @@ class Frame:
         found = np.bincount(column.codes + 1, weights=self.repeats, minlength=len(column.values) + 1)
         return np.roll(found.astype(np.int64), -1)
 
-    def rows(self) -> dict[str, IntArray]:
-        """`rows_with` of every column."""
-        return dict(zip(self.columns, map(self.rows_with, self.columns), strict=True))
-
     def in_words(self, number: int) -> str:
         """A number of rows in words."""
         return f"{number} {self.unit}{'' if number == 1 else 's'}"

@@ -141,24 +141,28 @@ def _suffix(path: FilePath) -> str:
 @contextmanager
 def readable(path: FilePath, max_memory: int) -> Iterator[None]:
     """Turn what goes wrong when a file is opened into a refusal of it."""
-    source = shown_path(path)
     try:
         yield
     except InvalidInput:
         raise
     except TooLarge as error:
-        raise too_large(source, max_memory, "more") from error
+        raise too_large(shown_path(path), max_memory, "more") from error
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         found = "one that ends too early" if isinstance(error, EOFError) else "a damaged one, or another file"
-        raise invalid(source, "file", "format", "CSV text in a gzip archive", found) from error
-    except IsADirectoryError as error:
-        raise invalid(source, "file", "path", _EXPECTED, f"a directory{_pattern_for(path)}") from error
-    except FileNotFoundError as error:
-        raise invalid(source, "file", "path", _EXPECTED, f"no such file{table_not_opened(path)}") from error
-    except PermissionError as error:
-        raise invalid(source, "file", "path", _EXPECTED, "a file you may not read") from error
+        raise invalid(shown_path(path), "file", "format", "CSV text in a gzip archive", found) from error
     except (OSError, ValueError) as error:
-        raise invalid(source, "file", "path", _EXPECTED, getattr(error, "strerror", None) or str(error)) from error
+        raise invalid(shown_path(path), "file", "path", _EXPECTED, _unreadable(path, error)) from error
+
+
+def _unreadable(path: FilePath, error: Exception) -> str:
+    """What is found in the place of a file that can be read."""
+    if isinstance(error, IsADirectoryError):
+        return f"a directory{_pattern_for(path)}"
+    if isinstance(error, FileNotFoundError):
+        return f"no such file{table_not_opened(path)}"
+    if isinstance(error, PermissionError):
+        return "a file you may not read"
+    return getattr(error, "strerror", None) or str(error)
 
 
 def _pattern_for(folder: FilePath) -> str:
@@ -265,10 +269,10 @@ def _whole(table: TableFile, names: Sequence[str], reader: Reader) -> Frame:
 
     max_memory = reader.reading.max_memory
     present = [name for name in names if name in table.header]
+    parts: list[list[Any]] = [[] for _ in present]
     if (size := cells_size(table.rows, len(present))) > max_memory:
         raise too_large(table.source, max_memory, f"{table.rows:,} rows, which take at least {size_text(size)}")
     memory = Memory(table.source, max_memory)
-    parts: list[list[Any]] = [[] for _ in present]
     rows = 0
     for batch in table.batches(present):
         rows += batch.num_rows

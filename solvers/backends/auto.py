@@ -33,7 +33,10 @@ class AutoBackend:
 
     def __init__(self) -> None:
         self.newton = NewtonBackend()
-        self._may_use_ipopt = installed("cyipopt")
+
+    @cached_property
+    def _may_use_ipopt(self) -> bool:
+        return installed("cyipopt")
 
     @cached_property
     def ipopt(self) -> Backend:

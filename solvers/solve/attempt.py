@@ -654,7 +654,7 @@ def certify(task: Task, program: LiftedProgram, found: Attempt, backend: Backend
         return found  # its bound takes long and decides nothing: it waits until no further rows are activated
     near, far = PROVED * task.individuals, DOUBTED * task.individuals
     said, gap = best.stop, _gap(program, best, options)
-    if program.convex and not program.likely and said is Stop.CONVERGED and gap > near:
+    if said is Stop.CONVERGED and gap > near and program.convex and not program.likely:
         tight = replace(options, tolerance=TIGHTER * options.tolerance)
         finer = PartSolver(backend, task.part, program).solve(np.asarray(best.point), tight)
         iterations += finer.iterations

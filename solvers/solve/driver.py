@@ -464,8 +464,9 @@ def solve_program(
         return _outcome(run, uniform, [], np.empty(0, np.int64), 0, np.inf)
     solve = _solve_lazily if options.presolve else _solve_whole
     try:
+        first = partial(what_is_needed, uniform.program, evaluator)
         with one_thread():
-            totals, keep = given_up(options.clock, partial(what_is_needed, uniform.program, evaluator))
+            totals, keep = given_up(options.clock, first)
             run.stated = keep
             return solve(run, uniform, keep, totals)
     except OutOfTime as error:  # before any part was known
@@ -735,7 +736,9 @@ def _outcome(
     program, evaluator, late = point.program, point.evaluator, lambda: run.options.clock.late() > LAST
     if run.stopped is not None:
         point = replace(point, masses=nearer(program, evaluator, point.masses, run.options.tolerance, late))
-    masses, violation = point.masses, evaluator.max_violation(point.masses, point.missed)
+    violation = evaluator.max_violation(point.masses, point.missed)
+    point = replace(point, masses=np.maximum(point.masses, 0.0))
+    entropy = program.objective(point.masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
     if run.stopped is not None:
@@ -747,14 +750,13 @@ def _outcome(
     else:
         status = "optimal"
     feasible = not inconsistent and violation <= run.options.tolerance
-    point = replace(point, masses=np.maximum(masses, 0.0))
     return Outcome(
         program=run.program,
         point=point,
         status=status,
         convex=all(answer.convex for answer in answers),
         entropy_upper_bound=bound,
-        duality_gap=max(bound - point.program.objective(point.masses), 0.0) if feasible else np.inf,
+        duality_gap=max(bound - entropy, 0.0) if feasible else np.inf,
         violation=violation,
         trouble=trouble,
         iterations=run.iterations,

@@ -327,7 +327,7 @@ def test_an_interrupt_leaves_the_releases_compared_so_far(folder, capsys, monkey
             raise KeyboardInterrupt
         return estimate(*arguments, **options)
 
-    monkeypatch.setattr("maxent.api.compare.estimate_case", interrupted)
+    monkeypatch.setattr("maxent.api.audit.estimate_case", interrupted)
     found = summary(capsys, *CALL, status=1)
     assert [row["release"] for row in found["releases"]] == ["plain"]
     assert found["interrupted"]

@@ -883,11 +883,12 @@ def parse(document: object, problems: list[Problem]) -> DocumentDraft | None:
         return None
     fields, content, names = head
     raw_trees = fields.items("trees", "trees")
-    trees = [
-        parse_tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
-        for number, raw in enumerate(raw_trees, 1)
-    ]
-    return DocumentDraft(replace(content, trees=tuple(tree for tree, _ in trees)), tuple(places for _, places in trees))
+    trees, places = list[Tree](), list[tuple[str, ...]]()
+    for number, raw in enumerate(raw_trees, 1):
+        tree, where = parse_tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
+        trees.append(tree)
+        places.append(where)
+    return DocumentDraft(replace(content, trees=tuple(trees)), tuple(places))
 
 
 def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Content, Names] | None:

@@ -32,8 +32,11 @@ def check_names(release: Content, source: str, reader: Reader) -> None:
     if reader.reading.text == "exact":
         return
     problems: list[Problem] = []
-    for where, field, names in _domains(release):
+    for title, names in _domains(release):
         same, similar = alike(names)
+        if not (same or similar):
+            continue
+        where, field = ("target", "classes") if title is None else (f"attribute {shown(title)}", "values")
         if same:
             expected = f"{field} that differ by more than blanks or Unicode form (text='exact' reads them as different)"
             found = (Problem(where, field, expected, _named(group)) for group in same)
@@ -44,10 +47,10 @@ def check_names(release: Content, source: str, reader: Reader) -> None:
         raise InvalidInput(source, problems)
 
 
-def _domains(release: Content) -> list[tuple[str, str, Sequence[str]]]:
-    """Declarations of names that must be told apart."""
-    named = [(f"attribute {shown(a.name)}", "values", a.values) for a in release.attributes if a.values is not None]
-    return [("target", "classes", release.target.classes), *named]
+def _domains(release: Content) -> list[tuple[str | None, Sequence[str]]]:
+    """Names that must be told apart: classes (None), and the values of each attribute."""
+    named = [(a.name, a.values) for a in release.attributes if a.values is not None]
+    return [(None, release.target.classes), *named]
 
 
 def _named(group: Sequence[str]) -> str:
