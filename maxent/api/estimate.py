@@ -60,13 +60,13 @@ def measured(
     """
     counts, truth = program.table.counts, case.truth
     shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
+    low, high = shared.class_low, shared.class_high
+    if program.release.statements:
+        from maxent.solvers.certainty.stated import class_ends
+
+        low, high = class_ends(program, low, high)
     baseline = baseline_of(
-        program.n_classes,
-        program.individuals,
-        marginal=case.marginal,
-        low=shared.class_low,
-        high=shared.class_high,
-        truth=truth,
+        program.n_classes, program.individuals, marginal=case.marginal, low=low, high=high, truth=truth
     )
     held, control, frequent = None, None, None if no_marginal else baseline.code
     if truth is not None:

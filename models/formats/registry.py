@@ -12,7 +12,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
 from os import PathLike
@@ -33,7 +33,7 @@ from maxent.models.formats.release_reader import (
     parameter_problems,
     read_head,
 )
-from maxent.models.formats.scikit_learn.models import no_release
+from maxent.models.formats.scikit_learn.models import RULE_LISTS, RULE_SETS, no_release
 from maxent.models.hints import close_to
 from maxent.models.nodes import parts_in_words
 from maxent.models.reading import Reader, Reading, reader_of
@@ -167,6 +167,14 @@ REFUSED = (
         "a print of ydf, which rounds and leaves out where missing values of the training went",
         lambda head: re.match(r'(Type: "[A-Z_]+"\r?\nTask: |Tree #0\r?\n\s*\S.* \[score=)', head.text) is not None,
         "save the model in a folder: model.save of the model",
+    ),
+    *(
+        Refusal(
+            f"a set of rules of imodels ({name}): {said}",
+            partial(_starts, pattern=rf"{name}(Classifier|Regressor)[ \t]*\r?\n  "),
+            RULE_LISTS,
+        )
+        for name, said in RULE_SETS.items()
     ),
     Refusal(
         "a checkpoint of treelite, which only its own library can take apart",

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 # Linear programs up to which numbers that are left open are asked for, and their size: rows times cells.
 ASKED, SIZE = 200, 20_000_000
+# Rows times cells up to which the numbers of everybody are asked for, too.
+QUICK = 200_000
 # What stands between a regression and its term in the source of a statement.
 COEFFICIENT = ", coefficient of "
 
@@ -141,6 +143,31 @@ def sum_ends(program: Program, aims: FloatArray) -> Iterator[tuple[float, float]
             answer = linprog(sign * aim, a_ub, b_ub, each, totals, method="highs")
             ends.append(sign * answer.fun if answer.status == 0 else -sign * np.inf)
         yield ends[0], ends[1]
+
+
+def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The fewest and the most people of each class among everybody, as statements say or, of few people, imply.
+
+    ``low`` and ``high``, shape (n_classes,), are what is known already.
+    """
+    people, n_classes, low, high = float(program.individuals), program.n_classes, low.copy(), high.copy()
+    if program.contradictions or not program.linear:
+        return low, high
+    for said in program.linear:
+        if said.weights is not None or len(program.regions[said.region]) < len(program.cells):
+            continue
+        for coef, *sides in zip(said.coef, said.lower, said.upper, strict=True):
+            klass = np.flatnonzero(coef)
+            if len(klass) == 1:
+                ends = sorted(side / coef[klass[0]] for side in sides)
+                low[klass], high[klass] = np.maximum(low[klass], ends[0]), np.minimum(high[klass], ends[1])
+    if (low < high).any() and sum(said.rows for said in program.linear) * len(program.cells) <= QUICK:
+        aims = np.zeros((n_classes, len(program.cells), n_classes))
+        aims[np.arange(n_classes), :, np.arange(n_classes)] = 1.0
+        ends = np.array(list(sum_ends(program, aims)))
+        low, high = np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1])
+    low, high = np.ceil(low - WHOLE), np.floor(high + WHOLE)
+    return np.maximum(low, people - (high.sum() - high)), np.minimum(high, people - (low.sum() - low))
 
 
 def cells_summary(program: Program) -> dict[str, Any]:

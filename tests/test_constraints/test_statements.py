@@ -18,7 +18,7 @@ from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.integer import fewest
-from maxent.solvers.certainty.stated import stated_cells
+from maxent.solvers.certainty.stated import class_ends, stated_cells
 
 CLASSES = ["no", "yes"]
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -638,6 +638,28 @@ def test_a_set_is_proved_smallest_where_every_question_was_answered(silent: tupl
     kept, proved = fewest([(name, "statements") for name in "abcdef"], contradict)
     assert [name for name, _ in kept] == ["b", "d"]
     assert proved is not bool(silent)
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=200))
+def test_statements_tell_the_base_rate(seed: int) -> None:
+    """Numbers of everybody, or of all groups, settle it; whatever is stated allows the true numbers."""
+    rng = np.random.default_rng(seed)
+    frame = people(rng, int(rng.integers(5, 30)))
+    rows = [
+        {"kind": "count", "class": "yes", "equals": int((part.y == "yes").sum()), "where": {"region": region}}
+        for region, part in frame.groupby("region")
+    ]
+    yes = int((frame.y == "yes").sum())
+    everybody = [{"kind": "count", "class": "yes", "equals": yes}]
+    for said, settled in ((everybody, True), (rows, True), (rows[:1], len(rows) == 1)):
+        program = compile_release(document(frame, *said), frame.drop(columns="y"))
+        low, high = class_ends(program, np.zeros(2), np.full(2, float(len(frame))))
+        assert low[1] <= yes <= high[1]
+        assert low[0] <= len(frame) - yes <= high[0]
+        if settled:
+            found = maxent.estimate(document(frame, *said), frame.drop(columns="y"))
+            assert found.summary["baseline"]["base_rate"] == pytest.approx(max(yes, len(frame) - yes) / len(frame))
 
 
 def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree() -> None:

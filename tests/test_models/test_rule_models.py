@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.base import BaseEstimator
 
 import maxent
 from maxent.api.convert import converted, wanted_of
@@ -229,6 +230,21 @@ def test_a_fast_and_frugal_tree_says_who_is_asked_and_whom_most_are() -> None:
     assert told[["low", "high"]].to_numpy().tolist() == [[0.0, 0.4], [0.6, 1.0]]
     model.rules_ = [{**cue, "val_right": 0.5}, {"val": 0.0, "num_pts": 2}]
     with pytest.raises(InvalidInput, match="0 or 1, a class"):
+        maxent.convert(model, target="y")
+
+
+@pytest.mark.parametrize("name", ["rulefit", "skope", "boosted", "slipper"])
+def test_sets_of_rules_of_imodels_are_refused_with_what_they_state(name: str) -> None:
+    """None counts people of a class: the reason is of each kind."""
+    words = {"rulefit": "lasso", "skope": "left out", "boosted": "the model itself is read", "slipper": "boosting"}
+    with pytest.raises(InvalidInput, match=f"set of rules of imodels.*{words[name]}"):
+        maxent.convert(Path(__file__).parent / "rule_lists" / f"imodels_{name}.txt", classes=["no", "yes"])
+
+
+def test_a_fitted_set_of_rules_is_refused_by_its_name() -> None:
+    model = type("RuleFitClassifier", (BaseEstimator,), {"fit": lambda self: self})()
+    type(model).__module__ = "imodels.rule_set.rule_fit"
+    with pytest.raises(InvalidInput, match=r"lasso .* FastFrugalTreeClassifier counts people, .* found RuleFit"):
         maxent.convert(model, target="y")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -23,6 +24,20 @@ _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _REGRESSIONS = "of regressions a tree, or a forest without bootstrap, with bins of the target"
 _CUT = "else cut the target into intervals (pandas.cut) and fit a classifier on these"
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
+# Sets of rules of imodels: what the numbers of each kind are, of which none counts people of a class.
+_LASSO = "coefficients of a lasso whose penalty it does not keep; only how many people a rule covers stands beside them"
+_LEFT_OUT = "shares among the rows that each tree left out, and not which rows these are"
+RULE_SETS: Mapping[str, str] = {
+    "RuleFit": _LASSO,
+    "FPLasso": _LASSO,
+    "SkopeRules": _LEFT_OUT,
+    "FPSkope": _LEFT_OUT,
+    "BoostedRules": "weights of boosting in print; the model itself is read in Python, maxent.convert(model)",
+    "Slipper": "weights of boosting, of rows that weighed otherwise for each rule",
+    "BayesianRuleSet": "rules alone, without numbers",
+}
+# What is read of imodels in their place.
+RULE_LISTS = "a GreedyRuleListClassifier, OneRClassifier or FastFrugalTreeClassifier counts people, and is read"
 
 
 def check_model(source: str, model: object) -> None:
@@ -117,6 +132,9 @@ def _ways_out(model: Any) -> Iterator[str]:
 
     if isinstance(model, Pipeline):
         yield ": maxent.review takes the whole pipeline, and maxent.convert(model, train=X) makes a release of it"
+    if type(model).__module__.startswith("imodels.rule_set."):
+        said = RULE_SETS.get(re.sub(r"(Classifier|Regressor)$", "", type(model).__name__), "no numbers of people")
+        yield f": this set of rules states {said}; {RULE_LISTS}"
     if type(model).__module__.startswith("sklearn.linear_model."):
         yield ": maxent.convert(model), or --from glm of its file, makes statements of a regression"
     if type(model).__name__ == "CalibratedClassifierCV":
