@@ -249,6 +249,8 @@ class Columns:
         See `maxent.models.release.Node`, NaN where they are not stated; None where no node states them.
     parts : sequence of str or None
         The leaf of the tool that each node is a part of; empty where none is.
+    noisy : sequence of mapping or None
+        The counts of each node with noise in them, None where it states none; empty where no node does.
     """
 
     attributes: tuple[Attribute, ...]
@@ -269,6 +271,7 @@ class Columns:
     mean: FloatArray | None = None
     variance: FloatArray | None = None
     parts: Sequence[str | None] = ()
+    noisy: Sequence[Mapping[str, float] | None] = ()
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -311,6 +314,7 @@ class Columns:
             mean,
             variance,
             self.parts[begin:end],
+            self.noisy[begin:end],
         )
 
     def nodes(self, rows: IntArray) -> Iterator[Node]:
@@ -335,9 +339,9 @@ class Columns:
             self.value[rows].tolist(),
             strict=True,
         )
-        parts = [self.parts[i] for i in rows.tolist()] if self.parts else repeat(None)
-        more = zip(said.shares or repeat(None), self._by_class(rows), *self._seldom(rows), parts, strict=False)
-        for one, (shares, scores, hessian, mean, variance, part) in zip(found, more, strict=False):
+        listed = ([held[i] for i in rows.tolist()] if held else repeat(None) for held in (self.parts, self.noisy))
+        more = zip(said.shares or repeat(None), self._by_class(rows), *self._seldom(rows), *listed, strict=False)
+        for one, (shares, scores, hessian, mean, variance, part, noisy) in zip(found, more, strict=False):
             identity, j, (first, last), label, rate, n, distinct, counted, (low, high), value = one
             counts = complete_counts(every, {classes[x]: number for x, number in held[low:high]}) if counted else None
             yield Node(
@@ -355,6 +359,7 @@ class Columns:
                 mean,
                 variance,
                 part,
+                noisy,
             )
 
     def _by_class(self, rows: IntArray) -> Iterator[dict[str, float] | None]:

@@ -158,8 +158,10 @@ class _Packing:
             real["value"],
             said,
             self._scores(source, integer["n_score"], integer["score_class"], real["score"]),
-            **told,
-            parts=self._part_of if any(self._part_of) else (),
+            told["hessian"],
+            told["mean"],
+            told["variance"],
+            self._part_of if any(self._part_of) else (),
         )
         return Nodes(columns)
 

@@ -24,8 +24,8 @@ from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
-from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.read import parse_release
+from maxent.models.formats.maxent_json.rules import checked_release
 from maxent.models.formats.maxent_json.typed import read_typed
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.release import Attribute, Branch, Node, Release, Rounded, Target, Tree

@@ -1,20 +1,18 @@
 """Parser of `maxent/1` documents, field by field, to frozen values; problems are noted, not raised.
 
 What is wrong in itself is left out of the values (None, or a branch without a test), so that the rules that
-relate fields and nodes, in `maxent.models.formats.maxent_json.check_tree`, judge only what could be read.
+relate fields and nodes, in `maxent.models.formats.maxent_json.rules`, judge only what could be read.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from math import inf, prod
 from typing import Any, TypedDict, get_args
-
-import numpy as np
 
 from maxent.models.arguments import (
     ABSENT,
@@ -29,12 +27,12 @@ from maxent.models.arguments import (
     show,
     whole_number,
 )
-from maxent.models.columns import complete_counts
+from maxent.models.columns import NOTHING
 from maxent.models.draws import GENERATORS, MOST_ROWS, MOST_SEED, Draws
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
+from maxent.models.formats.maxent_json.batch import NAN, WrittenBranch, WrittenNode, rounding_of
 from maxent.models.hints import closest
-from maxent.models.nodes import Nodes, each, parts_of
 from maxent.models.release import (
     FORMAT,
     MECHANISMS,
@@ -51,18 +49,15 @@ from maxent.models.release import (
     Induction,
     Labels,
     Link,
-    Node,
     Numbers,
     Predicts,
     Role,
     Rounded,
     Target,
     Tree,
-    nodes_of,
 )
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.classes import MOST_CLASSES, joined_name, product_classes
-from maxent.models.trees.printed_rates import decimals
 
 # The fields of one JSON object, read one by one; each problem is noted with its place instead of raised.
 
@@ -259,8 +254,8 @@ def foreign_problem(document: object) -> Problem | None:
 # The branches of a node of a decoded `maxent/1` document; problems are noted, not raised.
 
 
-def split(fields: Fields, names: Names) -> tuple[str, list[dict[str, Any]]]:
-    """The attribute of an inner node, "" for one that could not be read, and fields of `Branch` of each branch."""
+def split(fields: Fields, names: Names) -> tuple[str | None, list[WrittenBranch]]:
+    """The attribute of an inner node, None for one that could not be read, and its branches."""
     title = fields.value("attribute")
     attribute = names.attributes.get(title) if isinstance(title, str) else None
     if attribute is None and (names.all_attributes or not isinstance(title, str)):
@@ -269,7 +264,7 @@ def split(fields: Fields, names: Names) -> tuple[str, list[dict[str, Any]]]:
         _branch(fields.problems, f"{fields.where}, branch {number}", raw, attribute, names.domains)
         for number, raw in enumerate(fields.items("branches", "branches"), 1)
     ]
-    return (attribute.name if attribute else ""), branches
+    return (attribute.name if attribute else None), branches
 
 
 def _branch(
@@ -278,24 +273,25 @@ def _branch(
     raw: object,
     attribute: Attribute | None,
     domains: Mapping[str, tuple[str, frozenset[str]]],
-) -> dict[str, Any]:
-    """The fields of one branch; no test (values, bounds) when that is wrong or its attribute unknown."""
+) -> WrittenBranch:
+    """One branch; no test (values, bounds) when that is wrong or its attribute unknown."""
     fields = fields_of(problems, where, raw, ("in", "le", "gt", "missing", "child"))
     if fields is None:
-        return {"child": None}
+        return WrittenBranch()
     child = fields.value("child")
     if not (child is None or isinstance(child, str)):
         fields.refuse("child", "the id of a node, or null for a removed leaf")
         child = None
+    found = WrittenBranch(child)
     if attribute is None or (attribute.type == "categorical" and attribute.values is None):
-        return {"child": child}
+        return found
     if attribute.type == "categorical":
-        return {"child": child, "values": _values(fields, attribute, *domains[attribute.name])}
+        return found._replace(values=_values(fields, attribute, *domains[attribute.name]) or ())
     if attribute.type == "numeric":
         le, gt = _bounds(fields, attribute)
         missing = _missing(fields, attribute, le is not None or gt is not None)
-        return {"child": child, "le": le, "gt": gt, "missing": missing}
-    return {"child": child}
+        return found._replace(le=_number(le), gt=_number(gt), missing=NOTHING if missing is None else missing)
+    return found
 
 
 def _values(fields: Fields, attribute: Attribute, called: str, domain: frozenset[str]) -> tuple[str, ...] | None:
@@ -406,28 +402,10 @@ def read_parts(fields: Fields, title: str, classes: Sequence[str]) -> tuple[Targ
     return ()
 
 
-def read_moments(fields: Fields) -> tuple[float | None, float | None]:
-    """Mean and variance of a node."""
+def read_moments(fields: Fields) -> tuple[float, float]:
+    """Mean and variance of a node, NaN in place of what it does not state."""
     mean = fields.real("mean", "a finite number", lambda mean: abs(mean) <= 1e300)
-    return mean, fields.real("variance", "a number, at least 0", lambda spread: 0 <= spread <= 1e300)
-
-
-def moment_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    """Means and variances without a numeric target, a variance without a mean, and a mean that no class can have."""
-    numbers = release.target.numbers
-    for tree, where in zip(release.trees, places, strict=True):
-        for node, place in zip(tree.nodes, where, strict=True):
-            if node.mean is None and node.variance is None:
-                continue
-            if numbers is None:
-                yield Problem(place, "mean", "none, since the target has no numbers", show(node.mean))
-            elif node.mean is None:
-                yield Problem(place, "mean", "a mean beside the variance", "nothing")
-            else:
-                low, high = min(low for low, _ in numbers), max(high for _, high in numbers)
-                slack = _ROUNDED * max(abs(end) for end in (low, high, node.mean) if math.isfinite(end))
-                if not low - slack <= node.mean <= high + slack:
-                    yield Problem(place, "mean", f"a number from {low:g} to {high:g}", show(node.mean))
+    return _number(mean), _number(fields.real("variance", "a number, at least 0", lambda spread: 0 <= spread <= 1e300))
 
 
 # The key `release` of a document: how records were counted, and what was done to the model.
@@ -657,8 +635,6 @@ SCORE = "a finite number"
 
 _BOOSTING = ("link", "rate", "lambda", "base", "alpha", "hessian", "penalties", "weights")
 
-SINGLE = 1e-6  # by how much shares that were computed in single precision may miss a sum of 1
-
 
 def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:
     """The share of each class that is named; None when anything is wrong with them."""
@@ -676,18 +652,14 @@ def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:
             fields.wrong(f"rates of {name(str(label))}", RATE, show(share))
     if len(fields.problems) > before:
         return None
-    shares = {label: float(share) for label, share in raw.items()}
+    shares = {label: float(share) for label, share in raw.items()} if names.classes else {}
+    if not shares:
+        return None
     total = sum(shares.values())
     if abs(total - 1) > rounding_of(shares.values()):
         fields.wrong("rates", "shares that sum to 1, within the rounding of their digits", f"a sum of {total:.6g}")
         return None
     return shares
-
-
-def rounding_of(shares: Iterable[float]) -> float:
-    """By how much a sum of shares may be off as each was rounded, or cut off, to the digits of the longest."""
-    found = list(shares)
-    return len(found) * 10.0 ** -max(1, *map(decimals, found)) + SINGLE
 
 
 class Answers(TypedDict):
@@ -790,36 +762,6 @@ def scored_class(tree: Fields, names: Names) -> str | None:
     return found
 
 
-_OF_RECORDS = ("error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
-
-
-def part_problems(tree: Tree, places: Sequence[str], labels: str) -> Iterator[Problem]:
-    """Parts of a leaf of the tool that state more than its label, which is no most frequent class of a part."""
-    first: dict[str, str | None] = {}
-    parts = parts_of(tree.nodes)
-    for i, (part, node, place) in enumerate(zip(parts, each(tree.nodes), places, strict=False)):
-        where = "on an inner node but the root, beside leaves with part_of" if part is None else "beside part_of"
-        told = _OF_RECORDS if part is not None or (i and not node.is_leaf) else ()
-        for key in told:
-            if (stated := getattr(node, key)) is not None:
-                yield Problem(place, key, f"no such key {where}: it would tell parts apart", show(stated))
-        if part is None:
-            continue
-        if node.label is not None and labels != "decided":
-            yield Problem(place, "label", "the key labels of the document to be 'decided' beside part_of", show(labels))
-        if first.setdefault(part, node.label) != node.label:
-            expected = f"that of the other parts of {name(part)}, {show(first[part])}"
-            yield Problem(place, "label", expected, show(node.label))
-
-
-def answer_problems(release: Content, places: Sequence[Sequence[str]]) -> Iterator[Problem]:
-    """Mistakes in the rules by which the trees of a release predict together; ``places`` name their nodes."""
-    yield from rule_problems(release, several=any(map(has_several, release.trees)))
-    if release.predicts == "score":
-        for tree, where in zip(release.trees, places, strict=True):
-            yield from score_problems(tree, where)
-
-
 def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
     """Mistakes in the rules alone; ``several`` is whether some leaf states scores of classes by name."""
     if release.predicts == "label" and len(release.trees) > 1:
@@ -838,57 +780,8 @@ def rule_problems(release: Content, *, several: bool) -> Iterator[Problem]:
         yield Problem("boosting", "link", expected, "logit")
 
 
-def has_several(tree: Tree) -> bool:
-    """Whether some leaf states scores of classes by name."""
-    nodes = tree.nodes
-    if isinstance(nodes, Nodes):
-        return nodes.columns.scores is not None and not bool(np.isnan(nodes.columns.scores).all())
-    return any(isinstance(node.value, Mapping) for node in nodes)
-
-
-def score_problems(tree: Tree, places: Sequence[str]) -> Iterator[Problem]:
-    """Leaves of a tree of scores without one, or with one of another class; ``places`` name its nodes."""
-    for node, place in zip(tree.nodes, places, strict=True):
-        yield from _value_problems(node, place, tree.of_class)
-
-
-def _value_problems(node: Node, place: str, of_class: str | None) -> Iterator[Problem]:
-    """A leaf without a score, or one whose score is of no class, or of that of the tree and others."""
-    if not node.is_leaf:
-        return
-    if node.value is None:
-        yield Problem(place, "value", "a score, since the release predicts by scores", "nothing")
-    elif isinstance(node.value, Mapping) == (of_class is not None):
-        known = f"one number, as the scores of its tree are of {show(of_class)}"
-        unknown = "a number for each class, or one number and the class of its tree"
-        yield Problem(place, "value", known if of_class else unknown, "several" if of_class else "one number")
-
-
 _SAID = ("label", "error_rate", "n", "counts", "rates", "distinct", "value", "hessian", "mean", "variance")
 _NODE = ("id", "attribute", "branches", *_SAID, "part_of")
-
-
-@dataclass(frozen=True, slots=True)
-class DocumentDraft:
-    """A document as far as it could be read; ``places[t][i]`` is the name of node ``i`` of tree ``t`` in problems."""
-
-    release: Content
-    places: tuple[tuple[str, ...], ...]
-
-
-def parse(document: object, problems: list[Problem]) -> DocumentDraft | None:
-    """Read a decoded document; None when nothing further can be said about it."""
-    head = parse_head(document, problems)
-    if head is None:
-        return None
-    fields, content, names = head
-    raw_trees = fields.items("trees", "trees")
-    trees, places = list[Tree](), list[tuple[str, ...]]()
-    for number, raw in enumerate(raw_trees, 1):
-        tree, where = parse_tree(problems, f"tree {number}, " if len(raw_trees) > 1 else "", raw, names)
-        trees.append(tree)
-        places.append(where)
-    return DocumentDraft(replace(content, trees=tuple(trees)), tuple(places))
 
 
 def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Content, Names] | None:
@@ -939,7 +832,7 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
     raws = document.items("attributes", "attributes")
     complete = bool(raws)
     titles = [raw.get("name") if isinstance(raw, dict) else None for raw in raws]
-    for where, raw in zip(_places("attribute", titles), raws, strict=True):
+    for where, raw in zip(places_of("attribute", titles), raws, strict=True):
         fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
         attribute = _attribute(fields) if fields else None
         if fields is None or attribute is None or not attribute.name:
@@ -978,43 +871,28 @@ def _has_missing(fields: Fields, kind: str | None) -> bool:
     return fields.flag("missing") or False
 
 
-def parse_tree(problems: list[Problem], prefix: str, raw: object, names: Names) -> tuple[Tree, tuple[str, ...]]:
-    """One tree and the places of its nodes."""
-    where = prefix.removesuffix(", ") or "tree"
-    fields = fields_of(problems, where, raw, ("induction", "weight", "class", "nodes"))
+def parse_tree(problems: list[Problem], number: str, raw: object, names: Names) -> tuple[Tree, Iterator[WrittenNode]]:
+    """One tree, ``number`` among several, and its nodes, each read when it is asked for."""
+    fields = fields_of(problems, number or "tree", raw, ("induction", "weight", "class", "nodes"))
     if fields is None:
-        return Tree(()), ()
+        return Tree(()), iter(())
+    prefix = f"{number}, " if number else ""
     head = parse_tree_head(fields, prefix, names)
-    raws = fields.items("nodes", "nodes")
+    return head, _nodes(problems, prefix, fields.items("nodes", "nodes"), names)
+
+
+def _nodes(problems: list[Problem], prefix: str, raws: Sequence[object], names: Names) -> Iterator[WrittenNode]:
+    """The nodes of a tree."""
     ids = [item.get("id") if isinstance(item, dict) else None for item in raws]
-    places = _places(f"{prefix}node", ids)
-    nodes: list[Node] = []
-    stated: list[dict[str, Any]] = []
-    first: dict[str, int] = {}
-    for number, (place, raw) in enumerate(zip(places, raws, strict=True), 1):
-        node = _node(problems, place, raw, names)
-        stated.append(node)
-        if node["id"] and first.setdefault(node["id"], number) != number:
-            found = f"{show(node['id'])} for nodes number {first[node['id']]} and {number}"
-            problems.append(Problem(place, "id", "an id that no other node of the tree has", found))
-        if len(stated) == TOGETHER:
-            nodes += nodes_of(stated)
-            stated = []
-    return replace(head, nodes=(*nodes, *nodes_of(stated))), places
-
-
-# Nodes that are made together: their fields take more memory than they do.
-TOGETHER = 1_000
-
-
-def _places(what: str, names: Iterable[object]) -> tuple[str, ...]:
-    """Places in a document as messages call them: by their names, or by their numbers where they have none."""
-    return tuple(
-        [
-            f"{what} {name(text)}" if isinstance(text, str) and text else f"{what} number {number}"
-            for number, text in enumerate(names, 1)
-        ]
+    return (
+        _node(problems, place, raw, names) for place, raw in zip(places_of(f"{prefix}node", ids), raws, strict=True)
     )
+
+
+def places_of(what: str, names: Iterable[object]) -> Iterator[str]:
+    """Places in a document as messages call them: by their names, or by their numbers where they have none."""
+    for number, text in enumerate(names, 1):
+        yield f"{what} {name(text)}" if isinstance(text, str) and text else f"{what} number {number}"
 
 
 def parse_tree_head(tree: Fields, prefix: str, names: Names) -> Tree:
@@ -1058,56 +936,57 @@ def _named(fields: Fields, key: str, names: Names) -> tuple[str, ...] | None:
     return fields.names(key, "attributes")
 
 
-def _node(problems: list[Problem], where: str, raw: object, names: Names) -> dict[str, Any]:
-    """The fields of one node, inner when it has ``attribute`` or ``branches``."""
+def _node(problems: list[Problem], where: str, raw: object, names: Names) -> WrittenNode:
+    """One node, inner when it has ``attribute`` or ``branches``; what is wrong with it is as if it were not there."""
     fields = fields_of(problems, where, raw, _NODE)
     if fields is None:
-        return {"id": ""}
-    identity = fields.text("id") or ""
-    n, distinct = fields.whole("n", 0), fields.whole("distinct", 0)
-    counts, noisy = None, None
-    if "counts" in fields.raw and names.noise is not None:
-        noisy = _noisy_counts(fields, names, names.noise)
-    elif "counts" in fields.raw:
-        counts = _counts(fields, names)
-    rates = read_rates(fields, names) if "rates" in fields.raw else None
-    found: dict[str, Any] = {
-        "id": identity,
-        "n": n,
-        "distinct": distinct,
-        "counts": counts,
-        "noisy": noisy,
-        "rates": rates,
-    }
+        return WrittenNode("")
+    node = WrittenNode(fields.text("id") or "")
+    node.n, node.distinct = _whole(fields, "n"), _whole(fields, "distinct")
+    if "counts" in fields.raw:
+        node.counts = _counts(fields, names) if names.noise is None else _noisy_counts(fields, names, names.noise)
+    node.rates = read_rates(fields, names) if "rates" in fields.raw else None
     if "attribute" in fields.raw or "branches" in fields.raw:
         for key in ("label", "error_rate", "value", "hessian", "part_of"):
             if key in fields.raw:
                 fields.refuse(key, "no such key on an inner node (one with attribute and branches)")
-        attribute, branches = split(fields, names)
-        mean, variance = read_moments(fields)
-        found |= {"attribute": attribute, "branches": branches, "mean": mean, "variance": variance}
-        return found
-    rate = fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1) if "error_rate" in fields.raw else None
-    if "error_rate" in fields.raw and "label" not in fields.raw:
-        fields.refuse("label", "the class that error_rate is about")
-    found["error_rate"] = rate
-    found["value"] = read_value(fields, "value", names) if "value" in fields.raw else None
+        node.attribute, node.branches = split(fields, names)
+        node.mean, node.variance = read_moments(fields)
+        return node
+    if "error_rate" in fields.raw:
+        node.error_rate = _number(fields.real("error_rate", RATE, lambda rate: 0 <= rate <= 1))
+        if "label" not in fields.raw:
+            fields.refuse("label", "the class that error_rate is about")
+    if "value" in fields.raw:
+        score = read_value(fields, "value", names)
+        node.value = NAN if score is None or (isinstance(score, dict) and not names.classes) else score
     if "hessian" in fields.raw:
-        found["hessian"] = fields.real("hessian", WEIGHT, lambda total: total >= 0)
-    found["label"] = _label(fields, names.classes)
-    found["mean"], found["variance"] = read_moments(fields)
-    found["part_of"] = fields.text("part_of") if "part_of" in fields.raw else None
-    return found
+        node.hessian = _number(fields.real("hessian", WEIGHT, lambda total: total >= 0))
+    node.label = _label(fields, names.classes)
+    node.mean, node.variance = read_moments(fields)
+    node.part_of = (fields.text("part_of") or "") if "part_of" in fields.raw else ""
+    return node
 
 
-def _label(fields: Fields, classes: tuple[str, ...]) -> str | None:
-    """The label, when it is a class (any string, when the classes could not be read)."""
+def _number(found: float | None) -> float:
+    """A number, NaN in place of None."""
+    return NAN if found is None else found
+
+
+def _whole(fields: Fields, key: str) -> int:
+    """A number of records, `NOTHING` without one."""
+    found = fields.whole(key, 0)
+    return NOTHING if found is None else found
+
+
+def _label(fields: Fields, classes: tuple[str, ...]) -> str:
+    """The label, when it is a class."""
     label = fields.raw.get("label")
-    if "label" not in fields.raw or (isinstance(label, str) and label in classes):
-        return label if isinstance(label, str) else None
-    if classes or not isinstance(label, str):
+    if isinstance(label, str) and label in classes:
+        return label
+    if "label" in fields.raw and (classes or not isinstance(label, str)):
         fields.refuse("label", f"a class of the target ({listing(classes)})" if classes else "a string")
-    return None
+    return ""
 
 
 def _by_classes(fields: Fields, names: Names, numbers: str) -> dict[str, object] | None:
@@ -1137,8 +1016,8 @@ def _noisy_counts(fields: Fields, names: Names, noise: AddedNoise) -> Mapping[st
     return {label: float(raw[label]) for label in names.classes if label in raw}  # type: ignore[arg-type]
 
 
-def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
-    """Records per class, complete and in the order of the classes; None when anything is wrong with them."""
+def _counts(fields: Fields, names: Names) -> dict[str, int] | None:
+    """Records of the classes that are stated; None when anything is wrong with them."""
     before = len(fields.problems)
     raw: Any = _by_classes(fields, names, "whole numbers")
     if raw is None:
@@ -1149,4 +1028,5 @@ def _counts(fields: Fields, names: Names) -> Mapping[str, int] | None:
                 fields.wrong(f"counts of {name(str(label))}", whole_number(0), show(count))
     if not names.classes or len(fields.problems) > before:
         return None
-    return complete_counts(names.no_records, raw)
+    counts: dict[str, int] = raw
+    return counts

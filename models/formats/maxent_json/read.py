@@ -14,8 +14,8 @@ from typing import Any
 from maxent.models.arguments import name as shown
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.files.json_files import RepeatedKeys, bytes_of, json_object, uncollected
-from maxent.models.formats.maxent_json.check_tree import checked_release
 from maxent.models.formats.maxent_json.parse import foreign_problem
+from maxent.models.formats.maxent_json.rules import checked_release
 from maxent.models.formats.release_reader import ReleaseReader
 from maxent.models.packages import installed
 from maxent.models.reading import Reader, alike, cleaned, spelled_alike, told_apart

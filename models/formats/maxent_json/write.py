@@ -11,9 +11,9 @@ from typing import Any
 
 from maxent.models.columns import SparseCounts
 from maxent.models.draws import Draws
+from maxent.models.files.json_files import uncollected
 from maxent.models.files.output import write_text
-from maxent.models.formats.maxent_json.check_tree import check_by_tree, checked_release
-from maxent.models.formats.maxent_json.typed import is_sound
+from maxent.models.formats.maxent_json.rules import check_in_memory, checked_release
 from maxent.models.nodes import each
 from maxent.models.release import FORMAT, Attribute, Branch, Content, Defense, Induction, Node, Target, Tree
 
@@ -53,15 +53,29 @@ class _WrittenEntries(list[object]):
         return map(_node_entry, each(self._nodes))
 
 
+class _WrittenTrees(list[object]):
+    """The trees of a release as a document has them, each made when it is asked for."""
+
+    def __init__(self, trees: Sequence[Tree]) -> None:
+        super().__init__()
+        self._trees = trees
+
+    def __len__(self) -> int:
+        return len(self._trees)
+
+    def __iter__(self) -> Iterator[object]:
+        return map(_listed_tree, self._trees)
+
+
+@uncollected()
 def check_release(release: Content, source: str) -> None:
     """Check a release against every rule of the format, without a document of all of it in memory."""
     if not release.trees:
         checked_release(release_to_document(release), source)
         return
     head = release_to_document(replace(release, trees=()))
-    if is_sound(release, head, [_tree_head(tree) for tree in release.trees]):
-        return
-    check_by_tree(head, release.trees, _listed_tree, source)
+    if not check_in_memory(release, head, [_tree_head(tree) for tree in release.trees], source):
+        checked_release(head, source, _WrittenTrees(release.trees))
 
 
 def _answers(release: Content) -> dict[str, object]:
