@@ -87,9 +87,9 @@ class Codes:
 
         titles = [attribute.name for attribute in content.attributes]
         domains = [attribute.values for attribute in content.attributes]
-        attributes: dict[str | None, int] = {**numbered(titles), "": NOTHING, None: len(titles)}
+        attributes: dict[str | None, int] = {title: i for i, title in enumerate((*titles, None))}
         return cls(
-            attributes,
+            attributes | {"": NOTHING},
             numbered(content.target.classes) | {"": NOTHING},
             (*(None if domain is None else numbered(domain) for domain in domains), None),
             colons(titles),
