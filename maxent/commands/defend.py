@@ -186,13 +186,13 @@ class Methods(CommandGroup):
             raise WrongCall([found], usage(self, ctx)) from None
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
-        return [self.noun, *_of_all().collect_usage_pieces(ctx)]
+        return [self.noun, *_of_any().collect_usage_pieces(ctx)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        from maxent.models.defenses.registry import methods
+        from maxent.models.defenses.registry import summaries
 
         with formatter.section("Methods"):
-            formatter.write_dl([(name, kind.summary) for name, kind in methods().items()])
+            formatter.write_dl([*summaries().items()])
         own = self.get_params(ctx)
         write_panels([*_of_any().params, forced(own[-1]), *own], ctx, formatter)
 
@@ -221,13 +221,19 @@ class Methods(CommandGroup):
 
 def _first_argument(args: Sequence[str]) -> int | None:
     """The place of the first argument that is no option and no value of one, None without any."""
-    valued = {option for param in _of_all().params if not getattr(param, "is_flag", False) for option in param.opts}
     at = 0
     while at < len(args):
         if not args[at].startswith("-"):
             return at
-        at += 2 if args[at] in valued else 1
+        at += 2 if at + 1 < len(args) and args[at] in _valued() else 1
     return None
+
+
+@cache
+def _valued() -> frozenset[str]:
+    """The options of all methods that have a value."""
+    flags = (param for param in _of_all().params if not getattr(param, "is_flag", False))
+    return frozenset(option for param in flags for option in param.opts)
 
 
 class MethodCommand(Command):
@@ -242,12 +248,12 @@ class MethodCommand(Command):
 def _of_method(name: str) -> Any:
     """The command of a method. Options of others are known but not shown: they are refused with the names of those."""
     from maxent.models.arguments import parameters_of
-    from maxent.models.defenses.registry import load_method, parameters
+    from maxent.models.defenses.registry import load_method, parameters, summaries
 
     kind = load_method(name)
     own = parameters_of(kind)
     others = [each for each in parameters().values() if each.name not in own]
-    text = kind.summary + (f"\n\nGuaranteed: {kind.promise.format(k='k')}." if kind.promise else "")
+    text = summaries()[name] + (f"\n\nGuaranteed: {kind.promise.format(k='k')}." if kind.promise else "")
     return _command(name, own.values(), others, text, kind.examples)
 
 

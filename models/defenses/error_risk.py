@@ -59,7 +59,6 @@ class ErrorRiskPruned(PrunedLeaves):
     )
 
     depths = DEPTHS
-    summary = "The tree pruned first where re-identification risk per added error is largest; or its records."
     examples = (
         f"maxent defend erp {COLUMNS} --k 2 -o pruned.json",
         f"maxent defend erp {COLUMNS} --k 2 --publish records -o rows.csv",

@@ -137,7 +137,6 @@ class KadetTree(GrownTree):
     class_public: bool = _asked("class_public")
 
     anonymous = True
-    summary = "A tree that is k-anonymous by construction: no split leaves a group of fewer than k people."
     examples = (
         f"maxent defend kadet {COLUMNS} --k 2 -o anonymous.json",
         f"maxent defend kadet {COLUMNS} --k 2 --alpha 0.9 --inducer c45 -o diverse.json",

@@ -110,7 +110,7 @@ class Method(ABC):
     Attributes
     ----------
     summary : str
-        What it does, a line of ``maxent defend --help``.
+        What it does, a line of ``maxent defend --help``; of methods of this package the registry says it.
     examples : tuple of str
         Two calls that its own help ends with.
     promise : str or None

@@ -256,7 +256,6 @@ COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
 class Plain(InducedTree):
     """The tree as it is grown."""
 
-    summary = "The tree as it is grown, without a defense."
     examples = (
         f"maxent defend none {COLUMNS} -o before.json",
         f"maxent defend none {COLUMNS} --max-depth 2 --publish labels -o labels.json",
@@ -276,7 +275,6 @@ class PrunedLeaves(InducedTree):
         3,
         5,
     )  # estimates of deeper trees without some leaves, which are no concave problems, take long
-    summary = "The tree without its leaves of fewer than k records."
     examples = (
         f"maxent defend prune-leaf {COLUMNS} --k 2 -o after.json",
         f"maxent defend prune-leaf {COLUMNS} --k 2 --k 3 --inducer id3 -o after-{{k}}.json",
@@ -299,7 +297,6 @@ class PrunedParents(PrunedLeaves):
     """The tree with a leaf in place of every node above a small leaf."""
 
     depths = DEPTHS
-    summary = "The tree with a leaf for every node above a leaf of fewer than k records, until there is none."
     examples = (
         f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",
         f"maxent defend prune-parent {COLUMNS} --k 2 --k 3 --test truth.csv -o after-{{k}}.json",

@@ -52,7 +52,6 @@ class RandomForest(Method):
     )
     seed: int | None = _asked("seed")
 
-    summary = "A forest drawn at random, which publishes the counts of samples that are k or more."
     examples = (
         f"maxent defend rdt {COLUMNS} --k 2 --beta 0.8 -o forest.json",
         f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",

@@ -7,7 +7,7 @@ the parameters of the methods here. A parameter that several methods have means 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -15,22 +15,39 @@ from typing import TYPE_CHECKING, Any
 from maxent.models.arguments import Parameter, listed, parameters_of, plain, problems_of, shorten
 from maxent.models.defenses.method import Method, Stated
 from maxent.models.errors import ARGUMENT, InvalidInput, MissingExtra, Problem
-from maxent.models.release import Release
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
+    from maxent.models.release import Release
+
 GROUP = "maxent.defenses"
 
-# The methods of this package, which are there whatever is installed, in the order of the help, and where they are
-OWN: Mapping[str, str] = {
-    "none": "pruning:Plain",
-    "prune-leaf": "pruning:PrunedLeaves",
-    "prune-parent": "pruning:PrunedParents",
-    "optimal": "optimal.method:BestSubtree",
-    "kadet": "kadet:KadetTree",
-    "erp": "error_risk:ErrorRiskPruned",
-    "rdt": "random_trees:RandomForest",
+# The methods of this package, which are there whatever is installed, in the order of the help: where each is, and what
+# it does, so that the help of all loads none of them
+OWN: Mapping[str, tuple[str, str]] = {
+    "none": ("pruning:Plain", "The tree as it is grown, without a defense."),
+    "prune-leaf": ("pruning:PrunedLeaves", "The tree without its leaves of fewer than k records."),
+    "prune-parent": (
+        "pruning:PrunedParents",
+        "The tree with a leaf for every node above a leaf of fewer than k records, until there is none.",
+    ),
+    "optimal": (
+        "optimal.method:BestSubtree",
+        "The subtree that is right for the most records of all that keep the limits, proved.",
+    ),
+    "kadet": (
+        "kadet:KadetTree",
+        "A tree that is k-anonymous by construction: no split leaves a group of fewer than k people.",
+    ),
+    "erp": (
+        "error_risk:ErrorRiskPruned",
+        "The tree pruned first where re-identification risk per added error is largest; or its records.",
+    ),
+    "rdt": (
+        "random_trees:RandomForest",
+        "A forest drawn at random, which publishes the counts of samples that are k or more.",
+    ),
 }
 
 
@@ -38,7 +55,7 @@ OWN: Mapping[str, str] = {
 def _entries() -> Mapping[str, EntryPoint]:
     from importlib.metadata import EntryPoint, entry_points  # which takes longer to load than a small release to read
 
-    own = {name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP) for name, place in OWN.items()}
+    own = {name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP) for name, (place, _) in OWN.items()}
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
     return {**own, **{entry.name: entry for entry in found if entry.name not in OWN}}
 
@@ -64,15 +81,22 @@ def load_method(name: str) -> type[Method]:
 @cache
 def methods() -> Mapping[str, type[Method]]:
     """All methods that can be loaded."""
+    return dict(_loaded(method_names()))
 
-    def loaded() -> Iterator[tuple[str, type[Method]]]:
-        for name in method_names():
-            try:
-                yield name, load_method(name)
-            except MissingExtra:  # one that is broken must not hide the others
-                continue
 
-    return dict(loaded())
+def _loaded(names: Iterable[str]) -> Iterator[tuple[str, type[Method]]]:
+    for name in names:
+        try:
+            yield name, load_method(name)
+        except MissingExtra:  # one that is broken must not hide the others
+            continue
+
+
+@cache
+def summaries() -> Mapping[str, str]:
+    """What each method that can be loaded does, a line of ``maxent defend --help``."""
+    others = {name: kind.summary for name, kind in _loaded(name for name in method_names() if name not in OWN)}
+    return {**{name: summary for name, (_, summary) in OWN.items()}, **others}
 
 
 @cache

@@ -24,7 +24,7 @@ from papers.drawing import compact, panels
 from support.paths import ROOT
 
 from maxent.__main__ import main
-from maxent.models.defenses.registry import methods
+from maxent.models.defenses.registry import methods, summaries
 from maxent.studies.study_file import FILES, RELEASE
 
 TOP = Path(__file__).parents[2]
@@ -165,7 +165,7 @@ def test_the_table_of_methods_has_them_all():
     page = (ROOT / "docs" / "attacks.md").read_text(encoding="utf-8")
     table = page.split("| METHOD | does | guarantees |")[1].split("\n\n")[0]
     missing = [
-        f"| `{name}` | {kind.summary} | {kind.promise} |"
+        f"| `{name}` | {summaries()[name]} | {kind.promise} |"
         for name, kind in methods().items()
         if f"| `{name}` |" not in table
     ]

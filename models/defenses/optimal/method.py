@@ -108,7 +108,6 @@ class BestSubtree(InducedTree):
         None, "A file COLUMN.csv for each column whose values can be generalised.", files="folder"
     )
 
-    summary = "The subtree that is right for the most records of all that keep the limits, proved."
     examples = (
         f"maxent defend optimal {COLUMNS} --k 2 -o best.json",
         f"maxent defend optimal {COLUMNS} --k 2 --max-posterior 0.9 --max-certain 0 -o best.json",
