@@ -214,6 +214,8 @@ class _Router:
     @cached_property
     def _matrix(self) -> npt.NDArray[np.int32]:
         """The codes of each attribute of the release, shape (n_attributes, n_qi)."""
+        if list(self.attributes) == list(self.column):
+            return self.table.codes.T.astype(np.int32, copy=False)
         found = np.zeros((len(self.attributes), len(self.table)), np.int32)
         for i, name in enumerate(self.attributes):
             if name in self.column:

@@ -58,7 +58,7 @@ class QITable:
     ----------
     attributes : tuple of Attribute
         The public attributes, in the order of the release.
-    codes : int64, shape (n_distinct, n_attributes)
+    codes : int32 or int64, shape (n_distinct, n_attributes)
         Indices into ``levels``.
     levels : tuple of arrays, one per attribute
         Categorical: its declared values (str). Numeric: the sorted distinct values present (float64), at the end NaN
@@ -77,7 +77,7 @@ class QITable:
     """
 
     attributes: tuple[Attribute, ...]
-    codes: IntArray
+    codes: npt.NDArray[Any]
     levels: tuple[npt.NDArray[Any], ...]
     counts: IntArray
     lines: IntArray
@@ -124,7 +124,7 @@ class Records:
     """
 
     attributes: tuple[Attribute, ...]
-    codes: IntArray
+    codes: npt.NDArray[Any]
     levels: tuple[npt.NDArray[Any], ...]
     classes: IntArray
     counts: IntArray
