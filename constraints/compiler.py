@@ -35,7 +35,7 @@ from maxent.constraints.program.program import (
     Unread,
 )
 from maxent.models.arguments import is_number, is_one_of, shorten
-from maxent.models.columns import check_size
+from maxent.models.columns import CELLS, check_size
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem, invalid, unchecked
 from maxent.models.hints import as_share, close_to
@@ -196,7 +196,8 @@ def compile_program(
     if "marginal" not in known:
         marginal = None
     cells = build_cells(release, table, check) if cells is None else cells
-    check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
+    told = release.statements or facts or weighed is not None or members is not None
+    check_size(CELLS, len(cells) if told else told_apart(cells, table), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
     countable = n_countable(release, table, cells) if release.sampling_rate < 1.0 else 1
@@ -228,6 +229,13 @@ def compile_program(
         likelihood=_likelihood(context) if noise == "likelihood" else None,
         unread=unread_of(release, context.scored, settings),
     )
+
+
+def told_apart(cells: Cells, table: QITable) -> int:
+    """Cells that leaves tell apart: those of one tree without private attributes are solved together."""
+    if len(cells.trees) > 1 or len(cells) > len(table):
+        return len(cells)
+    return int((cells.trees[0].stop > cells.trees[0].start)[cells.trees[0].places.leaves].sum())
 
 
 def has_likelihood(release: Release) -> bool:
@@ -526,7 +534,7 @@ def compile_several(
         marginal = _implied(joined)
     release = joined.release
     cells = build_cells(release, table, check) if cells is None else cells
-    check_size("cells of distinct quasi-identifiers", len(cells), len(release.target.classes))
+    check_size(CELLS, len(cells), len(release.target.classes))
     sums = CellSums(cells, table.codes, tuple(map(len, table.levels)))
     check(f"people were placed, which made {len(cells):,} cells, and nothing was stated about these yet")
     miss = (1.0 - confidence) / max(sum(part.sampled for part in joined.parts), 1)

@@ -71,6 +71,9 @@ def total_count(counts: Mapping[str, int]) -> int:
     return sum(counts.positive.values() if isinstance(counts, SparseCounts) else counts.values())
 
 
+CELLS = "cells of distinct quasi-identifiers"
+
+
 def check_size(what: str, rows: int, classes: int) -> None:
     """Refuse a table of numbers that would not fit: a row for each of ``what``, a column per class."""
     most = largest()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date, timedelta
@@ -57,6 +58,12 @@ def too_large(source: str, most: int, found: str) -> InvalidInput:
 # Arrow arrays of NumPy's numbers and back, by their buffers.
 #
 # ``pyarrow.array``, ``to_numpy`` and ``fill_null`` all import pandas, which takes longer than reading most tables.
+
+
+def give_back() -> None:
+    """Return memory to the system that Arrow keeps for arrays to come, where it is loaded."""
+    if (arrow := sys.modules.get("pyarrow")) is not None:
+        arrow.default_memory_pool().release_unused()
 
 
 def taken(array: Any, places: Any) -> Any:
@@ -330,7 +337,7 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
     stated = pa.types.is_dictionary(array.type)
     coded = with_dictionary(array).unify_dictionaries().combine_chunks()
     del array  # its dictionaries may be as large as all that is made of them
-    pa.default_memory_pool().release_unused()
+    give_back()
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)

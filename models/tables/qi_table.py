@@ -17,7 +17,7 @@ from maxent.models.reading import Reader, keep_memory
 from maxent.models.release import Attribute, Release, Target
 from maxent.models.tables.cells import categorical, encoded_columns, own_names, value_in_words, whole
 from maxent.models.tables.classes import class_names, numbers_in_words
-from maxent.models.tables.frame import Frame, Source, listed, missing_columns
+from maxent.models.tables.frame import Frame, Source, give_back, listed, missing_columns
 from maxent.models.tables.table_files import large_files, read_frame
 
 if TYPE_CHECKING:
@@ -161,6 +161,7 @@ def read_qi(
     """
     keep_memory()
     records = read_rows(source, "qi", release, release.public, count, merge=not rows, reader=reader)
+    give_back()
     if rows:
         each = np.repeat(np.arange(len(records)), records.counts)
         ones = np.ones(len(each), np.int64)

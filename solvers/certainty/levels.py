@@ -11,6 +11,7 @@ import numpy as np
 
 from maxent.constraints.program.program import Program
 from maxent.models.arrays import BoolArray, IntArray
+from maxent.models.columns import CELLS, check_size
 from maxent.models.packages import installed
 from maxent.solvers.certainty.bounds import Bounds, unbounded
 from maxent.solvers.certainty.bounds import Proved as Proved
@@ -90,6 +91,7 @@ def prove(
     ``asked`` of shape (n_quasi_identifiers,) are those that all levels but the first are asked about, by default all.
     ``start`` are bounds that hold already. Statements that are linear for each value of some sums are taken by cases.
     """
+    check_size(CELLS, len(program.cells), program.n_classes)
     found = _prove(program, last, clock, asked, start)
     if last == LEVELS[0].name or found.status != "proved" or not program.release.statements:
         return found

@@ -35,6 +35,7 @@ from maxent.constraints.presolve.merge import (
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
 from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
+from maxent.models.columns import CELLS, check_size
 from maxent.solvers.backend import Backend, Options, WholeBackend
 from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
 from maxent.solvers.solution import Solution, Stop
@@ -120,6 +121,8 @@ class Ready:
 def prepare(program: Program, clock: Clock, *, whole: bool = False) -> Ready:
     """Evaluate a program at the uniform answer, and reserve the time that measuring another one will take."""
     merged = None if whole else alike(program)
+    if merged is None:  # each has an answer of their own
+        check_size(CELLS, len(program.cells), program.n_classes)
     coarse = program if merged is None else pooled(program, merged)
     evaluator = Evaluator(coarse)
     uniform = Point(evaluator, uniform_answer(coarse), merged)

@@ -142,3 +142,20 @@ def test_swapped_arguments_are_told(name, kind, tmp_path, monkeypatch):
 
 def test_tables_in_their_place_are_not_told_to_be_swapped():
     assert "swapped" not in str(refusal(maxent.estimate, PEOPLE, PEOPLE[QI], count="nothing"))
+
+
+def test_people_of_a_leaf_are_one_answer_in_memory_and_others_are_counted_each(monkeypatch):
+    people = pd.DataFrame([(a, b, c) for a in "xyz" for b in "0123456" for c in "01"], columns=["A", "B", "X"])
+    people = pd.concat([people, people[(people.A == "x") == (people.X == "0")]])
+    release = maxent.id3(people, target="X", qi=["A", "B"], impurity="gini", min_samples_split=40)
+    expected = maxent.estimate(release, people[["A", "B"]])
+    leaves = len(release.trees[0].leaves)
+    assert 1 < leaves < len(expected.program.table)
+    monkeypatch.setenv("MAXENT_LARGEST_TABLE", str(2 * leaves))
+    found = maxent.estimate(release, people[["A", "B"]])
+    assert found.summary["entropy"] == expected.summary["entropy"]
+    with pytest.raises(maxent.InvalidInput, match="cells of distinct quasi-identifiers"):
+        maxent.bounds(release, people[["A", "B"]])
+    monkeypatch.setenv("MAXENT_LARGEST_TABLE", str(2 * leaves - 1))
+    with pytest.raises(maxent.InvalidInput, match="cells of distinct quasi-identifiers"):
+        maxent.estimate(release, people[["A", "B"]])
