@@ -145,7 +145,7 @@ def test_tables_in_their_place_are_not_told_to_be_swapped():
 
 
 def test_people_of_a_leaf_are_one_answer_in_memory_and_others_are_counted_each(monkeypatch):
-    people = pd.DataFrame([(a, b, c) for a in "xyz" for b in "0123456" for c in "01"], columns=["A", "B", "X"])
+    people = pd.DataFrame([(a, b, c) for a in "vwxyz" for b in "0123456" for c in "01"], columns=["A", "B", "X"])
     people = pd.concat([people, people[(people.A == "x") == (people.X == "0")]])
     release = maxent.id3(people, target="X", qi=["A", "B"], impurity="gini", min_samples_split=40)
     expected = maxent.estimate(release, people[["A", "B"]])
