@@ -279,7 +279,7 @@ READER = ReleaseReader(
     f"a {FORMAT} document, JSON or TOML",
     (".toml",),
     _read,
-    lambda head: re.search(rf"""["']?format["']?\s*[:=]\s*["']{FORMAT}["']""", head.text[:4096]) is not None,
+    lambda head: re.search(rf"""["']?format["']?\s*[:=]\s*["']{FORMAT[:-1]}""", head.text[:4096]) is not None,
     states=True,
 )
 

@@ -224,11 +224,11 @@ class Keys:
         self._taken.add(key)
         return self._raw.get(key)
 
-    def close(self) -> None:
-        """Refuse keys that nobody has taken."""
+    def close(self, *more: str) -> None:
+        """Refuse keys that nobody has taken; ``more`` might have been."""
         for key in self._raw:
             if key not in self._taken:
-                known = sorted(self._taken)
+                known = sorted({*self._taken, *more})
                 raise invalid(
                     self.source, self.where, key, f"one of {', '.join(known)}", f"an unknown key{close_to(key, known)}"
                 )
@@ -353,7 +353,7 @@ class Keys:
             if isinstance(said, Mapping):
                 inner = self.inner(f"{self.where}, {key} {name(column)}", said)
                 limits = {sign: inner.number(sign) for sign in SIGNS if sign in inner}
-                inner.close()
+                inner.close(*SIGNS)
                 if not limits:
                     self.refuse(key, f"limits of {name(column)}: gt, ge, lt or le", "none")
                 self.use(column, numbers=True)

@@ -78,8 +78,14 @@ class CrossTable:
         if base is None and "rounding" in keys:
             keys.refuse("rounding", "none without base")
         rounded = None if base is None else Rounded(base, next(m for m in methods if m == method))
-        cells = [_cell(each, by, below, rounded, secondary) for each in keys.children("cells")]
-        return cls(by, tuple(cells))
+        cells: dict[tuple[tuple[At, ...], int | None], Cell] = {}
+        for each in keys.children("cells"):
+            cell = _cell(each, by, below, rounded, secondary)
+            if (cell.at, cell.klass) in cells:
+                shown = ", ".join("*" if at is None else one.words(at) for one, at in zip(by, cell.at, strict=True))
+                each.refuse("at", "each cell and class once", f"{shown} again")
+            cells[cell.at, cell.klass] = cell
+        return cls(by, tuple(cells.values()))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each cell."""

@@ -536,6 +536,14 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
         ({"kind": "mean", "of": "region", "class": "yes", "equals": 1.5}, "expected a finite number"),
         ({"kind": "auc", "score": "weight", "class": "yes", "equals": 0.5}, "weight"),
         ({"kind": "table", "by": ["region"], "cells": [{"at": ["n", "s"], "class": "yes", "count": 1}]}, "a list of 1"),
+        (
+            {"kind": "table", "by": ["region"], "cells": [{"at": ["n"], "class": "yes", "count": k} for k in (1, 2)]},
+            "cell 2: at: expected each cell and class once, found n again",
+        ),
+        (
+            {"kind": "count", "class": "yes", "equals": 1, "where": {"age": {"above": 30}}},
+            "above: expected one of ge, gt, le, lt, found an unknown key",
+        ),
     ],
 )
 def test_what_is_wrong_is_named_with_its_place(said: Fact, words: str) -> None:
@@ -677,3 +685,9 @@ def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree()
     told["target"]["classes"].reverse()
     again = maxent.bounds([tree, parse_statements(told, "s.json").release], truth.drop(columns="Salary"))
     assert again.frame().equals(bounds.frame())
+
+
+def test_a_later_version_of_the_format_is_refused_by_its_name(tmp_path: Path) -> None:
+    (tmp_path / "s.json").write_text('{"format": "maxent-statements/2", "statements": []}', encoding="utf-8")
+    with pytest.raises(InvalidInput, match="format: expected one of maxent-statements/1, found 'maxent-statements/2'"):
+        maxent.bounds(tmp_path / "s.json", FRAME)
