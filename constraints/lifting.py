@@ -120,6 +120,17 @@ class LiftedProgram:
         return self.n - self.n_masses
 
     @cached_property
+    def tilt(self) -> FloatArray | None:
+        """Logarithms of the masses' weights, less those of their quasi-identifiers, shape (n_masses,).
+
+        None where the objective is the entropy alone; see `maxent.solvers.solve.price`.
+        """
+        largest = np.zeros(len(self.total))
+        np.maximum.at(largest, self.owner, self.mass_weight)
+        whole = largest[self.owner]
+        return None if (whole == self.mass_weight).all() else np.log(self.mass_weight / whole)
+
+    @cached_property
     def convex_rows(self) -> BoolArray:
         """Mask of the convex nonlinear rows, shape (n_rows,): every phi that is not a constant is subtracted."""
         convex = np.ones(len(self.nl_const), bool)

@@ -83,13 +83,14 @@ def sizes(context: Context) -> Iterator[Linear]:
 def _members(context: Context) -> Iterator[Linear]:
     """How many people of a register are in the data; where they are apart, who is in which class there.
 
-    The number is left out where exact counts of all leaves add up to it, so that leaves are independent.
+    The number is left out where those of all leaves add up to it, so that leaves are independent.
     """
     if context.members is None:
         return
     n, of = context.members.number, context.table.individuals
     origin, each = Origin("members"), np.eye(context.n_classes)
-    told = any(_told(context, t) == n for t in range(len(context.release.trees)))
+    trees = range(len(context.release.trees))
+    told = any(_told(context, t, by_class=False) == n for t in trees)
     if not told:
         says = f"{n:,} of {of:,} people are in the data"
         yield Linear(
@@ -98,9 +99,11 @@ def _members(context: Context) -> Iterator[Linear]:
     if not context.members.apart:
         return
     held, last = context.cells.trees[0], len(context.release.trees[0].nodes) - 1
-    if not (told and len(context.release.trees) == 1):
+    if not (len(trees) == 1 and _told(context, 0, by_class=True) == n):
         says = "nobody here is out of the data"
-        yield Linear("n", origin, context.region(0, 1), each[-1:], np.zeros(1), np.zeros(1), says)
+        for place, below in enumerate(held.places.children):  # by leaves, which one statement would link
+            if not below and place != last and held.stop[place] > held.start[place]:
+                yield Linear("n", origin, context.region(0, place), each[-1:], np.zeros(1), np.zeros(1), says)
     leaf = np.full(len(context.table), -1)
     inside = held.at(1)
     leaf[context.cells.owner[inside]] = context.cells.leaf[inside, 0]
@@ -113,21 +116,24 @@ def _members(context: Context) -> Iterator[Linear]:
         yield Linear("n", origin, region, each[:-1], zero, zero, "nobody out of the data has a class")
 
 
-def _told(context: Context, t: int) -> int | None:
-    """People in all leaves of a tree that somebody can reach, where each states exact counts."""
-    release = context.release
-    if release.sampled or release.blurred or release.resampled is not None or "counts" not in context.knowledge:
+def _told(context: Context, t: int, *, by_class: bool) -> int | None:
+    """People in all leaves of a tree that somebody can reach, where each states its number, or ``by_class`` counts."""
+    release, known = context.release, context.knowledge
+    if release.sampled or release.blurred or release.resampled is not None or release.noise is not None:
         return None
-    found, held = 0, context.cells.trees[t]
+    found, held, nodes = 0, context.cells.trees[t], release.trees[t].nodes
     for place, below in enumerate(held.places.children):
         if below or held.stop[place] == held.start[place]:
             continue
-        node = release.trees[t].nodes[place] if place < len(release.trees[t].nodes) else None
-        if node is None or node.counts is None:
-            if context.members is not None and context.members.apart and place == len(release.trees[t].nodes) - 1:
-                continue
+        if context.members is not None and context.members.apart and place == len(nodes) - 1:
+            continue
+        node = nodes[place] if place < len(nodes) else None
+        if node is not None and node.counts is not None and "counts" in known:
+            found += total_count(node.counts)
+        elif node is not None and node.n is not None and not by_class and known & {"rate", "counts"}:
+            found += node.n
+        else:
             return None
-        found += total_count(node.counts)
     return found
 
 

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 # Variables up to which Ipopt takes programs whose equations overlap, because a private attribute is tested or by
 # several trees; with more it takes long. Over several trees ours takes many times as long, and often ends nowhere.
 PRIVATE, SEVERAL = 1_000, 3_000
+# The same of people who are in one cell or out of the data: Newton's method ends at worse optima, in more time.
+REGISTER = 20_000
 # Newton steps from where Ipopt gave up; where more are needed, they rarely lead anywhere.
 STEPS = 40
 
@@ -111,11 +113,19 @@ def _feasible(found: Solution, options: Options) -> bool:
 
 def for_ipopt(program: LiftedProgram) -> bool:
     """Whether a program is not convex, not large, and has quasi-identifiers with several equations beside the total."""
-    if program.convex or program.n > SEVERAL:
+    if program.convex or program.n > (REGISTER if of_register(program) else SEVERAL):
         return False
     if len(np.unique(program.group)) > len(np.unique(program.owner)):
-        return program.n <= PRIVATE
+        return program.n <= PRIVATE or of_register(program)
     said = np.array([origin is not None for origin in program.origins], bool)
     rows = program.matrix[said & (program.row_lower == program.row_upper)].tocoo()
     pairs = np.unique(program.owner[rows.col] * rows.shape[0] + rows.row)
     return bool(len(np.unique(pairs // max(rows.shape[0], 1))) < len(pairs))
+
+
+def of_register(program: LiftedProgram) -> bool:
+    """Whether each quasi-identifier has one group, or two of which one is of a single mass: those out of the data."""
+    pairs, masses = np.unique(np.stack([program.owner, program.group]), axis=1, return_counts=True)
+    groups = np.bincount(pairs[0], minlength=len(program.total))
+    alone = np.bincount(pairs[0], masses == 1, len(program.total))
+    return bool((groups <= 2).all() and (groups == 2).any() and (alone[groups == 2] >= 1).all())

@@ -82,6 +82,7 @@ class Form:
     least: BlockRows
     blocks: Blocks
     elimination: Elimination
+    tilt: FloatArray | None  # (n_groups, n_classes), by which the objective's logarithms are lowered
 
     def point(self, masses: FloatArray) -> FloatArray:
         """The program's point, shape (program.n,), of an array of masses."""
@@ -147,7 +148,15 @@ def build_form(program: LiftedProgram) -> Form:
         least=least,
         blocks=_blocks(program, variables, free),
         elimination=elimination,
+        tilt=None if program.tilt is None else _laid_out(program.tilt[variable], at, free),
     )
+
+
+def _laid_out(values: FloatArray, at: IntArray, free: BoolArray) -> FloatArray:
+    """Values of the free masses, 0 elsewhere, shape (n_groups, n_classes)."""
+    out = np.zeros(free.size)
+    out[at] = values
+    return out.reshape(free.shape)
 
 
 def _elimination(program: LiftedProgram) -> Elimination:

@@ -77,7 +77,11 @@ class NewtonProblem:
         masses = self.manifold.masses(theta)
         sums = self.comparisons.at(masses.m)
         c = np.concatenate([sums.value, self.least @ masses.m.ravel() - self.form.least.value])
-        return State(masses, sums, c, float((masses.m * masses.log_p).sum()))
+        return State(masses, sums, c, float((masses.m * self.slope(masses)).sum()))
+
+    def slope(self, masses: Masses) -> FloatArray:
+        """The objective's gradient by the masses, but for what is alike for all of a quasi-identifier."""
+        return masses.log_p if self.form.tilt is None else masses.log_p - self.form.tilt
 
     def step(self, state: State, d: FloatArray) -> State:
         """The state after moving the scores by d."""
@@ -122,7 +126,7 @@ class Model:
         pull = problem.comparisons.weighted(self.a[:n], self.slopes)
         if len(self.a) > n:
             pull = pull + (problem.least_transposed @ self.a[n:]).reshape(pull.shape)
-        self.gradient = self.centre(state.masses.log_p - pull)
+        self.gradient = self.centre(problem.slope(state.masses) - pull)
         self.norm = float(np.sqrt(self.dot(self.gradient, self.gradient) / problem.individuals))
         self._prepared = False
 

@@ -145,6 +145,55 @@ LARGER = 100.0 ** np.arange(1, 9)
 PATIENCE = 6
 
 
+# Equations of a block up to which all blocks are solved together, densely.
+SMALL = 8
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EquationBlocks:
+    """Equations in ``n`` blocks that share no quasi-identifier: ``of`` is the block of each.
+
+    ``place`` is its place there, where no block has more than `SMALL`: as rates and numbers of the leaves of one tree.
+    """
+
+    n: int
+    of: IntArray
+    place: IntArray | None
+
+    @classmethod
+    def of_shared(cls, shared: sparse.csr_matrix) -> EquationBlocks:
+        """The blocks of equations, by how many quasi-identifiers each two share."""
+        from scipy.sparse.csgraph import connected_components
+
+        n, of = connected_components(shared, directed=False)
+        order = np.argsort(of, kind="stable")
+        length = np.bincount(of, minlength=n)
+        if length.max(initial=0) > SMALL:
+            return cls(n, of.astype(np.int64), None)
+        place = np.empty(len(of), np.int64)
+        place[order] = np.arange(len(of)) - np.repeat(np.cumsum(length) - length, length)
+        return cls(n, of.astype(np.int64), place)
+
+    def solver(self, gram: sparse.csr_matrix, ridge: float) -> Solve:
+        """Solves ``(gram + ridge I) y = r``, block by block."""
+        assert self.place is not None
+        of, place, entries = self.of, self.place, sparse.coo_matrix(gram)
+        size = int(place.max()) + 1
+        dense = np.zeros((self.n, size, size))
+        dense[of[entries.row], place[entries.row], place[entries.col]] = entries.data
+        dense[:, np.arange(size), np.arange(size)] += ridge
+        inverse = np.linalg.inv(dense)
+
+        def solve(right: FloatArray) -> FloatArray:
+            columns = right.reshape(len(of), -1)
+            laid = np.zeros((self.n, size, columns.shape[1]))
+            laid[of, place] = columns
+            solved: FloatArray = (inverse @ laid)[of, place].reshape(right.shape)
+            return solved
+
+        return solve
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Masses:
     """Masses, and the logarithms of their probabilities (0 where fixed)."""
@@ -190,6 +239,14 @@ class Manifold:
             return self._of(self.separate.probabilities(theta))
         return self._each(theta, self.separate)
 
+    @cached_property
+    def blocks(self) -> EquationBlocks:
+        """The equations in blocks that share no quasi-identifier."""
+        n = len(self.form.equal)
+        shape = (n, len(self.form.start))
+        touched = sparse.csr_matrix((np.ones(len(self.row_of)), (self.row_of, self.owner_of)), shape=shape)
+        return EquationBlocks.of_shared(sparse.csr_matrix(touched @ touched.T))
+
     def _of(self, log_p: FloatArray) -> Masses:
         """The masses of some logarithms of probabilities, -inf where fixed."""
         log_p = np.maximum(log_p, SMALLEST)
@@ -228,23 +285,24 @@ class Manifold:
 
     def _together(self, theta: FloatArray) -> Masses:
         """Newton's method on the convex function of all multipliers, halving steps that do not lower it."""
-        multipliers = np.zeros(len(self.form.equal))
+        multipliers, of, n = np.zeros(len(self.form.equal)), self.blocks.of, self.blocks.n
         found = self._softmax(theta, multipliers)
         miss, patience = self._miss(found), PATIENCE
         for _ in range(50):
             if (np.abs(miss) <= ACCURACY * self.form.equal.size).all() or not patience or self.clock.late() > SOON:
                 break
             step = -self.equations(found.m)(miss)
-            size = 1.0
+            size, enough = np.ones(n), 0.1 * np.abs(np.bincount(of, miss * step, n))
             for _ in range(20):
                 # The slope along the step, from negative towards 0, says how far to go: no cancellation near the end.
-                new = self._softmax(theta, multipliers + size * step)
+                new = self._softmax(theta, multipliers + size[of] * step)
                 new_miss = self._miss(new)
-                if new_miss @ step <= 0.1 * abs(miss @ step) or self.clock.late() > SOON:
+                far = np.bincount(of, new_miss * step, n) > enough
+                if not far.any() or self.clock.late() > SOON:
                     break
-                size *= 0.5
+                size[far] *= 0.5
             patience -= int(np.abs(new_miss).max() > 0.7 * np.abs(miss).max())
-            multipliers, found, miss = multipliers + size * step, new, new_miss
+            multipliers, found, miss = multipliers + size[of] * step, new, new_miss
         return found
 
     def _miss(self, found: Masses) -> FloatArray:
@@ -261,6 +319,8 @@ class Manifold:
         pooled = sparse.csr_matrix((share.data, (self.row_of, self.owner_of)), (share.shape[0], len(self.form.start)))
         gram = share @ equal.T - (pooled @ sparse.diags(1.0 / self.form.total)) @ pooled.T
         ridge = 1e-13 * max(float(gram.diagonal().max(initial=0.0)), 1e-12)
+        if self.blocks.place is not None:
+            return self.blocks.solver(gram, ridge)
         gram = sparse.csc_matrix(gram + ridge * sparse.identity(gram.shape[0]))
         if gram.shape[0] <= 300:
             solve = cholesky(gram.toarray(), ridge * LARGER)

@@ -979,7 +979,7 @@ def stackable(program: LiftedProgram) -> bool:
 
     Its comparisons are of one measure, between sets of people whose sizes are known.
     """
-    if program.convex or program.likely or len(program.terms) != 1:
+    if program.convex or program.likely or len(program.terms) != 1 or program.tilt is not None:
         return False
     if (program.terms[0].size_var >= 0).any() or len(np.unique(program.group)) > len(np.unique(program.owner)):
         return False

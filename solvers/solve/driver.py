@@ -22,6 +22,7 @@ from maxent.constraints.presolve.merge import (
     Part,
     Totals,
     compared,
+    convex_rows,
     drawn,
     everything_about,
     known_totals,
@@ -34,19 +35,23 @@ from maxent.constraints.presolve.merge import (
 )
 from maxent.constraints.presolve.parts import solve_leafwise
 from maxent.constraints.program.residuals import Evaluator, InternalRows, statement_rows
-from maxent.models.arrays import TINY, FloatArray, IntArray, ranges
+from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import CELLS, check_size
 from maxent.solvers.backend import Backend, Options, WholeBackend
 from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve.attempt import DOUBTED, PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
+from maxent.solvers.solve.price import at_price, balanced, free_leaves, members_row
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
 
 # Splits the program into independent parts, within the time limit.
+
+# Parts that nothing compares that are solved as one, where cells are of people in and out of the data.
+BUNDLE = 400
 
 T = TypeVar("T")
 # What makes a part the same as one of an earlier round.
@@ -166,7 +171,13 @@ class SplitProgram:
 
 
 def split(
-    program: Program, rows: InternalRows, keep: IntArray, active: IntArray, check: Callable[[], None]
+    program: Program,
+    rows: InternalRows,
+    keep: IntArray,
+    active: IntArray,
+    check: Callable[[], None],
+    *,
+    bundling: bool = True,
 ) -> SplitProgram:
     """Merge a program with some internal rows active, and divide it; ``check`` is called meanwhile, and may raise."""
     merged = merge(program, rows, active, check)
@@ -175,8 +186,25 @@ def split(
     check()
     simple &= ~compared(program, merged, rows, active) & ~drawn(program, merged)
     pieces = parts(program, merged, keep, rows, active, ~simple, check) if not simple.all() else []
+    if bundling and not program.single:
+        pieces = bundled(pieces)
     keys = [(each.linear.tobytes(), each.internal.tobytes(), int(merged.cell[each.groups[0]])) for each in pieces]
     return SplitProgram(merged, masses, pieces, keys)
+
+
+def bundled(pieces: list[Part]) -> list[Part]:
+    """Parts with those together, many at a time, that nothing compares: each on its own takes longer to set up."""
+    plain = [piece for piece in pieces if not len(piece.internal) and not len(piece.likely)]
+    if len(plain) <= BUNDLE:
+        return pieces
+    others = [piece for piece in pieces if len(piece.internal) or len(piece.likely)]
+    for i in range(0, len(plain), BUNDLE):
+        some = plain[i : i + BUNDLE]
+        groups, linear = (
+            np.sort(np.concatenate(each)) for each in zip(*((p.groups, p.linear) for p in some), strict=True)
+        )
+        others.append(Part(groups, linear, plain[0].internal))
+    return others
 
 
 def large_and_small(pieces: Sequence[Part]) -> tuple[list[int], list[int]]:
@@ -365,6 +393,8 @@ def silent(text: str, done: int, total: int) -> None:
 # Internal rows violated by more than this share of the tolerance are activated.
 ACTIVATE = 0.1
 MAX_ROUNDS = 50
+# Back ends whose parts may have a price of members in their objective.
+PRICED = ("auto", "newton")
 
 
 @dataclass(frozen=True, eq=False)
@@ -654,6 +684,9 @@ def _solve_round(
     program, rows = run.program, run.evaluator.internal
     # Before there is any answer, the closed forms are worth a moment.
     check = partial(run.options.clock.check, SOON if last is None else 0.0)
+    priced = _priced(run, first, last, keep, active, totals, check)
+    if priced is not None:
+        return priced
     found = given_up(run.options.clock, partial(split, program, rows, keep, active, check))
     merged, masses, pieces = found.merged, found.pooled, found.parts
     new = [i for i, key in enumerate(found.keys) if key not in run.cache]
@@ -676,6 +709,61 @@ def _solve_round(
     return Point.of(run, merged, masses), answers
 
 
+def _priced(
+    run: _SolveRun,
+    first: Point,
+    last: Point | None,
+    keep: IntArray,
+    active: IntArray,
+    totals: tuple[Totals, ...],
+    check: Callable[[], None],
+) -> tuple[Point, list[PartAnswer]] | None:
+    """`_solve_round` of a register with a price in the place of the number of members; None where that is no help."""
+    program, rows = run.program, run.evaluator.internal
+    row = members_row(program, keep) if last is not None and run.backend.name in PRICED else None
+    if row is None or convex_rows(program, totals)[rows.constraint_of(active)].all():
+        return None
+    apart = given_up(run.options.clock, partial(split, program, rows, keep[keep != row], active, check, bundling=False))
+    merged, begin = apart.merged, first.over(apart.merged)
+    leaves, tied = free_leaves(program, merged, apart.parts, begin)
+    if leaves is None:
+        return None
+    pieces, out = [apart.parts[i] for i in tied], program.n_classes - 1
+    groups = np.concatenate([piece.groups for piece in pieces])
+    weight, masses = merged.of_group, np.where(_in_parts(apart)[:, None], begin, apart.pooled)
+    answers: list[PartAnswer] = []
+
+    def solve(price: float) -> tuple[float, float] | None:
+        def progress(done: int) -> None:
+            run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", done, len(pieces))
+
+        again = partial(at_price, price=price, out=out)
+        answers[:] = _solve_parts(run, merged, pieces, first, totals, check, progress, again)
+        for piece, answer in zip(pieces, answers, strict=True):
+            if answer.masses is not None:
+                masses[piece.groups] = answer.masses
+        if run.stopped is not None:
+            return None
+        inside = masses[groups, :-1].sum(axis=1)
+        share = inside / weight[groups]
+        return float(inside.sum()), float((weight[groups] * share * (1.0 - share)).sum())
+
+    found = balanced(leaves, float(program.linear[row].lower[0]), solve)
+    if found is None and run.stopped is None:
+        return None
+    masses = leaves.changed(masses, leaves.price if found is None else found[0])
+    trouble = () if found is None or found[1] else ("no price of a member was found at which parts have all members",)
+    answers = [replace(answer, gap=np.inf, open=None, trouble=(*answer.trouble, *trouble)) for answer in answers]
+    return Point.of(run, merged, masses), answers
+
+
+def _in_parts(found: SplitProgram) -> BoolArray:
+    """Mask of the groups of parts, shape (n_groups,)."""
+    inside = np.zeros(len(found.pooled), bool)
+    inside[np.concatenate([piece.groups for piece in found.parts])] = True
+    return inside
+
+
 def _solve_parts(
     run: _SolveRun,
     merged: Merged,
@@ -685,12 +773,17 @@ def _solve_parts(
     totals: tuple[Totals, ...],
     check: Callable[[], None],
     progress: Callable[[int], None],
+    changed: Callable[[LiftedPart], LiftedPart] = lambda part: part,
 ) -> list[PartAnswer]:
-    """The answers of parts, each started from the ``first`` masses of the cells, or near the ``last`` ones."""
+    """The answers of parts, ``changed`` once they are lifted, started from ``first`` masses of cells, or near ``last``."""
     progress(0)
     if not pieces:
         return []
-    lifting = partial(lift, run.program, merged, rows=run.evaluator.internal, totals=totals, check=check)
+
+    def lifting(piece: Part, **how: bool) -> LiftedPart:
+        rows = run.evaluator.internal
+        return changed(lift(run.program, merged, piece, rows=rows, totals=totals, check=check, **how))
+
     begin, tasks = first.over(merged), dict[int, Task]()
     before = None if last is None or last is first else last.over(merged)
 
