@@ -28,11 +28,12 @@ CONTAINS: Mapping[str, tuple[str, ...]] = {
 
 # Adversary -> what it is taken to know.
 ASSUMED: Mapping[str, str] = {
-    "predictions": "the table of quasi-identifiers, and the model's answer for any input",
+    "predictions": "what identifies each person, as age and address do (the quasi-identifiers), and the model's answer "
+    "for any input",
     "population": "the file, and a register in which the people of the data are somewhere",
-    "table": "the file, and the table of quasi-identifiers of exactly these people",
-    "rows": "the file, and the table in the order in which the model was trained",
-    "all_but_one": "the file, and the class of everybody but one, whose quasi-identifiers are known",
+    "table": "the file, and what identifies exactly these people",
+    "rows": "the file, and what identifies these people, in the order in which the model was trained",
+    "all_but_one": "the file, the class of everybody but one, and what identifies that one",
 }
 
 # Why a rung has figures and no verdict.

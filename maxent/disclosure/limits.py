@@ -86,6 +86,9 @@ NAMES: Mapping[str, str] = {
     "max_member": "largest probability of being in the data",
 }
 
+# The same where a page begins: plain words, with the term in brackets.
+PLAIN: Mapping[str, str] = {**NAMES, "max_posterior": "surest guess about anybody (largest posterior)"}
+
 # Limit -> the id of its check in `maxent.policy.checks`.
 IDS: Mapping[str, str] = {
     "max_posterior": "MX201",

@@ -42,7 +42,7 @@ from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve.attempt import DOUBTED, PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
-from maxent.solvers.solve.price import at_price, balanced, free_leaves, members_row
+from maxent.solvers.solve.price import NEAR, at_price, balanced, free_leaves, members_row
 from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
@@ -450,6 +450,8 @@ class _SolveRun:
     progress: Progress
     start: Point
     cache: dict[Key, tuple[FloatArray, PartAnswer]] = field(default_factory=dict)
+    price: float | None = None  # of a member, the last one; and the answers of parts at their prices
+    priced: dict[Key, tuple[float, PartAnswer]] = field(default_factory=dict)
     iterations: int = 0
     stopped: Stop | None = None
     meanwhile: Callable[[Outcome], object] = lambda outcome: None
@@ -728,17 +730,26 @@ def _priced(
     leaves, tied = free_leaves(program, merged, apart.parts, begin)
     if leaves is None:
         return None
-    pieces, out = [apart.parts[i] for i in tied], program.n_classes - 1
+    pieces, keys, out = [apart.parts[i] for i in tied], [apart.keys[i] for i in tied], program.n_classes - 1
     groups = np.concatenate([piece.groups for piece in pieces])
     weight, masses = merged.of_group, np.where(_in_parts(apart)[:, None], begin, apart.pooled)
     answers: list[PartAnswer] = []
 
     def solve(price: float) -> tuple[float, float] | None:
-        def progress(done: int) -> None:
-            run.progress(f"{len(pieces)} parts, {len(active)} internal constraints active", done, len(pieces))
+        # A part that no round changed is not solved again, unless this round has looked for another price.
+        some = [] if answers else list(run.priced.items())
+        known = {key: answer for key, (at, answer) in some if abs(at - price) <= NEAR}
+        new = [i for i, key in enumerate(keys) if key not in known]
 
-        again = partial(at_price, price=price, out=out)
-        answers[:] = _solve_parts(run, merged, pieces, first, totals, check, progress, again)
+        def progress(done: int) -> None:
+            text = f"{len(pieces)} parts, {len(active)} internal constraints active"
+            run.progress(text, len(pieces) - len(new) + done, len(pieces))
+
+        changed = partial(at_price, price=price, out=out)
+        found = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, check, progress, changed)
+        known |= {keys[i]: answer for i, answer in zip(new, found, strict=True)}
+        run.price, answers[:] = price, [known[key] for key in keys]
+        run.priced |= {keys[i]: (price, answer) for i, answer in zip(new, found, strict=True)}
         for piece, answer in zip(pieces, answers, strict=True):
             if answer.masses is not None:
                 masses[piece.groups] = answer.masses
@@ -748,7 +759,8 @@ def _priced(
         share = inside / weight[groups]
         return float(inside.sum()), float((weight[groups] * share * (1.0 - share)).sum())
 
-    found = balanced(leaves, float(program.linear[row].lower[0]), solve)
+    begin_at = leaves.price if run.price is None else run.price
+    found = balanced(leaves, float(program.linear[row].lower[0]), begin_at, solve)
     if found is None and run.stopped is None:
         return None
     masses = leaves.changed(masses, leaves.price if found is None else found[0])

@@ -11,7 +11,7 @@ changed until it is the leaves' own.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -24,8 +24,10 @@ if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
     from maxent.models.arrays import FloatArray, IntArray
 
-# Difference of two prices that are one: what it costs in entropy is of its square, times the members.
-NEAR = 1e-4
+# Difference of prices up to which an answer of an earlier round stands for the other one.
+NEAR = 3e-4
+# Nats per individual that may be lost where leaves have a price and the other parts another one.
+LOST = 1e-7
 # Prices tried, at most; the longest step between two.
 TRIES, FARTHEST = 12, 1.0
 # How much an expected change of the members of parts may differ from that of leaves alike, as a factor.
@@ -121,22 +123,21 @@ def _homogeneous(program: Program, piece: Part) -> bool:
 
 def at_price(part: LiftedPart, price: float, out: int) -> LiftedPart:
     """A part whose objective has the price of a member, the entropy aside; class ``out`` is of those who are none."""
-    from dataclasses import replace
-
     program: LiftedProgram = part.program
     weight = np.where(program.klass == out, program.mass_weight, program.mass_weight * np.exp(price))
     return replace(part, program=replace(program, mass_weight=weight))
 
 
 def balanced(
-    leaves: FreeLeaves, members: float, solve: Callable[[float], tuple[float, float] | None]
+    leaves: FreeLeaves, members: float, price: float, solve: Callable[[float], tuple[float, float] | None]
 ) -> tuple[float, bool] | None:
     """The price at which leaves have the members that are left to them, and whether other parts were solved at it.
 
-    ``solve`` solves these at a price, and says how many members they then have, and about how many more each unit of
-    price would add; None where it is stopped. None where leaves cannot have the members that are left.
+    ``price`` is tried first. ``solve`` solves the other parts at a price, and says how many members they then have, and
+    about how many more each unit of price would add; None where it is stopped. None where leaves cannot have the
+    members that are left.
     """
-    price, before = leaves.price, None
+    before: tuple[float, float] | None = None
     for _ in range(TRIES):
         found = solve(price)
         if found is None:
@@ -145,7 +146,8 @@ def balanced(
         own = leaves.price_for(members - number)
         if own is None:
             return None
-        if abs(own - price) <= NEAR:
+        more = float((leaves.members(own) * (1.0 - leaves.members(own) / leaves.whole)).sum())
+        if 0.5 * more * (own - price) ** 2 <= LOST * members:
             return own, True
         if before is not None and before[0] != price:
             measured = (number - before[1]) / (price - before[0])

@@ -541,7 +541,7 @@ def _environment() -> Environment:
         "size": drawing,
         "listed": summaries.listed,
         "plural": html_report_view.plural,
-        "limit_names": limits.NAMES,
+        "limit_names": limits.PLAIN,
         "check_words": limits.CHECK_WORDS,
         "assumed": ladders.ASSUMED,
         "rung_words": ladders.STATUS,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
-from maxent.disclosure.limits import NAMES, NO_DRAWS, WITH
+from maxent.disclosure.limits import NO_DRAWS, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
@@ -186,8 +186,8 @@ def _beyond(given: Account) -> Iterator[str]:
 def _asked(check: Mapping[str, Any]) -> str:
     """What was asked for, in words."""
     key = str(check["key"])
-    words = NO_DRAWS_WORDS if key == NO_DRAWS else NAMES.get(key, key.replace("_", " "))
-    return str(check.get("title") or words)
+    words = NO_DRAWS_WORDS if key == NO_DRAWS else PLAIN.get(key)
+    return str(words or check.get("title") or key.replace("_", " "))
 
 
 def _told(check: Mapping[str, Any]) -> str:
