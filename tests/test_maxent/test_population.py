@@ -355,6 +355,33 @@ def test_other_estimates_are_the_optimum_of_a_generic_solver(case: Case, data: A
     np.testing.assert_allclose(result.membership.joint, mass.value[:, :-1] / table.counts[:, None], atol=2e-3)
 
 
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_a_price_of_members_gives_the_optimum_of_the_whole_register(seed: int, monkeypatch: Any) -> None:
+    from maxent.models.induction.inducers import id3
+    from maxent.solvers.solve import driver
+
+    dice = np.random.default_rng(seed)
+    sizes = {"a": 4, "b": 3, "c": 2, "d": 2}
+    everybody = pd.DataFrame({name: dice.integers(0, size, 300).astype(str) for name, size in sizes.items()})
+    a, b, c, d = (everybody[name].astype(int) for name in sizes)
+    people = everybody.assign(y=((2 * a + b * c + d + dice.integers(0, 3, 300)) % 4).astype(str))[:150]
+    grown = id3(people, target="y", qi=[*sizes], impurity="gini", publish="rates", min_samples_split=12)
+    nodes = tuple(replace(node, n=None) for node in grown.trees[0].nodes)
+    release = replace(grown, trees=(replace(grown.trees[0], nodes=nodes),))
+    found: list[Any] = []
+    balanced = driver.balanced
+    monkeypatch.setattr(driver, "balanced", lambda *given: found.append(balanced(*given)) or found[-1])
+    given: dict[str, Any] = {"population": everybody, "people": 150}
+    whole: Any = maxent.estimate(release, backend="scipy", **given)
+    assert not found
+    for backend in ("auto", "newton"):
+        result: Any = maxent.estimate(release, backend=backend, **given)
+        assert found.pop()[1]
+        assert result.outcome.status == "optimal"
+        assert result.outcome.violation <= 1e-8
+        assert result.summary["entropy"] == pytest.approx(whole.summary["entropy"], abs=1e-6)
+
+
 # --- Calls -----------------------------------------------------------------------------------------------------
 
 ROOT = {"id": "root", "attribute": "Sex", "branches": [{"in": ["f"], "child": "L1"}, {"in": ["m"], "child": "L2"}]}
