@@ -746,7 +746,7 @@ def _priced(
             run.progress(text, len(pieces) - len(new) + done, len(pieces))
 
         changed = partial(at_price, price=price, out=out)
-        found = _solve_parts(run, merged, [pieces[i] for i in new], first, totals, check, progress, changed)
+        found = _solve_parts(run, merged, [pieces[i] for i in new], first, last, totals, check, progress, changed)
         known |= {keys[i]: answer for i, answer in zip(new, found, strict=True)}
         run.price, answers[:] = price, [known[key] for key in keys]
         run.priced |= {keys[i]: (price, answer) for i, answer in zip(new, found, strict=True)}
@@ -787,7 +787,7 @@ def _solve_parts(
     progress: Callable[[int], None],
     changed: Callable[[LiftedPart], LiftedPart] = lambda part: part,
 ) -> list[PartAnswer]:
-    """The answers of parts, ``changed`` once they are lifted, started from ``first`` masses of cells, or near ``last``."""
+    """The answers of parts, ``changed`` once they are lifted, each started from ``first`` masses, or near ``last``."""
     progress(0)
     if not pieces:
         return []
