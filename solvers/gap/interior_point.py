@@ -256,7 +256,7 @@ def _ordered(pattern: Pattern, values: FloatArray) -> _Places:
 
 # Share of the way to a bound that a step may go, and again where such steps lead nowhere: prices that leave a
 # Lagrangian nearly flat make long ones useless. The third is of the way to where a matrix is singular.
-BOLD, CAREFUL, WITHIN = 0.995, 0.9, 0.9
+BOLD, CAREFUL, WITHIN = 0.999, 0.9, 0.9
 # What steps are multiplied by until they are short enough, and how short they become.
 SHORTER, LEAST = 0.9, 1e-6
 # What complementarity is aimed at, as a share of its mean: the third power of what a step towards 0 leaves of it,

@@ -57,6 +57,11 @@ class Layout:
     def __len__(self) -> int:
         return len(self.groups) - 1
 
+    def constraints(self, items: IntArray) -> IntArray:
+        """The places of some items' constraints among those of all: internal rows first."""
+        internal = ranges(self.rows[items], self.rows[items + 1])
+        return np.concatenate([internal, self.rows[-1] + ranges(self.least[items], self.least[items + 1])])
+
     def of_items(self, items: IntArray) -> Layout:
         """The form of some items, in their order, each as often as it is named."""
         form, blocks = self.form, self.form.blocks
@@ -586,6 +591,8 @@ def downhill(model: Quadratic, direction: FloatArray) -> tuple[FloatArray, BoolA
 
 # Share of the items that is left when the others are taken out of all arrays.
 SMALLER = 0.75
+# Starts of each program that begin together; most end in one and the same optimum.
+AGREEING = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -620,10 +627,10 @@ class _StackedRounds:
     steps: IntArray
 
     @classmethod
-    def begin(cls, individuals: FloatArray) -> _StackedRounds:
+    def begin(cls, item: IntArray, individuals: FloatArray) -> _StackedRounds:
         n, scale = len(individuals), np.sqrt(individuals)
         numbers = [np.zeros(n, np.int64) for _ in range(6)]
-        return cls(np.arange(n), scale, scale, np.full(n, FIRST), np.full(n, np.inf), np.full(n, np.inf), *numbers)
+        return cls(item, scale, scale, np.full(n, FIRST), np.full(n, np.inf), np.full(n, np.inf), *numbers)
 
     def of_items(self, some: BoolArray) -> _StackedRounds:
         return _StackedRounds(*(getattr(self, each.name)[some] for each in fields(self)))
@@ -632,41 +639,57 @@ class _StackedRounds:
 def solve(layout: Layout, theta: FloatArray, accuracy: Accuracy, near: FloatArray, seed: int, clock: Clock) -> Ends:
     """Minimise ``sum m ln p`` of each item subject to its constraints, from scores of shape (n_groups, n_classes).
 
-    Starts that follow are given up when the best of a program's first ones came out twice, within ``near`` nats.
+    Starts that follow are given up when the best of a program's first ones came out twice, within ``near`` nats. They
+    begin when the first `AGREEING` are done.
     """
     run = _Run(layout, theta, accuracy, near, seed, clock)
-    for _ in range(ROUNDS * STEPS):
-        run.look_down()
-        run.end_rounds()
-        if not run.alive.any():
-            break
-        run.step()
+    first = AGREEING * len(near) if (near >= 0).any() else len(layout)
+    for items in (np.arange(len(layout)) < first, np.arange(len(layout)) >= first):
+        run.begin(np.flatnonzero(items & ~run.over))
+        for _ in range(ROUNDS * STEPS):
+            if not run.alive.any():
+                break
+            run.look_down()
+            run.end_rounds()
+            run.step()
     return run.ends
 
 
 class _Run:
     """A stack on its way: ``group`` and ``row`` are the places of what is left of it in the whole."""
 
+    stack: Stack
+    points: Points
+    penalty: Penalties
+    model: Quadratic
+
     def __init__(
         self, layout: Layout, theta: FloatArray, accuracy: Accuracy, near: FloatArray, seed: int, clock: Clock
     ) -> None:
         self.accuracy, self.near, self.seed, self.clock = accuracy, near, seed, clock
-        self.stack = stack = Stack(layout, clock)
-        n_items, n_rows = stack.n_items, len(stack.people)
+        self.whole, self.theta = layout, theta
+        n_items = len(layout)
         self.ends = Ends(
             np.where(layout.form.free, theta, 0.0),
-            np.zeros(n_rows),
+            np.zeros(layout.rows[-1] + layout.least[-1]),
             np.full(n_items, np.inf),
             np.zeros(n_items, np.int64),
             np.zeros(n_items, bool),
         )
-        self.over = np.zeros(n_items, bool)
-        self.group, self.row = np.arange(len(theta)), np.arange(n_rows)  # of what is left
-        self.now, self.alive = _StackedRounds.begin(stack.individuals), np.ones(n_items, bool)
+        self.over, self.alive = np.zeros(n_items, bool), np.zeros(0, bool)
         self.random: dict[int, np.random.Generator] = {}
-        self.penalty = Penalties(np.zeros(n_rows), PENALTY / stack.people)
-        self.apart = np.full(n_rows, np.inf)
-        self.points = stack.at(theta)
+
+    def begin(self, items: IntArray) -> None:
+        """Begin with some items."""
+        if not len(items):
+            return
+        whole = self.whole
+        self.stack = stack = Stack(whole if len(items) == len(whole) else whole.of_items(items), self.clock)
+        self.group, self.row = ranges(whole.groups[items], whole.groups[items + 1]), whole.constraints(items)
+        self.now, self.alive = _StackedRounds.begin(items, stack.individuals), np.ones(len(items), bool)
+        self.penalty = Penalties(np.zeros(len(self.row)), PENALTY / stack.people)
+        self.apart = np.full(len(self.row), np.inf)
+        self.points = stack.at(self.theta[self.group])
         self.model = Quadratic(stack, self.points, self.penalty)
 
     def look_down(self) -> None:
@@ -1020,7 +1043,7 @@ class Together:
         item = start * n + np.arange(n)
         stack = Stack(self.layout, self.clock)
         log_p = ends.log_p[ranges(whole.groups[item], whole.groups[item + 1])]
-        points = project(stack, self._at(stack, log_p), _pull(ends, whole.rows, whole.least, item), floor)
+        points = project(stack, self._at(stack, log_p), ends.pull[whole.constraints(item)], floor)
         return BestPoints(
             self._points(points), ends.steps.reshape(-1, n).sum(axis=0), np.asarray(converged.any(axis=0))
         )
@@ -1046,10 +1069,3 @@ class Together:
             np.concatenate([whole[masses[i] : masses[i + 1]], whole[aggregates[i] : aggregates[i + 1]]])
             for i in range(len(self.programs))
         ]
-
-
-def _pull(ends: Ends, rows: IntArray, least: IntArray, item: IntArray) -> FloatArray:
-    """Multipliers of the constraints of some items, internal rows first."""
-    internal, linear = ranges(rows[item], rows[item + 1]), ranges(least[item], least[item + 1])
-    pull: FloatArray = ends.pull[np.concatenate([internal, rows[-1] + linear])]
-    return pull

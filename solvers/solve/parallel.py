@@ -160,10 +160,13 @@ def each(
     sizes: Sequence[int],
     options: Options,
     meanwhile: Callable[[], object] = lambda: None,
+    *,
+    own: bool = False,
 ) -> Generator[tuple[int, Y], None, None]:
     """The results of work on items, with their numbers, as they are finished; the largest begin first, late ones lack.
 
-    They go to ``options.jobs`` processes, or to the workers of a cluster, where linear algebra keeps to `one_thread`.
+    With ``own`` this process works, too, where others are copies of it. They go to ``options.jobs`` processes, or to
+    the workers of a cluster, where linear algebra keeps to `one_thread`.
     """
     order = sorted(range(len(items)), key=lambda i: -sizes[i])
     jobs = min(asked(options, sizes), len(items))
@@ -171,7 +174,7 @@ def each(
         return _on_cluster(work, items, order, options)
     if jobs < 2:
         return ((i, work(items[i], options)) for i in order)
-    return elsewhere(work, items, order, jobs, options, meanwhile)
+    return elsewhere(work, items, order, jobs, options, meanwhile, own=own)
 
 
 def asked(options: Options, sizes: Sequence[int]) -> int:
@@ -194,6 +197,8 @@ def elsewhere(
     options: Options,
     meanwhile: Callable[[], object] = lambda: None,
     more: Callable[[], Sequence[X]] | None = None,
+    *,
+    own: bool = False,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of work in other processes on this machine; those that are late are ended."""
     clock = options.clock
@@ -212,7 +217,8 @@ def elsewhere(
             load_for_solving()
             if more is None:
                 load_for_bounds()
-        make = partial(forked, meanwhile=meanwhile, more=None if more is None else further) if copied else pickled
+        found = None if more is None else further
+        make = partial(forked, meanwhile=meanwhile, more=found, own=own) if copied else pickled
         try:
             with closing(make(calls, jobs, lambda: clock.late() > LAST)) as results:
                 yield from results
@@ -620,30 +626,24 @@ def attempt_parts(
     more = others if first else None
     if more is None:
         others()
-    while units:
-        again: list[int] = []
-        work = partial(_attempts, backend)
-        with closing(
-            each(work, units, [unit.size for unit in units], options)
-            if more is None
-            else elsewhere(work, units, range(len(units)), jobs, options, more=more)
-        ) as ends:
-            for number, attempts in ends:
-                if refusals:
-                    break
-                for i, attempt in zip(units[number].numbers, attempts, strict=True):
-                    if attempt is None:
-                        again.append(i)
-                        continue
-                    found[i] = attempt
-                    done(len(found))
-                    solved += tasks[i].part.program.n
-                gone, sizes = time.monotonic() - begin, [task.part.program.n for task in tasks]
-                if gone > WARM and 0 < solved < sum(sizes):
-                    what = f"{len(tasks)} parts, the largest of {max(sizes):,} unknowns"
-                    shorter = "more jobs, or fewer starts, take less"
-                    foretell(gone * (sum(sizes) - solved) / solved, what, shorter, options.clock)
-        units, more = [_Unit.of(tasks, [i]) for i in again], None
+    work = partial(_attempts, backend)
+    with closing(
+        each(work, units, [unit.size for unit in units], options)
+        if more is None
+        else elsewhere(work, units, range(len(units)), jobs, options, more=more)
+    ) as ends:
+        for number, attempts in ends:
+            if refusals:
+                break
+            for i, attempt in zip(units[number].numbers, attempts, strict=True):
+                found[i] = attempt
+                done(len(found))
+                solved += tasks[i].part.program.n
+            gone, sizes = time.monotonic() - begin, [task.part.program.n for task in tasks]
+            if gone > WARM and 0 < solved < sum(sizes):
+                what = f"{len(tasks)} parts, the largest of {max(sizes):,} unknowns"
+                shorter = "more jobs, or fewer starts, take less"
+                foretell(gone * (sum(sizes) - solved) / solved, what, shorter, options.clock)
     if refusals:
         return [Attempt(None, 0, refused=True, message=refusals[0]) for _ in tasks]
     for i in range(len(tasks)):
@@ -660,11 +660,11 @@ def _ahead(sizes: Sequence[int], options: Options) -> tuple[int, list[int]]:
     return jobs, large if jobs > 1 and options.cluster is None and can_fork() else []
 
 
-def _attempts(backend: Backend, unit: _Unit, options: Options) -> Sequence[Attempt | None]:
-    """Attempts to solve a unit's tasks; None for those that were not to be solved together."""
-    if unit.together:
-        return attempt_stack(unit.tasks, backend, options)
-    return [attempt_part(task, backend, options) for task in unit.tasks]
+def _attempts(backend: Backend, unit: _Unit, options: Options) -> list[Attempt]:
+    """Attempts to solve a unit's tasks; those that are not to be solved together alone."""
+    found = attempt_stack(unit.tasks, backend, options) if unit.together else [None] * len(unit.tasks)
+    pairs = zip(unit.tasks, found, strict=True)
+    return [attempt_part(task, backend, options) if attempt is None else attempt for task, attempt in pairs]
 
 
 def bounded_parts(
@@ -675,7 +675,8 @@ def bounded_parts(
     waiting = [(i, *answer.open) for i, answer in enumerate(answers) if answer.open is not None]
     points = [(program, point, without) for _, program, point, without in waiting]
     sizes = [program.n for program, _, _ in points]
-    with closing(each(_gap, points, sizes, options, meanwhile)) as gaps:
+    # It is our own code alone, which needs no process that may crash.
+    with closing(each(_gap, points, sizes, options, meanwhile, own=True)) as gaps:
         for number, gap in gaps:
             i = waiting[number][0]
             found[i] = replace(found[i], gap=gap, open=None)

@@ -173,14 +173,15 @@ def test_large_parts_are_begun_before_small_ones_are_set_up(impurity, monkeypatc
     plain, copied = driver.lift, parallel.forked
     monkeypatch.setattr(driver, "lift", lambda *given, **named: lifted.append(1) or plain(*given, **named))
 
-    def watched(calls, jobs, give_up, meanwhile, more):
-        begun.append((len(lifted), len(calls), more is not None))
-        return copied(calls, jobs, give_up, meanwhile, more)
+    def watched(calls, jobs, give_up, meanwhile, more, own):
+        begun.append((len(lifted), len(calls), more is not None, own))
+        return copied(calls, jobs, give_up, meanwhile, more, own=own)
 
     monkeypatch.setattr(parallel, "forked", watched)
     together = maxent.estimate(*contested(impurity), jobs=2, starts=1)
     assert together.outcome.parts == 4
-    assert begun[0] == (2, 2, True)
+    assert begun[0] == (2, 2, True, False)
+    assert begun[-1][2:] == (False, True)  # proofs are made here, too
     alone = maxent.estimate(*contested(impurity), jobs=1, starts=1)
     np.testing.assert_array_equal(together.probabilities, alone.probabilities)
     assert together.outcome.duality_gap == alone.outcome.duality_gap
@@ -232,7 +233,7 @@ def test_only_a_process_with_one_thread_is_copied(monkeypatch, threads, system, 
 def test_by_default_copies_are_made_where_they_pay(monkeypatch):
     asked = []
 
-    def here(calls, jobs, give_up, meanwhile, more):
+    def here(calls, jobs, give_up, meanwhile, more, own):
         asked.append(jobs)
         meanwhile()
         yield from ((i, call()) for i, call in calls.items())

@@ -528,6 +528,25 @@ def test_a_stack_takes_as_many_starts_as_are_asked_for(tasks, monkeypatch):
     assert all(attempt.solved for each in found for attempt in each)
 
 
+def test_later_starts_begin_when_the_first_ones_are_done_and_disagree(tasks, monkeypatch):
+    begun, plain = [], stacked._Run.begin
+
+    def begin(run, items):
+        begun.append(set(items.tolist()))
+        assert run.over[: 2 * len(tasks)].all() == (len(begun) > 1)
+        plain(run, items)
+
+    monkeypatch.setattr(stacked._Run, "begin", begin)
+    together = attempt_stack(tasks, NewtonBackend(), OPTIONS)
+    first, later = begun
+    assert first == set(range(2 * len(tasks)))
+    assert len(later) < 3 * len(tasks)  # some agree
+    monkeypatch.setattr(stacked._Run, "begin", plain)
+    monkeypatch.setattr(stacked, "AGREEING", parallel.MANY_STARTS)
+    for task, one, other in zip(tasks, together, attempt_stack(tasks, NewtonBackend(), OPTIONS), strict=True):
+        assert objective(task, one.best.point) == pytest.approx(objective(task, other.best.point), abs=1e-7)
+
+
 def test_only_starts_that_converged_settle_a_program():
     lagrangian = np.array([2.0, 1.0, 1.0, 1.0, 1.0, 1.0])  # two programs, three starts
     converged = np.array([True, False, True, False, True, False])
