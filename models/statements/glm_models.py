@@ -19,6 +19,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
+from maxent.models.formats.scikit_learn.models import REGRESSIONS
 from maxent.models.statements.glm import CHUNK, EPS, Coefficients, Term, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
@@ -249,9 +250,7 @@ _STEPS: Mapping[str, _Follow] = {
 
 # Models of scikit-learn.
 
-LOGISTIC, SQUARES = ("LogisticRegression",), ("LinearRegression", "Ridge")
-POISSON = ("PoissonRegressor",)
-MODELS = (*LOGISTIC, *SQUARES, *POISSON)
+LOGISTIC, SQUARES, POISSON = REGRESSIONS[:1], REGRESSIONS[1:3], REGRESSIONS[3:]
 # Solvers that stop at a gradient, or where the loss hardly falls; the others stop where coefficients hardly move.
 _BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
 _BY_FACTORS = ("auto", "svd", "cholesky")
@@ -261,7 +260,7 @@ def is_regression(model: object) -> bool:
     """Whether a fitted model of scikit-learn, or what a pipeline ends in, is a regression that is read."""
     steps = getattr(model, "steps", None)
     final = steps[-1][1] if isinstance(steps, list) and steps else model
-    return type(final).__name__ in MODELS and type(final).__module__.startswith("sklearn.linear_model.")
+    return type(final).__name__ in REGRESSIONS and type(final).__module__.startswith("sklearn.linear_model.")
 
 
 def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted:
@@ -608,7 +607,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     archive = Archive(path)
     model = Objects(archive).made(archive.schema())
     if not is_regression(model):
-        raise invalid(source, "document", "model", f"one of {', '.join(MODELS)}", shorten(type(model).__name__))
+        raise invalid(source, "document", "model", f"one of {', '.join(REGRESSIONS)}", shorten(type(model).__name__))
     return fitted(model, wanted, reader, source)
 
 

@@ -297,7 +297,8 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
 
 
 def _recognise_r(head: Head) -> bool:
-    return re.search(r"^Call:\s*\n?(?:stats::)?\s*(glm|lm)\(", head.text, re.MULTILINE) is not None
+    printed = re.search(r"^Call:\s*\n?(?:stats::)?\s*(glm|lm)\(", head.text, re.MULTILINE) is not None
+    return printed or re.match(r'"?"?,"?Estimate"?,"?Std\. Error', head.text) is not None
 
 
 READER = model_reader(

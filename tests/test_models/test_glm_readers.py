@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import skops.io
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge
+from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
@@ -277,3 +277,16 @@ def test_texts_that_say_something_else_are_refused(tmp_path: Path, old: str, new
     path.write_text(text.replace(old, new), encoding="utf-8")
     with pytest.raises(InvalidInput, match=says):
         maxent.convert(path, classes=["no", "yes"])
+
+
+@pytest.mark.parametrize("model", [Lasso(), SGDClassifier(loss="log_loss")], ids=lambda model: type(model).__name__)
+def test_regressions_that_are_not_read_are_refused_with_those_that_are(model: Any) -> None:
+    model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
+    with pytest.raises(InvalidInput, match=f"Ridge, PoissonRegressor are read, .* found {type(model).__name__}"):
+        maxent.convert(model, target="y")
+
+
+def test_coefficients_of_r_as_csv_are_recognised(tmp_path: Path) -> None:
+    (tmp_path / "coef.csv").write_text('"","Estimate","Std. Error"\n"(Intercept)",0.5,0.1\n', encoding="utf-8")
+    with pytest.raises(InvalidInput, match="--param family=logistic"):
+        maxent.convert(tmp_path / "coef.csv", target="y", classes=["0", "1"])

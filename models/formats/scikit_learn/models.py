@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _REGRESSIONS = "of regressions a tree, or a forest without bootstrap, with bins of the target"
 _CUT = "else cut the target into intervals (pandas.cut) and fit a classifier on these"
+# Regressions that are read, as statements.
+REGRESSIONS = ("LogisticRegression", "LinearRegression", "Ridge", "PoissonRegressor")
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
 # Sets of rules of imodels: what the numbers of each kind are, of which none counts people of a class.
 _LASSO = "coefficients of a lasso whose penalty it does not keep; only how many people a rule covers stands beside them"
@@ -48,7 +50,8 @@ def check_model(source: str, model: object) -> None:
     from sklearn.utils.validation import check_is_fitted
 
     piped = type(model).__name__ == "Pipeline"  # has a way of its own, also that of a regression
-    if is_model(model) and not isinstance(model, type) and is_regressor(model) and not piped:
+    linear = type(model).__module__.startswith("sklearn.linear_model.")
+    if is_model(model) and not isinstance(model, type) and is_regressor(model) and not piped and not linear:
         boosted = " (steps of a boosted one are no means of records)" if hasattr(model, "learning_rate") else ""
         raise invalid(source, "argument", "model", f"{_REGRESSIONS}{boosted}; {_CUT}", _kind(model))
     if not isinstance(model, DecisionTreeClassifier):
@@ -136,7 +139,9 @@ def _ways_out(model: Any) -> Iterator[str]:
         said = RULE_SETS.get(re.sub(r"(Classifier|Regressor)$", "", type(model).__name__), "no numbers of people")
         yield f": this set of rules states {said}; {RULE_LISTS}"
     if type(model).__module__.startswith("sklearn.linear_model."):
-        yield ": maxent.convert(model), or --from glm of its file, makes statements of a regression"
+        way = "maxent.convert(model), or --from glm of its file, makes statements of a regression"
+        known = type(model).__name__ in REGRESSIONS
+        yield f": {way}" if known else f": of regressions {', '.join(REGRESSIONS)} are read, as statements"
     if type(model).__name__ == "CalibratedClassifierCV":
         yield (
             ": its probabilities are changed after its trees, and it has a model for each fold; publish the model that "
