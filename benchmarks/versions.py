@@ -262,7 +262,8 @@ def best(runs: Sequence[Used]) -> Used:
     )
 
 
-TITLES = ("task", "version", "CPU s", "of it system", "wall s", "peak MB", "CPU, times", "wall, times", "passes")
+NUMBERS = ("CPU s", "of it system", "wall s", "peak MB", "CPU, times", "wall, times", "one pass, ms", "passes")
+TITLES = ("task", "version", *NUMBERS)
 
 
 def rows(task: Task, found: dict[str, list[Used]], speed: float, folder: Path) -> Iterator[str]:
@@ -274,11 +275,11 @@ def rows(task: Task, found: dict[str, list[Used]], speed: float, folder: Path) -
         seconds = used.user + used.system
         first = first or used
         cells = max(each.cells for runs in found.values() for each in runs)
-        passes = seconds / max((files + 8 * cells) / speed, 1e-9)
+        once = max((files + 8 * cells) / speed, 1e-9)
         wall = f"{used.wall:.2f}" if used.ended else f"no answer ({used.wall:.0f})"
         ratios = f"{seconds / (first.user + first.system):.2f} | {used.wall / first.wall:.2f}"
-        numbers = f"{seconds:.2f} | {used.system:.2f} | {wall} | {used.memory:.0f} | {ratios} | {passes:,.0f}"
-        yield f"| {task.name} | {version} | {numbers} |"
+        numbers = f"{seconds:.2f} | {used.system:.2f} | {wall} | {used.memory:.0f} | {ratios}"
+        yield f"| {task.name} | {version} | {numbers} | {1e3 * once:.2g} | {seconds / once:,.0f} |"
 
 
 def main() -> int:
@@ -324,7 +325,8 @@ def page(about: str, table: str, now: str) -> str:
 
 `make bench BEFORE=988728d RUNS=5` writes this page: the least of each number over runs in alternation. *Times* are
 relative to the first version of a task, which is the first commit that has the command where 988728d lacks it; `now`
-is {now}. *Passes* compare processor seconds with one pass over a task's files and a number for each person and class.
+is {now}. *One pass* reads a task's files and writes a number for each person and class, at the bandwidth of memory
+measured in the same run; *passes* are how many of these the processor seconds are, which benchmarks/README.md explains.
 Machine: {about}.
 
 {table}

@@ -75,6 +75,8 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
         spans = FinalSpans(context.cells, context.table, t, tree.induction.k)
     used = _used_on_path(tree, context.cells.trees[t].places) if candidates in {"unused", "mixed"} else {}
     weight = context.cells.at_first(t, context.table.counts).astype(np.float64)
+    nodes = {place: tree.nodes[place] for place in places}
+    origins = {place: context.origin(t, node) for place, node in nodes.items()}
     found: list[tuple[int, int, str, IntArray]] = []
     for column, attribute in enumerate(context.table.attributes):
         if context.enough():
@@ -90,19 +92,18 @@ def _of_tree(context: Context, t: int, tree: Tree, measure: str) -> Iterator[Int
                 continue
             codes = present.code[options[bounds[i] : bounds[i + 1]]]
             values = present.code[present.start[i] : present.start[i + 1]]
-            codes = _others(context, tree.nodes[place], column, form, codes, values)
+            codes = _others(context, nodes[place], column, form, codes, values)
             if spans is not None and len(codes) and np.isnan(context.sizes[t][place]):
                 codes = spans.kept(place, column, form, codes)
             if len(codes):
                 found.append((place, column, form, codes))
     for place, column, form, codes in sorted(found, key=lambda f: (places[f[0]], f[1])):
-        node = tree.nodes[place]
         yield Internal(
-            context.origin(t, node),
+            origins[place],
             measure,
             t,
             place,
-            node.attribute or "",
+            nodes[place].attribute or "",
             context.table.attributes[column].name,
             column,
             form,  # type: ignore[arg-type]
@@ -144,9 +145,8 @@ def _deciding(context: Context, t: int, tree: Tree, measure: str, least: int) ->
     gappy = {attribute.name for attribute in context.release.attributes if attribute.missing}
     places: dict[int, int] = {}
     for number, place in enumerate(held.places.top_down):
-        if place >= len(tree.nodes) or tree.nodes[place].is_leaf:
+        if place >= len(tree.nodes) or (node := tree.nodes[place]).is_leaf:
             continue
-        node = tree.nodes[place]
         if node.attribute in gappy:
             continue  # missing numbers may have been left out where it was compared
         if sum(held.stop[child] > held.start[child] for child in held.places.children[place]) < 2:
@@ -174,8 +174,8 @@ def _used_on_path(tree: Tree, places: Places) -> dict[int, frozenset[str]]:
     above: dict[int, frozenset[str]] = {0: frozenset()}
     for place in places.top_down:
         path = above.pop(place, frozenset())
-        if place < len(tree.nodes) and not tree.nodes[place].is_leaf:
-            here = path | {tree.nodes[place].attribute or ""}
+        if place < len(tree.nodes) and not (node := tree.nodes[place]).is_leaf:
+            here = path | {node.attribute or ""}
             used[place] = path if len(here) == len(path) else here
             above.update((child, used[place]) for child in places.children[place])
     return used
