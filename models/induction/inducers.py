@@ -25,8 +25,6 @@ from maxent.models.arguments import (
 from maxent.models.arrays import FloatArray
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem
 from maxent.models.formats.scikit_learn.columns import Feature
-from maxent.models.formats.scikit_learn.ensemble import counts_of, splits_of
-from maxent.models.formats.scikit_learn.nodes import bare
 from maxent.models.induction.multiway import GrowthRules
 from maxent.models.induction.multiway import grow as grow_multiway
 from maxent.models.nodes import Nodes
@@ -133,6 +131,9 @@ class Growth:
 def grow(training: Training, growth: Growth) -> list[Draft]:
     """Fit a ``DecisionTreeClassifier`` and write its thresholds back as sets of values; in depth-first order."""
     from sklearn.tree import DecisionTreeClassifier
+
+    from maxent.models.formats.scikit_learn.ensemble import counts_of, splits_of
+    from maxent.models.formats.scikit_learn.nodes import bare
 
     if growth.max_depth == 0:  # scikit-learn grows no tree of a single leaf
         counts = np.bincount(training.y, minlength=len(training.target.classes))

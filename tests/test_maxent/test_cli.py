@@ -311,6 +311,7 @@ def test_the_version(capsys):
     [
         (["--help"], ["typer", "rich", "numpy"]),
         (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"]),
+        (["defend", "--help"], ["numpy", "sklearn", "rich"]),
         (
             ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
@@ -337,7 +338,7 @@ def test_the_version(capsys):
             ],
         ),
     ],
-    ids=["help", "help of a command", "a small estimate"],
+    ids=["help", "help of a command", "help of all methods", "a small estimate"],
 )
 def test_nothing_is_imported_in_vain(arguments, heavy):
     code = f"""
