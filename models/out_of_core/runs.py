@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arrays import BoolArray, IntArray
-from maxent.models.out_of_core.coding import ColumnCodes, KeptCodes, KeptRows
+from maxent.models.out_of_core.coding import ColumnCodes, KeptRows
 from maxent.models.out_of_core.descent import LOST, Descent, Steps
 
 AT_ONCE = 1 << 16  # rows that are routed together
@@ -161,13 +161,9 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     strangers, stranger = 0, ()
     runs: list[str] = []
     waiting: list[Rows] = []
-    known = [[codes.numbered(cells) for cells in column.cells()] for codes, column in _columns(plan, kept)]
-    for begin in range(kept.start, kept.stop, AT_ONCE):
-        end = min(begin + AT_ONCE, kept.stop)
-        count = kept.people(begin, end)
-        table = np.empty((end - begin, len(known)), np.int32)
-        for j, (own, column) in enumerate(zip(known, kept.columns, strict=True)):
-            table[:, j] = np.concatenate([own[cells][numbers] for cells, numbers in column.numbers(begin, end)])
+    before, rows = 0, 0
+    for table, count in _tables(kept, plan):
+        before, rows = rows, rows + len(table)
         keep = np.flatnonzero(count > 0)
         table, count = table[keep], count[keep]
         if table.min(initial=0) < 0:
@@ -177,7 +173,6 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
             keep, table, count = keep[~strange], table[~strange], count[~strange]
         codes = table[:, :attributes]
         leaf, where = plan.descent(codes)
-        before = begin - kept.start
         if len(where):
             at = int(np.flatnonzero(leaf == LOST)[0])
             lost = lost or (before + int(keep[at]), int(where[0]), tuple(codes[at].tolist()))
@@ -203,8 +198,19 @@ def route_rows(kept: KeptRows, plan: Plan) -> Routed:
     return Routed(tuple(runs), totals, first, lost, (strangers, stranger) if strangers else None)
 
 
-def _columns(plan: Plan, kept: KeptRows) -> Iterator[tuple[ColumnCodes, KeptCodes]]:
-    return zip(plan.codes, kept.columns, strict=True)
+def _tables(kept: KeptRows, plan: Plan) -> Iterator[tuple[npt.NDArray[np.int32], IntArray]]:
+    """Yield the codes of rows, shape (n_rows, n_columns), and their people, up to `AT_ONCE`."""
+    known: list[Any] = [(None, None)] * len(plan.codes)
+    for columns, people in kept:
+        for j, (cells, _) in enumerate(columns):
+            if known[j][0] is None or not known[j][0].equals(cells):
+                known[j] = cells, plan.codes[j].numbered(cells)
+        for begin in range(0, len(people), AT_ONCE):
+            here = slice(begin, begin + AT_ONCE)
+            table = np.empty((len(people[here]), len(known)), np.int32)
+            for j, (_, numbers) in enumerate(columns):
+                table[:, j] = known[j][1][numbers[here]]
+            yield table, people[here].astype(np.int64)
 
 
 def joined(parts: Sequence[Rows]) -> Rows:

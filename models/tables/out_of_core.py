@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -23,12 +23,14 @@ from maxent.models.tables.cells import numbers, understood, with_points
 from maxent.models.tables.frame import (
     Column,
     Frame,
+    arrow_numbers,
     arrow_places,
     from_arrow,
     heading,
     listed,
     plain_numbers,
     repeated_columns,
+    taken,
     whole_places,
     with_dictionary,
 )
@@ -37,10 +39,11 @@ from maxent.models.tables.table_files import TableFile, open_file
 if TYPE_CHECKING:
     import pyarrow as pa
 
-_WAITING = 1 << 17  # rows that are at least merged at once
+WAITING = 1 << 17  # rows that are at least merged at once
 # Bits of a number for all cells of a row, and for one of them.
 _WIDE, _MANY = 62, 17
-_MERGED = {"repeats": "sum", "individuals": "sum", "place": "min"}  # how what is known of equal rows is put together
+# How what is known of equal rows is put together.
+_MERGED = {"repeats": np.add, "individuals": np.add, "place": np.minimum}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,47 +67,96 @@ def aggregate(
 ) -> TableGroups:
     """Read the named columns of files that together are one table, and merge equal rows."""
     reader = reader or Reader()
-    tables = [open_file(path, reader) for path in files]
-    single = len(tables) == 1
-    label = tables[0].source if single else source
-    wanted = [*names, *([] if count is None else [count])]
-    problems = header_problems(tables, source, wanted)
-    header = tables[0].header
-    keys = [name for name in names if name in header]
-    forms = [form_of({table.types[name] for table in tables}) for name in keys]
-    ends: list[int] = []
-    stored = _rows(tables, keys, forms, count if count in header else None, ends, reader.reading)
-    grouped = _group(stored, forms, label, reader.reading.max_memory)
-
+    opened, ends = open_table(files, source, names, count, reader), list[int]()
+    grouped = _group(_rows(opened, ends), opened.wanted.forms, opened.source, reader.reading.max_memory)
     place = grouped.known["place"]
     order: IntArray | slice = slice(None) if (place[1:] > place[:-1]).all() else np.argsort(place)
     repeats, people = grouped.known["repeats"][order], grouped.known["individuals"][order]
     columns = {}
-    for i, (name, form) in enumerate(zip(keys, forms, strict=True)):
+    for i, (name, form) in enumerate(zip(opened.wanted.names, opened.wanted.forms, strict=True)):
         column = from_arrow(restored(grouped.column(i), form))
         columns[name] = Column(column.codes[order], column.values, numeric=column.numeric)
     del grouped
-    lines, ragged, locate = row_places(tables, ends, place[order])
-    frame = Frame(
-        label,
-        tables[0].unit if single else "row",
-        header,
-        columns,
-        lines,
-        repeats,
-        tuple(problems + ragged),
-        locate,
-        decimal=decimal_of(tables),
-        text=single and tables[0].text,
-    )
     individuals = np.minimum(people, 2.0**53).astype(np.int64)
-    return TableGroups(understood(frame, reader, declared), individuals)
+    return TableGroups(opened.frame(columns, place[order], repeats, ends, reader, declared), individuals)
 
 
-def decimal_of(tables: Sequence[TableFile]) -> Decimal | None:
-    """Decimal mark of all tables, else a point."""
-    (found, *others) = {table.decimal for table in tables}
-    return "point" if others else found
+# Files of a table, opened, before any of their rows is read.
+
+
+@dataclass(frozen=True, slots=True)
+class WantedColumns:
+    """Columns of all files: ``names`` of cells with their ``forms``, and ``count``, which may be missing."""
+
+    names: tuple[str, ...]
+    forms: tuple[TableForm, ...]
+    count: str | None
+    decimals: tuple[Decimal | None, ...]
+    reading: Reading
+
+
+@dataclass(frozen=True, slots=True)
+class OpenedTable:
+    """Opened files of a table; ``asked`` and ``count`` are the columns that were asked for, and are perhaps missing."""
+
+    source: str
+    files: tuple[FilePath, ...]
+    tables: tuple[TableFile, ...]
+    wanted: WantedColumns
+    asked: tuple[str, ...]
+    count: str | None
+    problems: tuple[Problem, ...]
+
+    @property
+    def unit(self) -> Any:
+        """What places are: lines of a single text file, else rows."""
+        return self.tables[0].unit if len(self.tables) == 1 else "row"
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """All columns, as the first file has them."""
+        return self.tables[0].header
+
+    def frame(
+        self,
+        columns: Mapping[str, Column],
+        rows: IntArray,
+        repeats: IntArray,
+        ends: Sequence[int],
+        reader: Reader,
+        declared: Mapping[str, Collection[str]] | None,
+    ) -> Frame:
+        """Columns that were read, as they are meant; ``rows`` are counted through all files, with their ``ends``."""
+        lines, ragged, locate = row_places(self.tables, ends, rows)
+        (decimal, *others), single = set(self.wanted.decimals), len(self.tables) == 1
+        frame = Frame(
+            self.source,
+            self.unit,
+            self.header,
+            columns,
+            lines,
+            repeats,
+            (*self.problems, *ragged),
+            locate,
+            decimal="point" if others else decimal,
+            text=single and self.tables[0].text,
+        )
+        return understood(frame, reader, declared)
+
+
+def open_table(
+    files: Sequence[FilePath], source: str, names: Sequence[str], count: str | None, reader: Reader
+) -> OpenedTable:
+    """Open the files of a table, for some of their columns."""
+    tables = tuple(open_file(path, reader) for path in files)
+    problems = header_problems(tables, source, [*names, *([] if count is None else [count])])
+    header = tables[0].header
+    keys = tuple(name for name in names if name in header)
+    forms = tuple(form_of({table.types[name] for table in tables}) for name in keys)
+    marks = tuple(table.decimal for table in tables)
+    wanted = WantedColumns(keys, forms, count if count in header else None, marks, reader.reading)
+    label = tables[0].source if len(tables) == 1 else source
+    return OpenedTable(label, tuple(files), tables, wanted, tuple(names), count, tuple(problems))
 
 
 def header_problems(tables: Sequence[TableFile], source: str, wanted: Sequence[str]) -> list[Problem]:
@@ -191,31 +243,30 @@ def restored(array: Any, form: TableForm) -> Any:
     return array if form.kind is None else pa.chunked_array([c.view(form.kind) for c in array.chunks], form.kind)
 
 
-def _rows(
-    tables: Sequence[TableFile],
-    keys: Sequence[str],
-    forms: Sequence[TableForm],
-    count: str | None,
-    ends: list[int],
-    reading: Reading,
-) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of all tables as `_schema` says; add to ``ends`` how many there were up to the end of each."""
+def stored_rows(
+    table: TableFile, wanted: WantedColumns, file: int, groups: Sequence[int] | None = None
+) -> Iterator[tuple[list[Any], IntArray]]:
+    """Yield rows of a file, or of some of its row groups: cells of each column as they are stored, and people."""
+    names = [*wanted.names, *([] if wanted.count is None else [wanted.count])]
+    for batch in table.batches(names, *([] if groups is None else [groups])):
+        people = np.ones(batch.num_rows, np.int64)
+        if wanted.count is not None:
+            people = people_in(batch.column(len(wanted.names)), wanted.reading, wanted.decimals[file])
+        yield [stored_in(batch.column(i), form) for i, form in enumerate(wanted.forms)], people
+
+
+def _rows(opened: OpenedTable, ends: list[int]) -> Iterator[pa.RecordBatch]:
+    """Yield the rows of all files as `_schema` says; add to ``ends`` how many there were up to the end of each."""
     import pyarrow as pa
 
-    schema, place = _schema(forms), 0
-    for table in tables:
-        for batch in table.batches([*keys, *([] if count is None else [count])]):
-            rows = batch.num_rows
-            cells = [stored_in(batch.column(i), form) for i, form in enumerate(forms)]
-            people = (
-                np.ones(rows, dtype=np.int64)
-                if count is None
-                else people_in(batch.column(len(keys)), reading, table.decimal)
-            )
-            known = [np.sign(people), np.ones_like(people), people.astype(np.float64), np.arange(place, place + rows)]
+    schema, rows = _schema(opened.wanted.forms), 0
+    for file, table in enumerate(opened.tables):
+        for cells, people in stored_rows(table, opened.wanted, file):
+            place = np.arange(rows, rows + len(people))
+            known = [np.sign(people), np.ones_like(people), people.astype(np.float64), place]
             yield pa.record_batch([*cells, *map(pa.array, known)], schema=schema)
-            place += rows
-        ends.append(place)
+            rows += len(people)
+        ends.append(rows)
 
 
 def _schema(forms: Sequence[TableForm]) -> pa.Schema:
@@ -317,12 +368,9 @@ class _Packed:
         del some
         if (keys[1:] > keys[:-1]).all():
             return
-        order = np.argsort(keys, kind="stable")
-        first = np.flatnonzero(np.diff(keys[order], prepend=-1))
-        if len(first) < len(order):
-            added = {"sum": np.add, "min": np.minimum}
-            self.keys = keys[order[first]]
-            self.known = {name: added[how].reduceat(known[name][order], first) for name, how in _MERGED.items()}
+        rows, known = merged_rows(keys, known)
+        if len(rows) < len(keys):
+            self.keys, self.known = keys[rows], known
 
     def column(self, i: int) -> Any:
         """The cells of a column, of all merged rows, as a chunked array."""
@@ -380,7 +428,7 @@ def _group(
             return _Grouped(_in_table(packed.table(), chain([batch], rows), source, max_memory))
         n_waiting += batch.num_rows
         # As many new rows as there are merged ones: in all, every row is merged about twice.
-        if n_waiting >= max(_WAITING, len(packed.keys)):
+        if n_waiting >= max(WAITING, len(packed.keys)):
             merged()
             n_waiting = 0
     merged()
@@ -391,26 +439,49 @@ def _in_table(merged: pa.Table, rows: Iterable[pa.RecordBatch], source: str, max
     """Merge rows into a table."""
     import pyarrow as pa
 
-    waiting, n_waiting = [], 0
-    for batch in rows:
-        waiting.append(batch)
-        n_waiting += batch.num_rows
-        if n_waiting >= max(_WAITING, merged.num_rows):
-            merged, waiting, n_waiting = _merge([merged, pa.Table.from_batches(waiting)], source, max_memory), [], 0
-    return _merge([merged, pa.Table.from_batches(waiting, merged.schema)], source, max_memory)
+    waiting = list[pa.RecordBatch]()
+    for batch in chain(rows, [None]):
+        if batch is not None:
+            waiting.append(batch)
+        if batch is None or sum(each.num_rows for each in waiting) >= max(WAITING, merged.num_rows):
+            merged, waiting = merge([merged, pa.Table.from_batches(waiting, merged.schema)]), []
+            _check_memory(merged.nbytes, merged.num_rows, source, max_memory)
+    return merged
 
 
-def _merge(tables: Sequence[pa.Table], source: str, max_memory: int) -> pa.Table:
-    """Merge the rows of tables in which equal ones may have been merged before."""
+def merge(tables: Sequence[pa.Table]) -> pa.Table:
+    """Merge the rows of tables in which equal ones may have been merged before.
+
+    To load what groups in Arrow takes 50 MB and 0.2 s.
+    """
     import pyarrow as pa
 
-    table = pa.concat_tables(tables).unify_dictionaries()
-    keys = [name for name in table.column_names if name not in _MERGED]
-    # In one thread: several save no time here, but take turns and more memory.
-    merged = table.group_by(keys, use_threads=False).aggregate(list(_MERGED.items()))
-    _check_memory(merged.nbytes, merged.num_rows, source, max_memory)
-    # In one piece, as joining the dictionaries of many pieces takes time by the square of their number.
-    return merged.rename_columns([*keys, *_MERGED]).select(table.column_names).combine_chunks()
+    table = pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+    if not table.num_rows:
+        return table
+    key, span = np.zeros(table.num_rows, np.int64), 1
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        if name not in _MERGED:
+            coded = with_dictionary(column.chunk(0))
+            size = len(coded.dictionary) + 1
+            if span * size >= 2**_WIDE:  # ranks serve as well, and there are no more of them than rows
+                key = np.unique(key, return_inverse=True)[1]
+                span = len(key)
+            key = key * size + whole_places(coded.indices) + 1
+            span *= size
+    known = {name: plain_numbers(table.column(name)) for name in table.column_names if name in _MERGED}
+    rows, known = merged_rows(key, known)
+    found = taken(table.select([name for name in table.column_names if name not in known]), arrow_numbers(rows))
+    for name, values in known.items():
+        found = found.append_column(name, arrow_numbers(values))
+    return found.select(table.column_names)
+
+
+def merged_rows(key: IntArray, known: _Known) -> tuple[IntArray, _Known]:
+    """The first row of each key, in the order of keys, and what is known of all rows that have it."""
+    order = np.argsort(key, kind="stable")
+    first = np.flatnonzero(np.diff(key[order], prepend=-1))
+    return order[first], {name: _MERGED[name].reduceat(each[order], first) for name, each in known.items()}
 
 
 def _check_memory(size: int, rows: int, source: str, max_memory: int) -> None:
@@ -427,89 +498,44 @@ LARGEST, SMALLEST = 1 << 21, 1 << 17  # rows of a piece, where a file can be div
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Some columns of some row groups of a file, None for all of it, from row ``first`` of the file on."""
+    """Some row groups of a file, None for all of it, from row ``first`` of the file on."""
 
     path: FilePath
     file: int
-    columns: tuple[int, ...]
     groups: tuple[int, ...] | None = None
     first: int = 0
 
-
-@dataclass(frozen=True, slots=True)
-class WantedColumns:
-    """Columns of all pieces: ``names`` of cells with their ``forms``, and ``count``, which may be missing."""
-
-    names: tuple[str, ...]
-    forms: tuple[TableForm, ...]
-    count: str | None
-    decimals: tuple[Decimal | None, ...]
-    reading: Reading
+    def rows(self, wanted: WantedColumns) -> Iterator[tuple[list[Any], IntArray]]:
+        """Yield the rows, see `stored_rows`, of the file that is opened again."""
+        return stored_rows(open_file(self.path, Reader(wanted.reading)), wanted, self.file, self.groups)
 
 
-def pieces_of(
-    tables: Sequence[TableFile], files: Sequence[FilePath], columns: int, workers: int
-) -> tuple[tuple[Piece, ...], ...]:
+def pieces_of(opened: OpenedTable, workers: int) -> list[Piece]:
     """Divide the files of a table into at least two pieces for each worker, where they are large.
 
-    Parquet files can be: into row groups, and where these are few, into columns.
+    Parquet files can be: small row groups are together, large ones by themselves.
     """
     from maxent.models.tables.parquet_files import ParquetFile
 
-    rows = rows_of(tables)
-    most = rows_for(rows, workers)
-    found: list[tuple[Piece, ...]] = []
-    for number, (table, path) in enumerate(zip(tables, files, strict=True)):
-        if isinstance(table, ParquetFile):
-            found += [(piece,) for piece in _of_groups(path.absolute(), number, columns, table.groups, most)]
-        else:
-            found.append((Piece(path.absolute(), number, tuple(range(columns))),))
-    shares = min(-(-2 * workers // len(found)), columns) if workers > 1 and rows > SMALLEST else 1
-    return tuple(tuple(_by_column(piece, shares)) for (piece,) in found)
-
-
-def rows_of(tables: Sequence[TableFile]) -> int:
-    """The rows of files that say how many they have."""
-    from maxent.models.tables.parquet_files import ParquetFile
-
-    return sum(sum(table.groups) for table in tables if isinstance(table, ParquetFile))
+    sizes = [table.groups if isinstance(table, ParquetFile) else None for table in opened.tables]
+    most = rows_for(sum(map(sum, filter(None, sizes))), workers)
+    found: list[Piece] = []
+    for file, (path, groups) in enumerate(zip(opened.files, sizes, strict=True)):
+        if groups is None:
+            found.append(Piece(path.absolute(), file))
+            continue
+        first, rows, held = 0, 0, list[int]()
+        for group, size in enumerate(groups):
+            if held and rows + size > most:
+                found.append(Piece(path.absolute(), file, tuple(held), first))
+                first, rows, held = first + rows, 0, []
+            held.append(group)
+            rows += size
+        if held or not groups:
+            found.append(Piece(path.absolute(), file, tuple(held), first))
+    return found
 
 
 def rows_for(rows: int, workers: int) -> int:
     """Rows that a worker takes at a time."""
     return min(max(rows // (2 * workers), SMALLEST), LARGEST)
-
-
-def _of_groups(path: FilePath, number: int, columns: int, sizes: Sequence[int], most: int) -> Iterator[Piece]:
-    """Pieces of up to about ``most`` rows: small row groups together, large ones by themselves."""
-    first, taken, held, every = 0, 0, list[int](), tuple(range(columns))
-    for group, size in enumerate(sizes):
-        if held and taken + size > most:
-            yield Piece(path, number, every, tuple(held), first)
-            first, taken, held = first + taken, 0, []
-        held.append(group)
-        taken += size
-    if held:
-        yield Piece(path, number, every, tuple(held), first)
-
-
-def _by_column(piece: Piece, shares: int) -> Iterator[Piece]:
-    """The columns of a piece in so many shares; of a file that is read as a whole all together."""
-    if piece.groups is None or shares < 2:
-        yield piece
-        return
-    columns = len(piece.columns)
-    cuts = [columns * i // shares for i in range(shares + 1)]
-    for start, stop in pairwise(cuts):
-        yield Piece(piece.path, piece.file, piece.columns[start:stop], piece.groups, piece.first)
-
-
-def batches_of(piece: Piece, wanted: WantedColumns) -> Iterator[pa.RecordBatch]:
-    """Yield the rows of a piece: its columns, and that with the numbers of people, if there is one."""
-    from maxent.models.tables.parquet_files import ParquetFile
-
-    table = open_file(piece.path, Reader(wanted.reading))
-    names = [*(wanted.names[i] for i in piece.columns), *([] if wanted.count is None else [wanted.count])]
-    if isinstance(table, ParquetFile) and piece.groups is not None:
-        return table.batches(names, piece.groups)
-    return table.batches(names)

@@ -118,7 +118,7 @@ def test_several_files_are_one_table(tmp_path_factory, rows, cuts, suffix):
     assert outcome(frame)[:4] == outcome(pattern)[:4]
     for bits in (62, 9, 3):  # of cells in one number; where these are too few, in a table, from some file on
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(aggregate, "_WAITING", 1)  # every file is merged into those before
+            patched.setattr(aggregate, "WAITING", 1)  # every file is merged into those before
             patched.setattr(aggregate, "_WIDE", bits)
             assert outcome(frame)[:4] == outcome(pattern)[:4]
     if (frame["n"] != "0").any():

@@ -1,11 +1,11 @@
-"""Pieces of tables: read once, kept as small numbers, and the same whatever the columns that are read together."""
+"""Pieces of tables: read once, and kept as small numbers."""
 
 import numpy as np
 import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from maxent.models.out_of_core.coding import coded, distinct_cells, open_table, together
+from maxent.models.out_of_core.coding import KeptRows, coded, distinct_cells, open_people
 from maxent.models.reading import Reader
 from maxent.models.release import Attribute, Node, Release, Target, Tree
 from maxent.models.tables import out_of_core
@@ -25,27 +25,23 @@ JOBS, AGES = ["cook", "clerk", "cook", "smith", "clerk", "cook"], [30.5, None, 1
 TOWNS, COUNTS = ["b", "a", "a", "b", "b", "a"], [1, 300, 2, 0, 1, 1]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_rows_are_kept_as_they_were_whatever_columns_are_read_together(tmp_path, monkeypatch, workers):
+def test_rows_are_kept_as_they_were(tmp_path, monkeypatch):
     monkeypatch.setattr(out_of_core, "SMALLEST", 3)
     path = tmp_path / "qi.parquet"
     parquet.write_table(pa.table({"job": JOBS, "age": AGES, "town": TOWNS, "n": COUNTS}), path, row_group_size=4)
-    opened = open_table([path], "qi", RELEASE, "n", Reader(), target=False)
-    divided = pieces_of(opened.tables, [path], 3, workers)
-    assert [len(shares) for shares in divided] == [workers] * 2
-    found = [together([distinct_cells(piece, opened.wanted, tmp_path) for piece in shares]) for shares in divided]
-    firsts = [shares[0] for shares in divided]
-    whole = coded(opened, firsts, found, RELEASE, Reader(), target=False)
+    opened = open_people([path], "qi", RELEASE, "n", Reader(), target=False)
+    pieces = pieces_of(opened, 1)
+    assert len(pieces) == 2
+    found = [distinct_cells(piece, opened.wanted, tmp_path) for piece in pieces]
+    whole = coded(opened, pieces, found, RELEASE, Reader(), target=False)
     codes, people = [[], [], []], []
-    for each, start in zip(found, whole.starts(firsts), strict=True):
-        rows = each.rows_at(start)
-        for share in rows.shares(3):
-            people += share.people(share.start, share.stop).tolist()
-            for into, column, own in zip(codes, share.columns, whole.codes, strict=True):
-                known = [own.numbered(cells) for cells in column.cells()]
-                for cells, numbers in column.numbers(share.start, share.stop):
-                    into += known[cells][numbers].tolist()
-        rows.remove()
+    assert [kept.first for kept in whole.kept] == [0, 4]
+    for kept in whole.kept:
+        for share in kept.shares(3):
+            for columns, counts in share:
+                people += counts.tolist()
+                for into, (cells, numbers), own in zip(codes, columns, whole.codes, strict=True):
+                    into += own.numbered(cells)[numbers].tolist()
     assert people == COUNTS
     held = np.array(COUNTS) > 0  # nobody is a smith, nor 99 years old
     values = [level[np.array(into)[held]].tolist() for level, into in zip(whole.levels, codes, strict=True)]
@@ -53,7 +49,11 @@ def test_rows_are_kept_as_they_were_whatever_columns_are_read_together(tmp_path,
     assert values[0] == expected[0]
     assert values[1] == pytest.approx([float("nan") if age is None else age for age in expected[1]], nan_ok=True)
     assert values[2] == expected[2]
-    assert [each.name for each in tmp_path.iterdir()] == ["qi.parquet"]
+
+
+def test_shares_are_of_whole_batches():
+    kept = KeptRows("people", ((0, 5), (90, 4), (150, 3)), first=10)
+    assert [(share.first, len(share)) for share in kept.shares(8)] == [(10, 5), (15, 7)]
 
 
 def test_arrow_and_back_by_buffers():

@@ -21,7 +21,7 @@ from maxent.models.files.output import scratch, write_atomically
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows
 from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Release
-from maxent.models.tables.frame import arrow_numbers, plain_numbers, taken
+from maxent.models.tables.frame import arrow_numbers, taken
 from maxent.solvers.solve.parallel import Told, workers_of
 
 if TYPE_CHECKING:
@@ -40,19 +40,28 @@ ROWS = 1 << 16
 
 @dataclass(frozen=True, slots=True, eq=False)
 class FoundLeaves:
-    """What is found of people, as columns after those of their attributes: the ``count``, and rows of a pyarrow Table.
+    """What is found of people, as columns after those of their attributes: the ``count``, and rows of a ``table``.
 
-    Of quasi-identifiers these are the ``each`` rows with the numbers ``at(rows, codes)``; pickled, for workers.
+    That is a pyarrow Table or, for probabilities of classes, an array. Of quasi-identifiers these are the ``each`` rows
+    with the numbers ``at(rows, codes)``; pickled, for workers.
     """
 
     table: Any
     at: Callable[[Rows, IntArray], IntArray]
     each: int = 1
 
-    def columns(self, rows: Rows, codes: IntArray) -> list[Any]:
-        """The columns of some quasi-identifiers, all rows of one after the other."""
-        number = self.at(rows, codes)[:, None] * self.each + np.arange(self.each)
-        return list(taken(self.table, arrow_numbers(number.ravel())).columns)
+    @property
+    def kinds(self) -> list[Any]:
+        """The pyarrow types of the columns."""
+        import pyarrow as pa
+
+        found = self.table
+        return [pa.int64(), *([pa.float64()] * found.shape[1] if isinstance(found, np.ndarray) else found.schema.types)]
+
+    def of(self, rows: Rows, codes: IntArray) -> Any:
+        """The rows of some quasi-identifiers, all of one after the other."""
+        number = (self.at(rows, codes)[:, None] * self.each + np.arange(self.each)).ravel()
+        return self.table[number] if isinstance(self.table, np.ndarray) else taken(self.table, arrow_numbers(number))
 
 
 def table_of(columns: Iterable[tuple[Iterable[Any], str]]) -> Any:
@@ -122,26 +131,27 @@ def write_group(how: Writing, rows: Rows, group: LeafGroup) -> Written:
     each, file = how.found.each, None
     surest, far, told = list[Surest](), list[Far](), []
     if how.folder is not None:
-        kinds = [pa.int64(), *how.found.table.schema.types, *[pa.float64()] * (rows.classes is not None)]
+        kinds = [*how.found.kinds, *[pa.float64()] * (rows.classes is not None)]
         file = PartFile(how.folder, how.names, how.levels, kinds)
     used = len(rows) * (file is not None or how.surest > 0 or rows.classes is not None)
     for begin in range(0, used, most := max(ROWS // each, 1)):
         block = rows.some(slice(begin, begin + most))
         codes = how.packing.unpack(block.words)
-        columns = how.found.columns(block, codes)
-        if how.surest or block.classes is not None:
-            p = np.column_stack([plain_numbers(column) for column in columns])
-            away = np.zeros(len(p))
-            if block.classes is not None:
-                away = _divergence(block.classes, p)
-                told.append(away)
-                columns.append(away)
-                here = _foremost([-away], codes, how.top)
-                far = sorted([*far, *((-float(away[i]), tuple(codes[i].tolist())) for i in here)])[: how.top]
-            if how.surest:
-                surest = sorted([*surest, *_surest(block, codes, p, away, how.surest)])[: how.surest]
+        found = how.found.of(block, codes)
+        columns = [*found.T] if isinstance(found, np.ndarray) else [*found.columns]
+        away = np.zeros(len(block))
+        if block.classes is not None:
+            away = _divergence(block.classes, found)
+            told.append(away)
+            columns.append(away)
+            here = _foremost([-away], codes, how.top)
+            far = sorted([*far, *((-float(away[i]), tuple(codes[i].tolist())) for i in here)])[: how.top]
+        if how.surest:
+            surest = sorted([*surest, *_surest(block, codes, found, away, how.surest)])[: how.surest]
         if file is not None:
-            file.add(np.repeat(codes, each, axis=0), [np.repeat(block.count, each), *columns])
+            if each > 1:
+                codes = np.repeat(codes, each, axis=0)
+            file.add(codes, [np.repeat(block.count, each), *columns])
     every = np.concatenate(told) if told else np.zeros(0)
     finite = np.isfinite(every)
     total = float(every[finite] @ rows.count[finite]) if told else 0.0

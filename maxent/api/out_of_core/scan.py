@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import pickle
 import secrets
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +18,7 @@ import numpy.typing as npt
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.input_files import FilePath, is_standard_input
-from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_table, together
+from maxent.models.out_of_core.coding import Coded, ColumnCodes, KeptRows, coded, distinct_cells, open_people
 from maxent.models.out_of_core.descent import Descent, Numbered, descent_of, numbered
 from maxent.models.out_of_core.runs import (
     Different,
@@ -110,7 +111,7 @@ class Scanned:
     @property
     def unit(self) -> Any:
         """What `lines` are."""
-        return "cell" if self.cells else self.coded.unit
+        return "cell" if self.cells else self.coded.opened.unit
 
     @property
     def there(self) -> IntArray:
@@ -149,10 +150,10 @@ def scan_table(tables: Tables, release: Release, reader: Reader, with_: Resource
         return numbered(release.trees[0], number_places(release.trees[0]))
 
     keep_memory()
-    found, rows = _coded("qi", tables, release, reader, with_, told, tree)
+    found = _coded("qi", tables, release, reader, with_, told, tree)
     descent = descent_of(tree(), found.attributes, found.levels)
     packing = packing_of([len(level) for level in found.levels], len(release.target.classes))
-    routed, starts = _routed(rows, found.codes, descent, packing, with_, told)
+    routed, starts = _routed(found.kept, found.codes, descent, packing, with_, told)
     _check_lost(found, release, starts, routed)
     runs = Runs(_paths(routed), None, packing)
     people = np.sum([each.people for each in routed], axis=0)
@@ -161,11 +162,11 @@ def scan_table(tables: Tables, release: Release, reader: Reader, with_: Resource
 
 def scan_truth(tables: Tables, release: Release, reader: Reader, of: Scanned, with_: Resources, told: Told) -> Scanned:
     """The people of a table with their true classes."""
-    found, rows = _coded("truth", tables, release, reader, with_, told, nothing)
+    found = _coded("truth", tables, release, reader, with_, told, nothing)
     own, packing = of.coded, of.runs.packing
     indices = [level_index(theirs, ours) for theirs, ours in zip(found.levels, own.levels, strict=True)]
     codes = tuple(_recoded(each, index) for each, index in zip(found.codes, indices, strict=False))
-    routed, _ = _routed(rows, (*codes, found.codes[-1]), of.descent, packing, with_, told)
+    routed, _ = _routed(found.kept, (*codes, found.codes[-1]), of.descent, packing, with_, told)
     strangers = sum(each.unknown[0] for each in routed if each.unknown is not None)
     strangers += sum(each.lost is not None for each in routed)
     if strangers:
@@ -227,18 +228,15 @@ def _coded(
     with_: Resources,
     told: Told,
     first: Callable[[], object],
-) -> tuple[Coded, list[KeptRows]]:
+) -> Coded:
     """The meaning of the cells of the table ``qi`` or ``truth``, and its rows as they are kept."""
     given, target = only(getattr(tables, name)), name == "truth"
     files = files_given(name, given)
-    opened = open_table(files, str(given), release, tables.count, reader, target=target)
-    pieces = pieces_of(opened.tables, files, len(opened.wanted.names), with_.workers.number)
-    calls = [(piece, opened.wanted, with_.folder) for shares in pieces for piece in shares]
-    made = iter(with_.workers.map(distinct_cells, calls, told, first))
-    found = [together([next(made) for _ in shares]) for shares in pieces]
-    whole = coded(opened, [shares[0] for shares in pieces], found, release, reader, target=target)
-    starts = whole.starts([shares[0] for shares in pieces])
-    return whole, [each.rows_at(start) for each, start in zip(found, starts, strict=True)]
+    opened = open_people(files, str(given), release, tables.count, reader, target=target)
+    pieces = pieces_of(opened, with_.workers.number)
+    calls = [(piece, opened.wanted, with_.folder) for piece in pieces]
+    found = with_.workers.map(distinct_cells, calls, told, first)
+    return coded(opened, pieces, found, release, reader, target=target)
 
 
 def _routed(
@@ -253,11 +251,11 @@ def _routed(
     plan = Plan(tuple(codes), descent, packing, with_.folder, with_.rows)
     workers = with_.workers.number
     # In smaller shares than pieces: where two processes have five shares, one of them waits.
-    most = rows_for(sum(each.stop - each.start for each in rows), workers if workers == 1 else 2 * workers)
+    most = rows_for(sum(map(len, rows)), workers if workers == 1 else 2 * workers)
     shares = [share for each in rows for share in each.shares(most)]
     found = with_.each(_route, plan, shares, told)
     for each in rows:
-        each.remove()
+        os.unlink(each.path)
     return found, [share.first for share in shares]
 
 

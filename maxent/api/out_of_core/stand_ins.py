@@ -18,7 +18,6 @@ from maxent.api.out_of_core.scan import Resources, Scanned
 from maxent.models.errors import ARGUMENT, invalid
 from maxent.models.out_of_core.runs import LeafGroup, Packing, Rows, positions
 from maxent.models.reading import size_text
-from maxent.models.tables.frame import arrow_numbers
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.results.reliability import not_reliable, unwarned, warn_unreliable
 from maxent.solvers.control import Clock, OutOfTime
@@ -220,12 +219,9 @@ def solve_leaves(
 
 def _warned(found: Estimate, scanned: Scanned, leaf: IntArray, looks: Looks | None) -> tuple[Estimate, FoundLeaves]:
     """The posteriors, with a warning where they are not to be relied on; ``leaf`` is that of each row of the table."""
-    import pyarrow as pa
-
     if not found.reliable:
         warn_unreliable(f"{not_reliable(found.outcome.status)}; see notes and contradictions of the result")
-    columns = [arrow_numbers(column) for column in found.probabilities.T]
-    posterior = pa.Table.from_arrays(columns, [str(i) for i in range(len(columns))])
+    posterior = found.probabilities
     by_leaf = ByLeaf(leaf, len(scanned.people))
     if looks is None or not looks.sets:
         return found, FoundLeaves(posterior, by_leaf)
