@@ -6,7 +6,7 @@ Both decoders, `maxent.models.formats.maxent_json.typed` and the one that words 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain, pairwise
 from typing import Any, NamedTuple
 
@@ -67,12 +67,14 @@ class Codes:
     The attribute of nodes whose own could not be read comes last, `None`.
     """
 
+    content: Content
     attributes: Mapping[str | None, int]
     classes: Mapping[str, int]
     values: tuple[Mapping[str, int] | None, ...]
     colons_of_attributes: IntArray
     colons_of_classes: IntArray
     colons_of_values: tuple[IntArray, ...]
+    no_records: dict[str, int]  # 0 for each class
     noisy: bool
 
     @classmethod
@@ -89,12 +91,14 @@ class Codes:
         domains = [attribute.values for attribute in content.attributes]
         attributes: dict[str | None, int] = {title: i for i, title in enumerate((*titles, None))}
         return cls(
+            content,
             attributes | {"": NOTHING},
             numbered(content.target.classes) | {"": NOTHING},
             (*(None if domain is None else numbered(domain) for domain in domains), None),
             colons(titles),
             colons(content.target.classes),
             (*(colons(domain or ()) for domain in domains), np.zeros(1, np.int64)),
+            dict.fromkeys(content.target.classes, 0),
             content.noise is not None,
         )
 
@@ -105,39 +109,16 @@ class Codes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Batch:
-    """Nodes as columns, as those of `Columns` and `Statements`; ``n_*`` in place of where runs end.
+    """Some nodes as columns, with what their branches call their children in place of links; ``tree_ends`` among them.
 
-    What is seldom stated is None, or an empty list, where no node does.
+    ``keys``, ``colons``: how many keys they have in a document, and colons in their texts but for their ids.
     """
 
-    tree_ends: IntArray
-    ids: list[str]
+    nodes: Columns
     children: list[str | None]
-    attribute: IntArray
-    n_branches: IntArray
-    le: FloatArray
-    gt: FloatArray
-    missing: IntArray
-    n_values: IntArray
-    values: IntArray
-    value: FloatArray
-    label: IntArray
-    rate: FloatArray
-    n: IntArray
-    distinct: IntArray
-    counted: BoolArray
-    n_counts: IntArray
-    count_class: IntArray
-    count: IntArray
+    tree_ends: IntArray
     keys: int
     colons: int
-    scores: FloatArray | None = None
-    hessian: FloatArray | None = None
-    mean: FloatArray | None = None
-    variance: FloatArray | None = None
-    shares: Sequence[Mapping[str, float] | None] = ()
-    noisy: Sequence[Mapping[str, float] | None] = ()
-    parts: Sequence[str | None] = ()
 
 
 def _codes(names: Iterable[str | None], codes: Mapping[Any, int], size: int) -> IntArray:
@@ -214,30 +195,26 @@ def batch_of(nodes: Sequence[Any], tree_ends: list[int], codes: Codes) -> Batch:
     colons += int(codes.colons_of_classes[count_class].sum()) + codes.colons_of(named)
     colons += sum(part.count(":") for part in parts)
     some = count > 0
-    return Batch(
-        np.array(tree_ends, np.int64),
+    n_counts = np.bincount(np.repeat(np.arange(size), n_counts)[some], minlength=size)
+    shares = rare.pop("shares", ())
+    said = Statements(label, rate, n, distinct, counted, run_ends(n_counts), count_class[some], count[some], shares)
+    columns = Columns(
+        codes.content.attributes,
+        codes.no_records,
         [node.id for node in nodes],
-        [branch.child for branch in branches],
         attribute,
-        n_branches,
+        run_ends(n_branches),
+        np.broadcast_to(np.int64(UNLINKED), (len(branches),)),
         le,
         gt,
         missing,
-        n_values,
+        run_ends(n_values),
         taken,
         value,
-        label,
-        rate,
-        n,
-        distinct,
-        counted,
-        np.bincount(np.repeat(np.arange(size), n_counts)[some], minlength=size),
-        count_class[some],
-        count[some],
-        sum(keys),
-        colons,
+        said,
         **rare,
     )
+    return Batch(columns, [branch.child for branch in branches], np.array(tree_ends, np.int64), sum(keys), colons)
 
 
 _SELDOM = ("hessian", "mean", "variance")
@@ -294,28 +271,48 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """All batches as one."""
     if not batches:
         raise Doubtful
-    found: dict[str, Any] = {}
-    sizes = [len(batch.ids) for batch in batches]
+    before = run_ends(np.array([len(batch.nodes) for batch in batches]))
     ends = [np.zeros(1, np.int64)]
-    ends += [batch.tree_ends + start for batch, start in zip(batches, run_ends(np.array(sizes)), strict=False)]
-    for key in Batch.__slots__:
-        parts = [getattr(batch, key) for batch in batches]
-        if key in ("shares", "noisy", "parts"):
+    ends += [batch.tree_ends + start for batch, start in zip(batches, before, strict=False)]
+    return Batch(
+        all_nodes([batch.nodes for batch in batches]),
+        list(chain.from_iterable(batch.children for batch in batches)),
+        np.concatenate(ends),
+        sum(batch.keys for batch in batches),
+        sum(batch.colons for batch in batches),
+    )
+
+
+def all_nodes(trees: Sequence[Columns]) -> Columns:
+    """The nodes of several columns, of the same attributes and classes, one after the other."""
+    if len(trees) == 1:
+        return trees[0]
+    sizes, said = [len(nodes) for nodes in trees], [nodes.statements for nodes in trees]
+
+    def joint(key: str, of: Sequence[object] = trees) -> Any:
+        parts = [getattr(each, key) for each in of]
+        if key.endswith("_ends"):
+            return run_ends(np.concatenate([np.diff(part) for part in parts]))
+        if key in _LISTED:
             lists = [part or [None] * size for part, size in zip(parts, sizes, strict=True)] if any(parts) else []
-            found[key] = list(chain.from_iterable(lists))
-        elif isinstance(parts[0], list):
-            found[key] = list(chain.from_iterable(parts))
-        elif isinstance(parts[0], int):
-            found[key] = sum(parts)
-        elif all(part is None for part in parts):
-            found[key] = None
-        else:
-            like = next(part for part in parts if part is not None)
-            empty = ((size, *like.shape[1:]) for size in sizes)
-            found[key] = np.concatenate(
-                [np.full(shape, np.nan) if part is None else part for part, shape in zip(parts, empty, strict=True)]
-            )
-    return Batch(**found | {"tree_ends": np.concatenate(ends)})
+            return list(chain.from_iterable(lists))
+        shape = next((part.shape[1:] for part in parts if part is not None), None)
+        if shape is None:
+            return None
+        pairs = zip(parts, sizes, strict=True)
+        return np.concatenate([np.full((size, *shape), np.nan) if part is None else part for part, size in pairs])
+
+    starts = run_ends(np.array(sizes))
+    child = [np.where(n.child < 0, n.child, n.child + start) for n, start in zip(trees, starts, strict=False)]
+    own = {key: joint(key) for key in Columns.__slots__ if key not in _APART}
+    statements = Statements(**{key: joint(key, said) for key in Statements.__slots__})
+    ids = list(chain.from_iterable(nodes.ids for nodes in trees))
+    first = trees[0]
+    return Columns(first.attributes, first.classes, ids, child=np.concatenate(child), statements=statements, **own)
+
+
+_LISTED = ("shares", "parts", "noisy")  # lists of what each node has, empty where none has any
+_APART = ("attributes", "classes", "ids", "child", "statements")
 
 
 def _positions(ids: list[str], children: list[str | None]) -> IntArray:
@@ -343,57 +340,24 @@ def _positions(ids: list[str], children: list[str | None]) -> IntArray:
     return found
 
 
-def linked(content: Content, read: Batch) -> Columns:
-    """All nodes as columns, with children by their positions, `UNLINKED` in a tree where names are not of one node."""
-    branch_ends = run_ends(read.n_branches)
-    below = branch_ends[read.tree_ends].tolist()
+def linked(read: Batch) -> Columns:
+    """Nodes with children by their positions, `UNLINKED` in a tree where names are not of one node."""
+    below = read.nodes.branch_ends[read.tree_ends].tolist()
     child = np.full(len(read.children), UNLINKED)
     ids: list[str] = []
     shared: dict[str, str] = {}
     several = len(below) > 2
     for tree, (begin, end) in enumerate(pairwise(read.tree_ends.tolist())):
-        own = read.ids[begin:end]
+        own = list(read.nodes.ids[begin:end])
         first, last = below[tree], below[tree + 1]
+        # Trees of a forest name their nodes alike, as a rule.
+        ids += map(shared.setdefault, own, own) if several else own
         try:
             at = _positions(own, read.children[first:last])
         except LookupError:
             continue
-        finally:
-            # Trees of a forest name their nodes alike, as a rule.
-            ids += map(shared.setdefault, own, own) if several else own
         child[first:last] = np.where(at == NOTHING, NOTHING, at + begin)
-    said = Statements(
-        read.label,
-        read.rate,
-        read.n,
-        read.distinct,
-        read.counted,
-        run_ends(read.n_counts),
-        read.count_class,
-        read.count,
-        read.shares,
-    )
-    return Columns(
-        content.attributes,
-        dict.fromkeys(content.target.classes, 0),
-        ids,
-        read.attribute,
-        branch_ends,
-        child,
-        read.le,
-        read.gt,
-        read.missing,
-        run_ends(read.n_values),
-        read.values,
-        read.value,
-        said,
-        read.scores,
-        read.hessian,
-        read.mean,
-        read.variance,
-        read.parts,
-        read.noisy,
-    )
+    return replace(read.nodes, ids=ids, child=child)
 
 
 # Whether nodes are as they should be, whatever the others are.

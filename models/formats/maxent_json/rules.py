@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from itertools import chain, islice, pairwise
 from math import inf
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from maxent.models.formats.maxent_json.batch import (
     Batch,
     Codes,
     Shares,
+    all_nodes,
     are_each_sound,
     batch_of,
     joined,
@@ -572,7 +573,8 @@ class Below:
         asked[above] = True
         unseen = np.zeros(size, bool)
         unseen[top[~stating & links.reached & (np.diff(nodes.branch_ends) == 0)]] = True
-        unseen[top[_owner(nodes)[nodes.child == NOTHING]]] = True
+        cut = np.searchsorted(nodes.branch_ends, np.flatnonzero(nodes.child == NOTHING), side="right") - 1
+        unseen[top[cut]] = True
         return cls(np.flatnonzero(asked), (np.cumsum(asked) - 1)[above], by, unseen)
 
 
@@ -615,7 +617,7 @@ def _sum_problems(draft: Draft, links: Links, publication: Publication, roots: l
             found = f"{len(here) - 3} more classes that do not"
             yield draft.problem(i, "counts", "counts that agree with the children's", found)
     size = np.where(said.counted & exact, _totals(said), said.n)
-    sized = Below.of(draft, links, size != NOTHING)
+    sized = below if np.array_equal(size != NOTHING, said.counted) else Below.of(draft, links, size != NOTHING)
     sums = _summed(sized.told, size[sized.by], len(sized.rows))
     n, whole = size[sized.rows], exact & ~sized.unseen[sized.rows]
     less = (n != NOTHING) & ((sums > n) | ((sums != n) & whole)) & ~np.isin(sized.rows, below.rows[noted])
@@ -650,15 +652,37 @@ def _counts_below(said: Statements, below: Below, n_classes: int) -> tuple[Float
 
     The cells come last, None for all of them: where there are many others, only those that something is stated of.
     """
-    start, end = said.count_ends[below.by], said.count_ends[below.by + 1]
-    at, own = ranges(start, end), said.take(below.rows)
-    others = np.repeat(below.told, end - start) * n_classes + said.count_class[at]
-    mine, cells = own.owner * n_classes + own.count_class, None
-    size = len(below.rows) * n_classes
-    if size > 4 * (len(others) + len(mine)) + 1_000:
-        cells, key = np.unique(np.concatenate([others, mine]), return_inverse=True)
-        others, mine, size = key[: len(others)], key[len(others) :], len(cells)
-    return _summed(others, said.count[at], size), _summed(mine, own.count, size), cells
+    n_told, n_stated = (np.diff(said.count_ends)[nodes].sum() for nodes in (below.by, below.rows))
+    size, cells = len(below.rows) * n_classes, None
+    if size > 4 * (n_told + n_stated) + 1_000:
+        keys = (_cells(said, nodes, rows, n_classes)[0] for nodes, rows in _tellers(below))
+        cells = np.unique(np.concatenate([*keys]))
+        size = len(cells)
+    exact = float(said.count.sum(dtype=np.float64)) < LARGEST_COUNT
+    sums = []
+    for tellers, rows in _tellers(below):
+        found = np.zeros(size, float if exact else object)
+        for first in range(0, len(tellers), TOGETHER):
+            some = slice(first, first + TOGETHER)
+            key, count = _cells(said, tellers[some], rows[some], n_classes)
+            np.add.at(found, key if cells is None else np.searchsorted(cells, key), count)
+        sums.append(found)
+    return sums[0], sums[1], cells
+
+
+TOGETHER = 2**16  # nodes whose counts are added at the same time
+
+
+def _tellers(below: Below) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+    """Nodes that tell others, and nodes that are told, with the rows that they are about."""
+    return (below.by, below.told), (below.rows, np.arange(len(below.rows)))
+
+
+def _cells(said: Statements, nodes: IntArray, rows: IntArray, n_classes: int) -> tuple[IntArray, IntArray]:
+    """The cells that counts of some nodes are about, and the counts."""
+    start, end = said.count_ends[nodes], said.count_ends[nodes + 1]
+    at = ranges(start, end)
+    return np.repeat(rows, end - start) * n_classes + said.count_class[at], said.count[at]
 
 
 def _sum_of_children(total: int, exact: bool) -> str:
@@ -1231,7 +1255,7 @@ def read_draft(document: object, problems: list[Problem], trees: Sequence[object
 
 def draft_of(content: Content, read: Batch) -> Draft:
     """A release whose trees are without their nodes, and these."""
-    nodes = linked(content, read)
+    nodes = linked(read)
     return Draft(content, nodes, read.tree_ends, read.children if (nodes.child == UNLINKED).any() else ())
 
 
@@ -1252,7 +1276,7 @@ def check_in_memory(
     _, content, names = parsed
     different = {repr(each): each for each in heads}
     read = {key: parse_tree_head(Fields(problems, "", each, HEAD), "", names) for key, each in different.items()}
-    nodes, ends = _all_nodes(trees)
+    nodes, ends = all_nodes(trees), run_ends(np.array([len(nodes) for nodes in trees], np.int64))
     if problems or not are_each_sound(nodes, content.noise):
         return False
     draft = Draft(replace(content, trees=tuple(read[repr(each)] for each in heads)), nodes, ends)
@@ -1271,47 +1295,3 @@ def _is_plain(nodes: Columns, release: Content) -> bool:
     if mine != [(a.name, a.type, a.values, a.missing) for a in release.attributes]:
         return False
     return tuple(nodes.classes) == release.target.classes and all(nodes.ids) and len(set(nodes.ids)) == len(nodes)
-
-
-def _all_nodes(trees: Sequence[Columns]) -> tuple[Columns, IntArray]:
-    """All nodes as if of one tree, and where those of each end."""
-    sizes = [len(nodes) for nodes in trees]
-    ends = run_ends(np.array(sizes, np.int64))
-    if len(trees) == 1:
-        return trees[0], ends
-    said = [nodes.statements for nodes in trees]
-
-    def array(key: str, of: Sequence[object] = trees) -> Any:
-        parts = [getattr(each, key) for each in of]
-        shape = next((part.shape[1:] for part in parts if part is not None), ())
-        return np.concatenate(
-            [np.full((size, *shape), np.nan) if p is None else p for p, size in zip(parts, sizes, strict=True)]
-        )
-
-    def runs(key: str, of: Sequence[object] = trees) -> IntArray:
-        return run_ends(np.concatenate([np.diff(getattr(each, key)) for each in of]))
-
-    def listed(key: str, of: Sequence[object] = trees) -> list[Any]:
-        parts = [getattr(each, key) for each in of]
-        held = (part or [None] * size for part, size in zip(parts, sizes, strict=True)) if any(parts) else ()
-        return list(chain.from_iterable(held))
-
-    seldom = ("scores", "hessian", "mean", "variance")
-    there = {key: array(key) for key in seldom if any(getattr(nodes, key) is not None for nodes in trees)}
-    child = [np.where(n.child == NOTHING, NOTHING, n.child + start) for n, start in zip(trees, ends, strict=False)]
-    plain = {key: array(key) for key in ("attribute", "le", "gt", "missing", "values", "value")}
-    stating = {key: array(key, said) for key in ("label", "rate", "n", "distinct", "counted", "count_class", "count")}
-    statements = Statements(**stating, count_ends=runs("count_ends", said), shares=listed("shares", said))
-    return Columns(
-        trees[0].attributes,
-        trees[0].classes,
-        list(chain.from_iterable(nodes.ids for nodes in trees)),
-        branch_ends=runs("branch_ends"),
-        child=np.concatenate(child),
-        value_ends=runs("value_ends"),
-        statements=statements,
-        parts=listed("parts"),
-        noisy=listed("noisy"),
-        **plain,
-        **there,
-    ), ends
