@@ -288,6 +288,10 @@ UNSOUND = {
         for value in values
     },
     "noise that is not whole": text('{"id": "L", "counts": {"a": 3.5}}', head=NOISE),
+    "noise that is too large": text('{"id": "L", "counts": {"a": 9007199254740993}}', head=NOISE),
+    "more records above than floats count": text(
+        split(f'{TWO}, "counts": {{"a": 9007199254740992, "b:c": 6}}, "n": 9', *LEAVES)
+    ),
     "noise beside n": text('{"id": "L", "counts": {"a": 3}, "n": 3}', head=NOISE),
     "noise of no class": text('{"id": "L", "counts": {"c": 3}}', head=NOISE),
     "noise twice": text('{"id": "L", "counts": {"a": 3, "a": 3}}', head=NOISE),

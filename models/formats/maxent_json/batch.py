@@ -470,4 +470,4 @@ def _are_numbers(
         return False
     found = np.fromiter(chain.from_iterable(each.values() for each in some), np.float64)
     whole = noise is not None and noise.whole
-    return bool((np.abs(found) <= LARGEST_COUNT).all()) and not (whole and (found != np.round(found)).any())
+    return bool((np.abs(found) < LARGEST_COUNT).all()) and not (whole and (found != np.round(found)).any())

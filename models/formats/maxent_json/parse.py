@@ -652,14 +652,12 @@ def read_rates(fields: Fields, names: Names) -> Mapping[str, float] | None:
             fields.wrong(f"rates of {name(str(label))}", RATE, show(share))
     if len(fields.problems) > before:
         return None
-    shares = {label: float(share) for label, share in raw.items()} if names.classes else {}
-    if not shares:
-        return None
+    shares = {label: float(share) for label, share in raw.items()}
     total = sum(shares.values())
     if abs(total - 1) > rounding_of(shares.values()):
         fields.wrong("rates", "shares that sum to 1, within the rounding of their digits", f"a sum of {total:.6g}")
         return None
-    return shares
+    return shares if names.classes else None
 
 
 class Answers(TypedDict):

@@ -364,7 +364,7 @@ def _totals(said: Statements) -> FloatArray:
 def _summed(key: IntArray, count: IntArray, size: int) -> FloatArray:
     """Sums of whole numbers by a key, shape (size,), as floats or, where these would round, as Python's own."""
     if float(count.sum(dtype=np.float64)) < LARGEST_COUNT:
-        return np.asarray(np.bincount(key, count, size), np.float64)
+        return np.asarray(np.bincount(key, count.astype(np.float64), size), np.float64)
     found = np.zeros(size, object)
     np.add.at(found, key, count.astype(object))
     return found
