@@ -428,6 +428,8 @@ def notes_of(context: Context, settings: Settings, confidence: float, countable:
     if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
         what = "sampled release" if context.release.noise is None else "release with noise"
         notes.append(f"labels, rates and splits of a {what} say nothing certain and are not compiled")
+    if context.regions.repeated:
+        notes.append(f"{context.regions.repeated:,} statements of leaves repeat others about the same people: left out")
     if "counts" in context.knowledge:
         notes += _of_counts(context, confidence, countable)
     if impurity is not None and all(tree.induction.candidates == "none" for tree in context.release.trees):

@@ -27,7 +27,7 @@ from maxent.constraints.program.program import Contradiction, Linear, Program, R
 from maxent.models.arrays import run_ends
 from maxent.models.columns import NOTHING
 from maxent.models.errors import Check, Origin, invalid, unchecked
-from maxent.models.nodes import Nodes, each, links_of, statements_of
+from maxent.models.nodes import links_of, moments_of, statements_of
 from maxent.models.release import Node, Release, Tree
 from maxent.models.trees.places import number_places, tests_of
 
@@ -364,9 +364,12 @@ def _printed(release: Release) -> tuple[float, float]:
     nothing.
     """
     added = all(_adds_up(tree, release.target.classes) for tree in release.trees)
-    nodes = (node for tree in release.trees for node in each(tree.nodes) if added or node.is_leaf)
-    shapes, found = printed_moments(nodes), []
-    held = [_stated_moments(tree.nodes) for tree in release.trees]
+    held = [moments_of(tree.nodes) for tree in release.trees]
+    shown = [added | (links_of(tree.nodes)[0] == 0) for tree in release.trees]
+    means, variances = (
+        [each[some] for each, some in zip(kind, shown, strict=True)] for kind in zip(*held, strict=True)
+    )
+    shapes, found = printed_moments(means, variances), list[float]()
     for shape, columns in zip(shapes, zip(*held, strict=True), strict=True):
         numbers = np.unique(np.concatenate(columns))
         numbers = numbers[~np.isnan(numbers)]
@@ -383,7 +386,7 @@ def _printed(release: Release) -> tuple[float, float]:
 def _adds_up(tree: Tree, classes: Sequence[str]) -> bool:
     """Whether the leaves of a tree have the mean and the variance that its root states, but for double precision."""
     leaf = links_of(tree.nodes)[0] == 0
-    w, (mean, variance) = statements_of(tree.nodes, classes).n, _stated_moments(tree.nodes)
+    w, (mean, variance) = statements_of(tree.nodes, classes).n, moments_of(tree.nodes)
     if leaf[0]:
         return True
     if (w[leaf] == NOTHING).any() or w[0] != w[leaf].sum():
@@ -394,17 +397,6 @@ def _adds_up(tree: Tree, classes: Sequence[str]) -> bool:
         return added
     around = w[leaf] @ (variance[leaf] + (mean[leaf] - mean[0]) ** 2) / w[0]
     return bool(abs(around - variance[0]) <= 10 * COMPUTED * variance[0] + len(leaf) * w[0] * DOUBLE * size**2)
-
-
-def _stated_moments(nodes: Sequence[Node]) -> tuple[FloatArray, FloatArray]:
-    """Means and variances of nodes, NaN where they are not stated, shapes (n_nodes,)."""
-    if isinstance(nodes, Nodes):
-        none = np.full(len(nodes), np.nan)
-        held = nodes.columns
-        return none if held.mean is None else held.mean, none if held.variance is None else held.variance
-    pairs = [(np.nan if n.mean is None else n.mean, np.nan if n.variance is None else n.variance) for n in nodes]
-    mean, variance = np.array(pairs, np.float64).reshape(-1, 2).T
-    return mean, variance
 
 
 def _moments(
@@ -430,7 +422,7 @@ def _moments(
     """
     n = len(tree.nodes)
     found = np.full((len(places), 7), np.nan)
-    mean, variance = _stated_moments(tree.nodes)
+    mean, variance = moments_of(tree.nodes)
     w = np.where(sizes == NOTHING, ended[:n], sizes).astype(np.float64)
     told = ~np.isnan(mean) & ((sizes != NOTHING) | (w > 0))
     found[:n, 0] = np.where(told, w, np.nan)

@@ -143,6 +143,17 @@ def scores_of(nodes: Sequence[Node], classes: Sequence[str]) -> FloatArray:
     return found
 
 
+def moments_of(nodes: Sequence[Node]) -> tuple[FloatArray, FloatArray]:
+    """Means and variances of nodes, NaN where they are not stated, shapes (n_nodes,)."""
+    if isinstance(nodes, Nodes):
+        none = np.full(len(nodes), np.nan)
+        held = nodes.columns
+        return none if held.mean is None else held.mean, none if held.variance is None else held.variance
+    pairs = [(np.nan if n.mean is None else n.mean, np.nan if n.variance is None else n.variance) for n in nodes]
+    mean, variance = np.array(pairs, np.float64).reshape(-1, 2).T
+    return mean, variance
+
+
 def statements_of(nodes: Sequence[Node], classes: Sequence[str]) -> Statements:
     """Statements of nodes about these classes."""
     if isinstance(nodes, Nodes) and tuple(nodes.columns.classes) == tuple(classes):

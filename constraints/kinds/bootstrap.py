@@ -34,11 +34,12 @@ from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.models.columns import NOTHING, check_size
 from maxent.models.draws import MOST_DRAWS
 from maxent.models.errors import Origin
-from maxent.models.nodes import statements_of
+from maxent.models.nodes import Nodes, links_of, statements_of
 from maxent.models.trees.places import EVERYWHERE, Places, interval_of, number_places
 
 if TYPE_CHECKING:
     from maxent.constraints.program.cells import TreeCells
+    from maxent.constraints.program.program import PrintedNumber
     from maxent.models.release import Attribute, Branch, Release, Tree
     from maxent.models.tables.qi_table import QITable
 
@@ -396,6 +397,9 @@ RESAMPLED = Kind(
 # Of fewer draws, in units of minus the logarithm of the error probability, an interval says next to nothing.
 ENOUGH = 5.0
 _Row = tuple[FloatArray, float, float]
+_Rows = tuple[FloatArray, FloatArray, FloatArray]
+# Nodes with means from which on statements that others repeat about the same people are left out.
+REPEATED = 100_000
 
 
 def drawn_moments(context: Context) -> Iterator[Linear]:
@@ -405,45 +409,71 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
         return
     low, high = np.array(numbers, np.float64).T
     finite = np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]
-    means, variances = printed_moments(node for _, _, node in context.nodes())
+    stated = context.moments()
+    shapes, ends = printed_moments(*stated), (low, high)
     side, farthest = _log_side(context), float(np.abs(finite).max(initial=1.0))
-
-    @cache
-    def certain_of(
-        mean: float, n: int | None, distinct: int | None, variance: float | None
-    ) -> tuple[float, list[_Row]]:
-        """How far the mean may be off, and what nodes prove that state these numbers, which many leaves do."""
-        scale = max(farthest, abs(mean))
-        wide = COMPUTED * scale + means.off(mean)
-        spread = math.inf
-        if n is not None and (n == 1 or variance is not None):
-            off = COMPUTED * scale**2 + wide**2 + variances.off(variance or 0.0)
-            spread = math.sqrt((n - 1) * ((variance or 0.0) + off))
-        rows = _certain(mean, n, distinct, low, high, wide, spread)
-        return wide, [row for row in rows if not _follows(*row)]
-
-    for t, tree in enumerate(release.trees):
-        held, share = context.cells.trees[t], None
-        for place in np.flatnonzero(held.stop[: len(tree.nodes)] > held.start[: len(tree.nodes)]).tolist():
-            node = tree.nodes[place]
-            if node.mean is None:
+    once = _Once(context) if sum(int((~np.isnan(mean)).sum()) for mean in stated[0]) > REPEATED else None
+    known: dict[bytes, _Rows | None] = {}
+    for t, (tree, mean, variance) in enumerate(zip(release.trees, *stated, strict=True)):
+        said, leaf = statements_of(tree.nodes, release.target.classes), links_of(tree.nodes)[0] == 0
+        at = np.flatnonzero(~np.isnan(mean))
+        mean, n = mean[at], said.n[at]
+        wide, proved = _certain(mean, n, said.distinct[at], variance[at], ends, farthest, shapes)
+        more: dict[int, list[_Row]] = {}
+        if side is not None and (n > -side * ENOUGH).any():
+            large = np.flatnonzero((n > -side * ENOUGH) & ~np.isnan(context.sizes[t][at])).tolist()
+            (share,) = log_shares(
+                replace(release, trees=(tree,)), context.table, (context.cells.trees[t],), at[large].tolist()
+            )
+            for i in large:
+                rows = _interval(float(mean[i]), float(wide[i]), int(n[i]), side + float(share[at[i]]), low, high)
+                more[i] = [row for row in rows if not _follows(*row)]
+        held = None if once is None else once.held(t, at)
+        for i, (place, number) in enumerate(zip(at.tolist(), mean.tolist(), strict=True)):
+            key = proved[i].tobytes()
+            if key not in known:
+                known[key] = _rows_of(proved[i])
+            told = known[key]
+            if more.get(i):
+                parts = zip(*more[i], strict=True)
+                several = tuple(np.array(part, np.float64) for part in parts)
+                told = several if told is None else tuple(map(np.concatenate, zip(told, several, strict=True)))
+            if told is None or (once is not None and held is not None and i not in more and once.again(held[i], told)):
                 continue
-            wide, told = certain_of(node.mean, node.n, node.distinct, node.variance)
-            if (
-                node.n is not None
-                and side is not None
-                and node.n > -side * ENOUGH
-                and context.size(t, place) is not None
-            ):
-                if share is None:
-                    large = [i for i, each in enumerate(tree.nodes) if (each.n or 0) > -side * ENOUGH]
-                    (share,) = log_shares(replace(release, trees=(tree,)), context.table, (held,), large)
-                rows = _interval(node.mean, wide, node.n, side + float(share[place]), low, high)
-                told = told + [row for row in rows if not _follows(*row)]
-            if told:
-                coef, least, most = (np.array(part, np.float64) for part in zip(*told, strict=True))
-                origin, says = context.origin(t, node), f"mean {node.mean:.10g} of draws"
-                yield Linear("drawn", origin, context.region(t, place), coef, least, most, says)
+            identity = tree.nodes.columns.ids[place] if isinstance(tree.nodes, Nodes) else tree.nodes[place].id
+            origin = Origin("leaf" if leaf[place] else "node", identity, t if len(release.trees) > 1 else None)
+            yield Linear("drawn", origin, context.region(t, place), *told, f"mean {number:.10g} of draws")
+
+
+class _Once:
+    """Statements that others repeat about the same cells: those of a leaf of one person come in most trees."""
+
+    def __init__(self, context: Context) -> None:
+        self._context, self._seen = context, set[tuple[int, int]]()
+        # Of two sets of cells that differ these sums differ, but for chance; then a statement is lost, which is sound.
+        self._mark = np.random.default_rng(1).integers(2**63, size=len(context.cells), dtype=np.uint64)
+
+    def held(self, tree: int, places: IntArray) -> list[int]:
+        """A number for the cells of each of some places."""
+        held = self._context.cells.trees[tree]
+        up_to = np.concatenate([np.zeros(1, np.uint64), np.cumsum(self._mark[held.order])])
+        found: list[int] = (up_to[held.stop[places]] - up_to[held.start[places]]).tolist()
+        return found
+
+    def again(self, held: int, told: _Rows) -> bool:
+        """Whether rows, of which each is one object, were stated of the same cells, and count it if so."""
+        key = held, id(told)
+        if key in self._seen:
+            self._context.regions.repeated += 1
+            return True
+        self._seen.add(key)
+        return False
+
+
+def _rows_of(proved: FloatArray) -> _Rows | None:
+    """Coefficients, lower and upper ends of the rows that are there, None without any."""
+    there = proved[~np.isnan(proved[:, 0])]
+    return (there[:, :-2].copy(), there[:, -2].copy(), there[:, -1].copy()) if len(there) else None
 
 
 def _log_side(context: Context) -> float | None:
@@ -458,28 +488,51 @@ def _log_side(context: Context) -> float | None:
 
 
 def _certain(
-    mean: float,
-    n: int | None,
-    distinct: int | None,
-    low: FloatArray,
-    high: FloatArray,
-    wide: float,
-    spread: float,
-) -> list[_Row]:
-    """Statements proved by the draws of a node; see the module's text."""
+    mean: FloatArray,
+    n: IntArray,
+    distinct: IntArray,
+    variance: FloatArray,
+    ends: tuple[FloatArray, FloatArray],
+    farthest: float,
+    shapes: tuple[PrintedNumber, PrintedNumber],
+) -> tuple[FloatArray, FloatArray]:
+    """How far each mean may be off, shape (n_nodes,), and statements proved by the draws of each node.
+
+    Shape (n_nodes, 5, n_classes + 2): coefficients, lower and upper end of a row, NaN of none; see the module's text.
+    """
+    low, high = ends
     least, most = float(low.min()), float(high.max())
-    under, over = max(least, mean - wide - spread), min(most, mean + wide + spread)
-    there, among = float(distinct or 1), (high >= under) & (low <= over)
-    rows: list[_Row] = [(among.astype(np.float64), there, math.inf)]
-    if among.sum() == 1:
-        return rows  # all else follows
-    rows.append(((high >= mean - wide).astype(np.float64), 1.0, math.inf))
-    rows.append(((low <= mean + wide).astype(np.float64), 1.0, math.inf))
-    if n is not None and distinct is not None and least < most < math.inf and least > -math.inf:
-        total, off, again, unit = n * mean, n * wide, n - distinct, most - least
-        rows.append(((low - most) / unit, -math.inf, (total + off - again * under - there * most) / unit))
-        rows.append(((high - least) / unit, (total - off - again * over - there * least) / unit, math.inf))
-    return rows
+    scale = np.maximum(farthest, np.abs(mean))
+    wide = COMPUTED * scale + shapes[0].off_each(mean)
+    around = np.where(np.isnan(variance), 0.0, variance)
+    off = COMPUTED * scale**2 + wide**2 + shapes[1].off_each(around)
+    spread = np.where(
+        (n == 1) | ((n != NOTHING) & ~np.isnan(variance)), np.sqrt(np.maximum(n - 1, 0) * (around + off)), math.inf
+    )
+    under, over = np.maximum(least, mean - wide - spread), np.minimum(most, mean + wide + spread)
+    there = np.where(distinct > 0, distinct, 1).astype(np.float64)
+    among = (high >= under[:, None]) & (low <= over[:, None])
+    rows = np.full((len(mean), 5, len(low) + 2), np.nan)
+    rows[:, 0, :-2], rows[:, 0, -2], rows[:, 0, -1] = among, there, math.inf
+    more = np.flatnonzero(among.sum(axis=1) != 1)  # else all follows from the first
+    rows[more, 1, :-2] = high >= (mean - wide)[more, None]
+    rows[more, 2, :-2] = low <= (mean + wide)[more, None]
+    rows[more, 1:3, -2], rows[more, 1:3, -1] = 1.0, math.inf
+    if -math.inf < least < most < math.inf:
+        unit = most - least
+        more = more[(n[more] != NOTHING) & (distinct[more] != NOTHING)]
+        total, off, again = (n * mean)[more], (n * wide)[more], (n - distinct)[more]
+        rows[more, 3, :-2], rows[more, 3, -2] = (low - most) / unit, -math.inf
+        rows[more, 3, -1] = (total + off - again * under[more] - there[more] * most) / unit
+        rows[more, 4, :-2], rows[more, 4, -1] = (high - least) / unit, math.inf
+        rows[more, 4, -2] = (total - off - again * over[more] - there[more] * least) / unit
+    coef, lower, upper = rows[:, :, :-2], rows[:, :, -2], rows[:, :, -1]
+    follows = (coef == coef[:, :, :1]).all(axis=2)
+    follows |= (((lower <= 0) & (coef.min(axis=2) >= 0)) | (lower == -math.inf)) & (
+        ((coef.max(axis=2) <= 0) & (upper >= 0)) | (upper == math.inf)
+    )
+    rows[follows] = np.nan
+    return wide, rows
 
 
 def _interval(mean: float, wide: float, draws: int, log_miss: float, low: FloatArray, high: FloatArray) -> list[_Row]:

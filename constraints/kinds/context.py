@@ -7,9 +7,12 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
+import numpy as np
+
 from maxent.constraints.kinds.boosted_leaves import LeafCounts, none
 from maxent.models.arguments import Noise as Noise
 from maxent.models.errors import Origin
+from maxent.models.nodes import moments_of
 
 if TYPE_CHECKING:
     from maxent.constraints.kinds.sampling import Counting
@@ -30,6 +33,7 @@ class RegionBook:
     def __init__(self) -> None:
         self.cells: list[IntArray] = []
         self.places: list[tuple[int, int] | None] = []
+        self.repeated = 0  # statements that were left out, as they repeat others about the same cells
         self._known: dict[Hashable, int] = {}
 
     def add(self, key: Hashable, cells: IntArray, place: tuple[int, int] | None = None) -> int:
@@ -116,6 +120,15 @@ class Context:
             for place, node in enumerate(tree.nodes):
                 if held.stop[place] > held.start[place]:
                     yield t, place, node
+
+    def moments(self) -> tuple[list[FloatArray], list[FloatArray]]:
+        """Means and variances of the nodes of each tree, NaN where nobody is or none is stated; shapes (n_nodes,)."""
+        found = []
+        for tree, held in zip(self.release.trees, self.cells.trees, strict=True):
+            n = len(tree.nodes)
+            here = held.stop[:n] > held.start[:n]
+            found.append([np.where(here, each, np.nan) for each in moments_of(tree.nodes)])
+        return [mean for mean, _ in found], [variance for _, variance in found]
 
     def region(self, tree: int, place: int) -> int:
         return self.regions.add((tree, place), self.cells.trees[tree].at(place), (tree, place))

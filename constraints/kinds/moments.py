@@ -31,7 +31,7 @@ def moments(context: Context) -> Iterator[Linear]:
         return  # of a sample, or of draws, these are not the population's
     low, high = np.array(numbers, np.float64).T
     finite = np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]
-    means, variances = printed_moments(node for _, _, node in context.nodes())
+    means, variances = printed_moments(*context.moments())
     for t, place, node in context.nodes():
         if node.mean is None:
             continue

@@ -10,9 +10,10 @@ import numpy as np
 
 from maxent.constraints.kinds.context import Context, Kind
 from maxent.constraints.program.program import Contradiction, Linear
-from maxent.models.columns import total_count
+from maxent.models.columns import NOTHING, total_count
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import Origin
+from maxent.models.nodes import statements_of
 
 if TYPE_CHECKING:
     from maxent.models.release import Node, Release
@@ -139,21 +140,26 @@ def _told(context: Context, t: int, *, by_class: bool) -> int | None:
 
 def table_contradictions(context: Context) -> Iterator[Contradiction]:
     """Numbers of records that the adversary's table contradicts: the release was not made from these individuals."""
-    for t, tree in enumerate(context.release.trees):
-        for place, node in enumerate(tree.nodes):
-            size, said, at_least = context.size(t, place), node.n, context.sampled
-            if said is None and node.counts is not None:
-                said, at_least = total_count(node.counts), context.sampled or context.suppressed
-            if context.release.resampled is not None:
-                said, at_least = node.distinct if node.distinct is not None else min(said or 0, 1), True
-            if size is None or said is None or (context.suppressed and said == 0):
-                continue
-            least, most = (said, said) if not context.rounded else _rounded_size(context, node)
-            off = max(least - size, 0.0 if at_least else size - most, 0.0)
+    release = context.release
+    for t, tree in enumerate(release.trees):
+        stated = statements_of(tree.nodes, release.target.classes)
+        unsized, size = stated.n == NOTHING, context.sizes[t][: len(tree.nodes)]
+        said = np.where(unsized & stated.counted, stated.total, stated.n)
+        at_least = np.full(len(said), context.sampled) | (unsized & stated.counted & context.suppressed)
+        if release.resampled is not None:
+            said = np.where(stated.distinct == NOTHING, np.clip(said, 0, 1), stated.distinct)
+            at_least[:] = True
+        known = ~np.isnan(size) & (said != NOTHING) & ~(context.suppressed & (said == 0))
+        if not context.rounded:
+            known &= (said > size) | ((said < size) & ~at_least)
+        for place in np.flatnonzero(known).tolist():
+            node, here, number = tree.nodes[place], float(size[place]), int(said[place])
+            least, most = (number, number) if not context.rounded else _rounded_size(context, node)
+            off = max(least - here, 0.0 if at_least[place] else here - most, 0.0)
             if off:
-                told = f"{said:,}" if least == most else f"{least:,} to {most:,}"
+                told = f"{number:,}" if least == most else f"{least:,} to {most:,}"
                 yield Contradiction(
-                    context.origin(t, node), f"{told} records, but {size:,.0f} individuals of the table reach it", off
+                    context.origin(t, node), f"{told} records, but {here:,.0f} individuals of the table reach it", off
                 )
     for bound in pruned_sizes(context.release, context.cells.trees[0].places):
         size = context.size(0, bound.place)

@@ -7,7 +7,7 @@ The answer is the feasible point with the largest entropy ``-sum m ln(m / w_owne
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from maxent.constraints.program.cells import Cells, CellSums
     from maxent.models.errors import Origin
     from maxent.models.reading import Noticed
-    from maxent.models.release import Node, Release
+    from maxent.models.release import Release
     from maxent.models.tables.qi_table import QITable
 
 TIES: tuple[Ties, ...] = get_args(Ties)
@@ -351,30 +351,38 @@ class PrintedNumber:
         first = last + digits - 1
         return float(0.5 * 10.0 ** min(last, max(first + 1 - self.digits, -self.decimals)))
 
+    def off_each(self, numbers: FloatArray) -> FloatArray:
+        """`off` of each of some numbers, 0 of NaN; shape as given."""
+        if self.whole:
+            return np.zeros_like(numbers)
+        found, at = np.unique(numbers, return_inverse=True)
+        each = np.array([0.0 if number != number else self.off(number) for number in found.tolist()], np.float64)
+        return each[at].reshape(numbers.shape)
 
-def printed_moments(nodes: Iterable[Node]) -> tuple[PrintedNumber, PrintedNumber]:
-    """How the means of nodes were printed, and how their variances.
+
+def printed_moments(
+    means: Sequence[FloatArray], variances: Sequence[FloatArray]
+) -> tuple[PrintedNumber, PrintedNumber]:
+    """How the means of nodes were printed, and how their variances; NaN where nothing is stated.
 
     If some number has so many digits that it was not rounded, none of its kind was: means may be rounded alone.
     """
-    means, variances = set(), set()
-    for node in nodes:
-        if node.mean is not None:
-            means.add(node.mean)
-        if node.variance is not None:
-            variances.add(node.variance)
-    shapes = [[_digits(number) for number in numbers if number] for numbers in (means, variances)]
-    full = [any(digits >= FULL for digits, _ in shape) for shape in shapes]
-    first, second = (
-        PrintedNumber(
-            whole,
-            max((digits for digits, _ in shape), default=1),
-            max((-last for _, last in shape), default=0),
-            bool(shape),
-        )
-        for shape, whole in zip(shapes, full, strict=True)
-    )
-    return first, second
+    return _printed_alike(means), _printed_alike(variances)
+
+
+def _printed_alike(stated: Sequence[FloatArray]) -> PrintedNumber:
+    """How numbers of one kind were printed: the rest is not looked at where one shows that none was rounded."""
+    digits, decimals, there = 1, 0, False
+    seen = set[float]()
+    for numbers in stated:
+        new = set(numbers[~np.isnan(numbers) & (numbers != 0)].tolist()) - seen
+        for number in new:
+            many, last = _digits(number)
+            digits, decimals, there = max(digits, many), max(decimals, -last), True
+            if many >= FULL:
+                return PrintedNumber(True, digits, decimals, True)
+        seen |= new
+    return PrintedNumber(False, digits, decimals, there)
 
 
 def _digits(number: float) -> tuple[int, int]:

@@ -14,10 +14,12 @@ from maxent.attacks.findings import Difference, TreeAudit, audit_tree, differenc
 from maxent.attacks.linking import (
     CountBounds,
     Links,
+    Printed,
     audit_risk,
     known_records,
     link,
     narrowed,
+    printed_in,
     stated_bounds,
     within_moments,
 )
@@ -200,8 +202,9 @@ def _audit_trees(
     scored = _scored(case) if knowledge is None or "counts" in knowledge else none()
     if intervals is not None:
         scored = _in_leaves(intervals)
+    printed = None if release.target.numbers is None else printed_in(release)
     trees = tuple(
-        _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, **options)
+        _audited(release, number, p, n, s, r, sizes, links, case.facts, d, scored, printed, **options)
         for number, (p, n, s, r, d) in enumerate(
             zip(places, published_nodes(case), said, rates, differences, strict=True)
         )
@@ -226,13 +229,14 @@ def _audited(
     facts: Sequence[Fact] | None,
     found: Difference | None,
     scored: LeafCounts,
+    printed: Printed | None,
     **options: int,
 ) -> TreeAudit:
     """The attacks on one tree, on the leaves among its first ``n_nodes`` places."""
     leaves = np.unique(places.whole[places.published[places.published < n_nodes]])
     shown = None if sizes is None else _together(places, sizes[number])[leaves]
     bounds = stated_bounds(release, said.take(leaves), rates, shown)
-    bounds = within_moments(bounds, release, number, leaves)
+    bounds = within_moments(bounds, release, number, leaves, printed)
     bounds = _with_scores(bounds, leaves, scored, number)
     known = None
     if links is not None and facts is not None:

@@ -11,10 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.kinds.moments import COMPUTED
-from maxent.constraints.program.program import printed_moments
+from maxent.constraints.program.program import PrintedNumber, printed_moments
 from maxent.models.columns import NOTHING, Statements, check_size
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.nodes import attributes_of, parts_of
+from maxent.models.nodes import attributes_of, moments_of, parts_of
 from maxent.models.tables.qi_table import QITable, row_keys
 from maxent.models.trees.reidentification import Risk, measure_risk, ranges_of
 
@@ -119,7 +119,18 @@ class CountBounds:
         return CountBounds(low, low if self.low is self.high else self.high[places], self.label[places])
 
 
-def within_moments(bounds: CountBounds, release: Release, number: int, leaves: IntArray) -> CountBounds:
+Printed = tuple[PrintedNumber, PrintedNumber]
+
+
+def printed_in(release: Release) -> Printed:
+    """How the means of the nodes of a release were printed, and how their variances."""
+    means, variances = zip(*(moments_of(tree.nodes) for tree in release.trees), strict=True)
+    return printed_moments(means, variances)
+
+
+def within_moments(
+    bounds: CountBounds, release: Release, number: int, leaves: IntArray, printed: Printed | None = None
+) -> CountBounds:
     """Bounds of leaves without the classes whose numbers are too far from the mean for the variance that is stated.
 
     Of n records with the variance V nobody is further than ``sqrt(n V)`` from the mean. A leaf of one record, or of
@@ -128,21 +139,20 @@ def within_moments(bounds: CountBounds, release: Release, number: int, leaves: I
     numbers = release.target.numbers
     if numbers is None or release.sampled or release.blurred or bounds.low is bounds.high:
         return bounds
-    means, variances = printed_moments(node for tree in release.trees for node in tree.nodes)
+    means, variances = printed or printed_in(release)
     low, high = np.array(numbers, np.float64).T
     size = float(np.abs(np.concatenate([low, high])[np.isfinite(np.concatenate([low, high]))]).max(initial=1.0))
-    for i, place in enumerate(leaves.tolist()):
-        node, n = release.trees[number].nodes[place], float(bounds.high[i, -1])
-        if node.mean is None or not (n == 1 or node.variance is not None) or not np.isfinite(n):
-            continue
-        scale = max(size, abs(node.mean))
-        wide = COMPUTED * scale + means.off(node.mean)
-        spread = 0.0
-        if n > 1 and node.variance is not None:
-            off = COMPUTED * scale**2 + wide**2 + variances.off(node.variance)
-            spread = float(np.sqrt(n * (node.variance + off)))
-        far = (high < node.mean - wide - spread) | (low > node.mean + wide + spread)
-        bounds.high[i, :-1][far] = 0
+    mean, variance = (each[leaves] for each in moments_of(release.trees[number].nodes))
+    n = bounds.high[:, -1]
+    told = ~np.isnan(mean) & ((n == 1) | ~np.isnan(variance)) & np.isfinite(n)
+    scale = np.maximum(size, np.abs(mean))
+    wide = COMPUTED * scale + means.off_each(mean)
+    off = COMPUTED * scale**2 + wide**2 + variances.off_each(variance)
+    many = (n > 1) & ~np.isnan(variance)
+    with np.errstate(invalid="ignore"):
+        spread = np.where(many, np.sqrt(n * (variance + off)), 0.0)
+    near, far = (mean - wide - spread)[:, None], (mean + wide + spread)[:, None]
+    bounds.high[:, :-1][told[:, None] & ((high < near) | (low > far))] = 0
     tighten(bounds)
     return bounds
 
