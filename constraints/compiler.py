@@ -35,7 +35,7 @@ from maxent.constraints.program.program import (
     Unread,
 )
 from maxent.models.arguments import is_number, is_one_of, shorten
-from maxent.models.columns import CELLS, check_size
+from maxent.models.columns import CELLS, NOTHING, check_size
 from maxent.models.defenses.registry import stated
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, Origin, Problem, invalid, unchecked
 from maxent.models.hints import as_share, close_to
@@ -425,7 +425,10 @@ def notes_of(context: Context, settings: Settings, confidence: float, countable:
         notes.append(context.rates.note)
     if unfinished:
         notes.append("the time limit ended the comparison of splits: internal constraints are missing")
-    if context.sampled and any(node.label is not None for tree in context.release.trees for node in tree.leaves):
+    if context.sampled and any(
+        (statements_of(tree.nodes, context.release.target.classes).label[links_of(tree.nodes)[0] == 0] != NOTHING).any()
+        for tree in context.release.trees
+    ):
         what = "sampled release" if context.release.noise is None else "release with noise"
         notes.append(f"labels, rates and splits of a {what} say nothing certain and are not compiled")
     if context.regions.repeated:

@@ -143,6 +143,13 @@ def scores_of(nodes: Sequence[Node], classes: Sequence[str]) -> FloatArray:
     return found
 
 
+def records_of(nodes: Sequence[Node]) -> IntArray:
+    """The ``n`` that nodes state, `NOTHING` where they state none, shape (n_nodes,)."""
+    if isinstance(nodes, Nodes):
+        return nodes.columns.statements.n
+    return np.array([NOTHING if node.n is None else node.n for node in nodes], np.int64)
+
+
 def moments_of(nodes: Sequence[Node]) -> tuple[FloatArray, FloatArray]:
     """Means and variances of nodes, NaN where they are not stated, shapes (n_nodes,)."""
     if isinstance(nodes, Nodes):

@@ -281,6 +281,12 @@ class Tree:
     def leaves(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.is_leaf)
 
+    @property
+    def n_leaves(self) -> int:
+        """How many leaves there are; nodes that are held as arrays are not made objects to count them."""
+        columns = getattr(self.nodes, "columns", None)
+        return len(self.leaves) if columns is None else len(columns) - len(columns.inner)
+
 
 @dataclass(frozen=True, slots=True)
 class Boosting:

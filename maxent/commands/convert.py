@@ -109,7 +109,7 @@ def print_conversion(found: Converted, output: str) -> None:
     from maxent.models.display import counted
     from maxent.results.text.terminal import print_lines
 
-    leaves = sum(len(tree.leaves) for tree in found.release.trees)
+    leaves = sum(tree.n_leaves for tree in found.release.trees)
     many = f"{counted(len(found.release.trees), 'tree')} with {counted(leaves, 'leaf', 'leaves')}"
     if found.release.statements:
         many = counted(sum(len(each.statements) for each in found.release.statements), "statement")

@@ -50,7 +50,7 @@ def _run(tree: str, output: str | None, to: str | None, table: str, reading: Any
 
     release = load_release(tree, reading)
     text = export(release, output, to=writer.name, table=table)
-    leaves = sum(len(one.leaves) for one in release.trees)
+    leaves = sum(one.n_leaves for one in release.trees)
     if as_json:
         told = {"to": writer.name, "file": output, "trees": len(release.trees), "leaves": leaves}
         print_json(told if output is not None else {**told, "text": text})

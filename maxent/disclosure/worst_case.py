@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,11 +23,12 @@ from maxent.disclosure.truth import right_by
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.errors import Origin
 from maxent.models.formats.boosting.hessians import SPARE
+from maxent.models.nodes import state_scores
 from maxent.models.tables.classes import marginal
 from maxent.models.trees.predict import answers_at, score_terms, shares_of, states_shares
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.release import Release, Tree
     from maxent.models.tables.truth_and_facts import Weighed
 
@@ -42,6 +44,8 @@ SOLVED = "the worst case was not solved"
 EQUAL = 1e-6
 # By how much a sum of second derivatives may be off, as a share: tools compute in single precision.
 SUMMED = 1e-5
+# Cells of regions that are looked at together.
+AT_A_TIME = 1 << 22
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +172,8 @@ def _given(program: Program, alike: IntArray, truth: IntArray) -> Program | None
     """The program of an adversary who is given the classes of every group; None where nothing else is left to know."""
     people, of_cell = _summed(alike, truth), alike[program.cells.owner]
     size = np.bincount(of_cell)
-    more = [each for each in program.linear if not _implied(program, each, of_cell, size)]
+    whole = _whole(program.regions, of_cell, size)
+    more = [each for each in program.linear if not (whole[each.region] and _counts_alike(program, each, of_cell))]
     if not more and not program.internal:
         return None
     order = np.argsort(of_cell, kind="stable")
@@ -184,15 +189,29 @@ def _given(program: Program, alike: IntArray, truth: IntArray) -> Program | None
     return replace(program, regions=regions, linear=tuple(told), scaling=None, likelihood=None, unread=())
 
 
-def _implied(program: Program, said: Linear, of_cell: IntArray, size: IntArray) -> bool:
-    """Whether a statement is about whole groups, of whose people each counts alike: then it follows from theirs."""
-    region = program.regions[said.region]
-    group, first, inverse, inside = np.unique(
-        of_cell[region], return_index=True, return_inverse=True, return_counts=True
-    )
-    if not np.array_equal(inside, size[group]):
-        return False
-    return said.weights is None or np.allclose(said.weights, said.weights[first][inverse], rtol=1e-12, atol=1e-12)
+def _whole(regions: Regions, of_cell: IntArray, size: IntArray) -> BoolArray:
+    """Whether each region is one of whole groups, shape (n_regions,): what counts people in it then follows."""
+    found = np.ones(len(regions), bool)
+    shared = size > 1
+    if not shared.any():
+        return found
+    lengths = np.diff(regions.indptr)
+    ends = np.searchsorted(regions.indptr, np.arange(0, len(regions.indices) + AT_A_TIME, AT_A_TIME))
+    for begin, end in pairwise(np.unique([0, *np.minimum(ends, len(regions)).tolist(), len(regions)]).tolist()):
+        group = of_cell[regions.indices[regions.indptr[begin] : regions.indptr[end]]]
+        region = np.repeat(np.arange(begin, end), lengths[begin:end])
+        some = shared[group]
+        key, inside = np.unique(region[some] * len(size) + group[some], return_counts=True)
+        found[key[inside < size[key % len(size)]] // len(size)] = False
+    return found
+
+
+def _counts_alike(program: Program, said: Linear, of_cell: IntArray) -> bool:
+    """Whether a statement about whole groups counts the people of each alike."""
+    if said.weights is None:
+        return True
+    _, first, inverse = np.unique(of_cell[program.regions[said.region]], return_index=True, return_inverse=True)
+    return bool(np.allclose(said.weights, said.weights[first][inverse], rtol=1e-12, atol=1e-12))
 
 
 def _printed(program: Program, parts: Sequence[Release]) -> FloatArray:
@@ -226,7 +245,9 @@ def _unexplained(program: Program, parts: Sequence[Release], truth: IntArray, un
         ):
             return WEIGHTS if unweighed else UNSHOWN
         for t, tree in enumerate(part.trees if _shared(part) else (), first):
-            if all(node.value is None or node.counts is not None for node in tree.nodes):
+            if not state_scores(tree.nodes) or all(
+                node.value is None or node.counts is not None for node in tree.nodes
+            ):
                 continue
             more = _by_class(program, t, tree, truth) if program.single and part.resampled is None else None
             if more is None:

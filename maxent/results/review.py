@@ -379,7 +379,7 @@ class Review(Exchanged, Summarised):
         if self.weaker:  # what it seems to keep proves nothing
             found["status"] = "time_limit"
         if self._kept:
-            size = {"trees": len(self.release.trees), "leaves": sum(len(tree.leaves) for tree in self.release.trees)}
+            size = {"trees": len(self.release.trees), "leaves": sum(tree.n_leaves for tree in self.release.trees)}
             judged = "not" if self.estimate is None or self.estimate.worst is None or self.estimate.worst.why else ""
             read = [each.as_dict(judged or "worst_case") for each in self._compiled]
             found["unread"] = [*read, *({"what": each.what, **size, "judged": "not"} for each in self._kept)]
@@ -762,7 +762,7 @@ def _rows(review: Review) -> Iterator[tuple[str, str]]:
 def _model(review: Review) -> str:
     """The model, and what of it leaves state."""
     stated = [name for name, there in review.converted.states.items() if there]
-    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    leaves = sum(tree.n_leaves for tree in review.release.trees)
     published = review.asked.options.get("published_as")
     as_other = f"; {published_words(published)}" if published else ""
     told = f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"

@@ -133,7 +133,7 @@ class GrownTree(Method):
 
 def leaves_of(release: Release) -> int:
     """The leaves of all trees."""
-    return sum(len(tree.leaves) for tree in release.trees)
+    return sum(tree.n_leaves for tree in release.trees)
 
 
 @dataclass(frozen=True)

@@ -11,8 +11,9 @@ import numpy.typing as npt
 
 from maxent.models.arguments import shorten
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray
+from maxent.models.columns import NOTHING
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.nodes import attributes_of
+from maxent.models.nodes import attributes_of, links_of, moments_of, records_of, state_scores
 from maxent.models.reading import Reader, Reading, reader_of
 from maxent.models.release import Attribute, Boosting, Node, Release, Target, Tree
 from maxent.models.tables.cells import (
@@ -138,7 +139,7 @@ def predicts_numbers(release: Release) -> bool:
     """Whether a release predicts numbers: its target is numeric, and every leaf states a mean."""
     if release.target.numbers is None or release.predicts not in (None, "mean"):
         return False
-    return all(leaf.mean is not None for tree in release.trees for leaf in tree.leaves)
+    return not any(np.isnan(moments_of(tree.nodes)[0][links_of(tree.nodes)[0] == 0]).any() for tree in release.trees)
 
 
 def predicted_numbers(release: Release, reached: Sequence[IntArray]) -> FloatArray:
@@ -158,19 +159,17 @@ def predicted_numbers(release: Release, reached: Sequence[IntArray]) -> FloatArr
 def numbers_of(tree: Tree) -> FloatArray:
     """The number that each place of a tree answers with, shape (n_places,)."""
     places = number_places(tree)
-    sized = all(leaf.n is not None for leaf in tree.leaves)
+    leaf, mean = places.n_branches[: places.n_nodes] == 0, moments_of(tree.nodes)[0]
+    n = records_of(tree.nodes)
+    told = np.flatnonzero(leaf & ~np.isnan(mean))
     sums, sizes = np.zeros((2, len(places)))
-    for place, node in enumerate(tree.nodes):
-        if node.is_leaf and node.mean is not None:
-            sizes[place] = float(node.n or 0) if sized else 1.0
-            sums[place] = node.mean * sizes[place]
+    sizes[told] = 1.0 if (n[leaf] == NOTHING).any() else n[told]
+    sums[told] = mean[told] * sizes[told]
     for level in reversed(places.levels[1:]):
         np.add.at(sums, places.parent[level], sums[level])
         np.add.at(sizes, places.parent[level], sizes[level])
     found = np.divide(sums, sizes, out=np.full(len(places), np.nan), where=sizes > 0)
-    for place, node in enumerate(tree.nodes):
-        if node.is_leaf and node.mean is not None:
-            found[place] = node.mean  # as it is stated, without a rounding error
+    found[told] = mean[told]  # as it is stated, without a rounding error
     for level in places.levels[1:]:
         silent = level[np.isnan(found[level])]
         found[silent] = found[places.parent[silent]]
@@ -227,7 +226,7 @@ def _by_class(value: float | Mapping[str, float] | None, of: str | None, classes
 def _values(tree: Tree, classes: tuple[str, ...]) -> FloatArray:
     """Terms of the scores at each place of a tree, shape (n_places, n_classes)."""
     found = np.zeros((len(number_places(tree)), len(classes)))
-    for place, node in enumerate(tree.nodes):
+    for place, node in enumerate(tree.nodes if state_scores(tree.nodes) else ()):
         if node.value is not None:
             found[place] = _by_class(node.value, tree.of_class, classes)
     return found

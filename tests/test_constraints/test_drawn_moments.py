@@ -16,6 +16,7 @@ from support.strategies import thorough
 
 import maxent
 from maxent.api.estimate import compile_release
+from maxent.constraints.kinds import bootstrap
 from maxent.constraints.kinds.bootstrap import furthest
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.formats.maxent_json.read import parse_release
@@ -99,6 +100,25 @@ def test_draws_of_a_large_leaf_bound_the_mean():
     assert missed < 1e-6
     # That some have either value, u of L to H, the sum of the draws, the two ends of the mean; of the root one more.
     assert rows == 5 * (2 * 5 + 6)
+
+
+def test_what_leaves_repeat_about_the_same_people_is_stated_once(monkeypatch):
+    rng = np.random.default_rng(2)
+    X = pd.DataFrame({"a": rng.integers(0, 20, 60), "b": rng.integers(0, 3, 60)})
+    y = pd.Series(X["a"] + rng.integers(0, 3, 60), name="y").astype(float)
+    model = RandomForestRegressor(12, random_state=0).fit(X, y)
+    release = maxent.from_sklearn(model, target="y", X=X, bins=[0, 6, 12, 18, 30])
+    whole = maxent.estimate(release, X)
+    monkeypatch.setattr(bootstrap, "REPEATED", 0)
+    once = maxent.estimate(release, X)
+    assert len(once.program.linear) < 0.8 * len(whole.program.linear)
+    left = len(whole.program.linear) - len(once.program.linear)
+    assert any(note.startswith(f"{left} statements of leaves repeat others") for note in once.notes)
+    assert (whole.summary["certificate"], once.summary["certificate"]) == ("global", "global")
+    assert np.allclose(once.probabilities, whole.probabilities, atol=1e-6)
+    assert once.summary["entropy"] == pytest.approx(whole.summary["entropy"], abs=1e-8)
+    missed, _ = violation(release, X, y, confidence=CERTAINLY)
+    assert missed < 1e-6
 
 
 def test_labels_alone_state_that_somebody_is_at_either_side_of_the_mean():

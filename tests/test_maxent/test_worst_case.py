@@ -12,6 +12,8 @@ from sklearn.tree import DecisionTreeClassifier
 
 import maxent
 from maxent.__main__ import main
+from maxent.constraints.program.program import Regions
+from maxent.disclosure import worst_case
 from maxent.models.release import Attribute, Boosting, Branch, Node, Release, Target, Tree
 
 RNG = np.random.default_rng(1)
@@ -302,3 +304,16 @@ def test_nobody_is_proved_by_shares_whom_the_worst_case_leaves_open(seed: int) -
     groups = [(values == value) & (weights == weight) for value, weight in {*zip(values, weights, strict=True)}]
     assert found["worst_case"]["certain"] == sum(int(g.sum()) for g in groups if np.ptp(labels[g]) == 0)
     assert proved <= found["worst_case"]["certain"]
+
+
+def test_regions_of_whole_groups_are_those_that_have_all_or_none_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    for number in range(200):
+        _, group = np.unique(rng.integers(0, 5, 8), return_inverse=True)
+        size = np.bincount(group)
+        cells = [np.flatnonzero(rng.random(8) < 0.6), np.flatnonzero(np.isin(group, rng.integers(0, 5, 2)))]
+        some = [cells[i] for i in rng.integers(0, 2, 4)]
+        monkeypatch.setattr(worst_case, "AT_A_TIME", 1 + number % 30)
+        regions = Regions(np.cumsum([0, *map(len, some)]), np.concatenate(some), (None,) * 4)
+        expected = [all((group[r] == g).sum() == size[g] for g in group[r].tolist()) for r in some]
+        assert worst_case._whole(regions, group, size).tolist() == expected

@@ -203,7 +203,7 @@ def _told(check: Mapping[str, Any]) -> str:
 
 def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, str]]:
     """What is published, and about whom."""
-    leaves = sum(len(tree.leaves) for tree in review.release.trees)
+    leaves = sum(tree.n_leaves for tree in review.release.trees)
     stated = [name for name, there in review.converted.states.items() if there]
     yield (
         "Published",
@@ -300,7 +300,7 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
     release, estimate = review.release, review.estimate
     published = {
         "trees": len(release.trees),
-        "leaves": sum(len(tree.leaves) for tree in release.trees),
+        "leaves": sum(tree.n_leaves for tree in release.trees),
         "states": [name for name, there in review.converted.states.items() if there],
     }
     control = review.row.get("control")
