@@ -408,6 +408,15 @@ def test_parts_that_are_solved_together_are_solved_as_well_as_alone(tasks):
         assert objective(task, found.best.point) <= objective(task, alone.best.point) + 1e-9
 
 
+def test_many_unknowns_are_shared_out(tasks, monkeypatch):
+    sizes = [task.part.program.n for task in tasks]
+    monkeypatch.setattr(parallel, "SHARED", sum(sizes) // 2 + 1)
+    found = stacks(tasks, AutoBackend(), OPTIONS)
+    assert found == [list(range(0, len(tasks), 2)), list(range(1, len(tasks), 2))]
+    monkeypatch.setattr(parallel, "SHARED", 1)
+    assert stacks(tasks, AutoBackend(), OPTIONS) == [[i] for i in range(len(tasks))]
+
+
 def test_a_part_comes_to_the_same_with_others_and_without(tasks):
     for task, found in zip(tasks, attempt_stack(tasks, NewtonBackend(), OPTIONS), strict=True):
         [alone] = attempt_stack([task], NewtonBackend(), OPTIONS)
