@@ -164,8 +164,8 @@ def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[Flo
     if (low < high).any() and sum(said.rows for said in program.linear) * len(program.cells) <= QUICK:
         aims = np.zeros((n_classes, len(program.cells), n_classes))
         aims[np.arange(n_classes), :, np.arange(n_classes)] = 1.0
-        ends = np.array(list(sum_ends(program, aims)))
-        low, high = np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1])
+        least, most = np.array(list(sum_ends(program, aims))).T
+        low, high = np.maximum(low, least), np.minimum(high, most)
     low, high = np.ceil(low - WHOLE), np.floor(high + WHOLE)
     return np.maximum(low, people - (high.sum() - high)), np.minimum(high, people - (low.sum() - low))
 
