@@ -72,7 +72,12 @@ def population_estimate(
         proved = proved_by_levels(case, known, program, "closed" if how.bounds is None else how.bounds, clock)
         # An answer that is there is not lost to Ctrl-C while it is measured.
         known_of, base = membership_of(
-            program, point.cells(program), members, proved.bounds, max(how.tolerance, TOLERANCE)
+            program,
+            point.cells(program),
+            members,
+            proved.bounds,
+            max(how.tolerance, TOLERANCE),
+            off=outcome.status in ("time_limit", "interrupted", "not_converged"),
         )
         result = PopulationEstimate(
             program,
@@ -130,8 +135,8 @@ def proved_by_levels(case: Case, known: Knowledge, program: Program, last: str, 
         kinds = [kind for kind in choices_of_knowledge() if kind != "marginal" or case.of_each_class is not None]
     kinds = [kind for kind in kinds if kind != "internal"]
     first = prove(compile_case(case, replace(known, knowledge=kinds, impurity=None)), names[min(level, 1)], clock)
-    if first.status == "inconsistent":
-        return first
+    if first.status == "inconsistent" or (level <= 1 and not case.release.private):
+        return first  # no level up to linear reads comparisons
     return prove(program, names[level], clock, start=first.bounds)
 
 

@@ -103,7 +103,7 @@ class Membership:
     @property
     def right_guesses(self) -> float:
         """Expected share of the members whose class is guessed right, where the likeliest one is guessed of each."""
-        return float((self.joint.max(axis=1) * self.counts).sum() / self.members)
+        return min(float((self.joint.max(axis=1) * self.counts).sum() / self.members), 1.0)
 
     def as_dict(self) -> dict[str, Any]:
         """The key ``membership`` of a summary."""
@@ -135,7 +135,13 @@ class Membership:
 
 
 def membership_of(
-    program: Program, masses: FloatArray, members: int, bounds: Bounds, tolerance: float = TOLERANCE
+    program: Program,
+    masses: FloatArray,
+    members: int,
+    bounds: Bounds,
+    tolerance: float = TOLERANCE,
+    *,
+    off: bool = False,
 ) -> tuple[Membership, Mapping[str, float]]:
     """What is inferred of a register, and what is known of how frequent classes are among its members.
 
@@ -148,6 +154,8 @@ def membership_of(
     members : int
     bounds : Bounds
         What is proved, by any level.
+    off : bool
+        Whether the answer misses statements: then no probability is outside of what is proved.
     tolerance : float
         By how much probabilities may be off.
 
@@ -160,6 +168,9 @@ def membership_of(
     from maxent.disclosure.inference import shares
 
     posterior = program.posterior(masses)
+    if off:
+        counts = program.table.counts[:, None]
+        posterior = np.minimum(np.maximum(posterior, bounds.low / counts), np.maximum(bounds.high / counts, 0.0))
     found = shares(program, masses, posterior, tolerance)
     possible = np.asarray(found.possible_each[:, :-1].max(axis=1))
     member = np.where(posterior[:, -1] > 0, 1.0 - posterior[:, -1], 1.0)

@@ -422,6 +422,20 @@ def test_a_leaf_with_as_many_records_as_people_proves_members() -> None:
     assert bounds.frame()["class"].tolist() == ["no", "yes", "(not a member)"] * 2
 
 
+def test_an_answer_that_misses_statements_contradicts_no_proof() -> None:
+    from maxent.disclosure.membership import membership_of
+
+    result: Any = maxent.estimate(published(*COUNTS), population=register(4, 2))
+    bounds: Any = maxent.bounds(published(*COUNTS), population=register(4, 2))
+    wrong = np.array([[4.0, 0.0, 0.0], [1.0, 1.0, 0.0]])
+    found, _ = membership_of(result.program, wrong, 5, bounds.bounds, off=True)
+    assert (found.joint * found.counts[:, None] <= bounds.bounds.high[:, :-1]).all()
+    assert (found.joint * found.counts[:, None] >= bounds.bounds.low[:, :-1]).all()
+    assert found.joint.tolist() == [[0.5, 0.0], [0.0, 1.0]]
+    assert found.right_guesses <= 1.0
+    assert found.measures["certain"] >= found.proved.certain
+
+
 def test_people_of_a_register_whom_no_leaf_has_are_proved_to_be_out() -> None:
     release = published(COUNTS[0], {"counts": {"no": 0, "yes": 0}})
     found: Any = maxent.bounds(release, population=register(4, 2))
