@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain, pairwise
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,37 +21,6 @@ from maxent.models.trees.printed_rates import decimals
 NAN = float("nan")
 SINGLE = 1e-6  # by how much shares that were computed in single precision may miss a sum of 1
 BATCH = 2**11  # nodes that are objects at the same time: few enough for the caches of a processor
-
-
-class WrittenBranch(NamedTuple):
-    """A branch as it is written; what is not there has a default that no document states."""
-
-    child: str | None = None
-    values: Sequence[str] = ()
-    le: float = NAN
-    gt: float = NAN
-    missing: bool | int = NOTHING
-
-
-@dataclass(slots=True)
-class WrittenNode:
-    """A node as it is written; ``attribute`` is None where it could not be read."""
-
-    id: str
-    attribute: str | None = ""
-    branches: Sequence[WrittenBranch] = ()
-    label: str = ""
-    error_rate: float = NAN
-    n: int = NOTHING
-    distinct: int = NOTHING
-    counts: Mapping[str, float] | None = None
-    rates: Mapping[str, float] | None = None
-    value: float | Mapping[str, float] = NAN
-    hessian: float = NAN
-    mean: float = NAN
-    variance: float = NAN
-    part_of: str = ""
-
 
 UNLINKED = -2  # in place of the child of each branch of a tree whose links are not sure to be sound
 

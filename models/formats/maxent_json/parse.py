@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cache, lru_cache
 from itertools import islice
 from math import inf, prod
-from typing import Any, TypedDict, get_args
+from typing import Any, NamedTuple, TypedDict, get_args
 
 from maxent.models.arguments import (
     ABSENT,
@@ -31,7 +31,7 @@ from maxent.models.columns import NOTHING
 from maxent.models.draws import GENERATORS, MOST_ROWS, MOST_SEED, Draws
 from maxent.models.errors import Problem
 from maxent.models.files.json_files import RepeatedKeys
-from maxent.models.formats.maxent_json.batch import NAN, WrittenBranch, WrittenNode, rounding_of
+from maxent.models.formats.maxent_json.batch import NAN, rounding_of
 from maxent.models.hints import closest
 from maxent.models.release import (
     FORMAT,
@@ -830,7 +830,7 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
     raws = document.items("attributes", "attributes")
     complete = bool(raws)
     titles = [raw.get("name") if isinstance(raw, dict) else None for raw in raws]
-    for where, raw in zip(places_of("attribute", titles), raws, strict=True):
+    for where, raw in zip([*places_of("attribute", titles)], raws, strict=True):
         fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
         attribute = _attribute(fields) if fields else None
         if fields is None or attribute is None or not attribute.name:
@@ -932,6 +932,36 @@ def _named(fields: Fields, key: str, names: Names) -> tuple[str, ...] | None:
     if names.all_attributes:
         return fields.names_among(key, "attributes", names.attributes, names.attributes)
     return fields.names(key, "attributes")
+
+
+class WrittenBranch(NamedTuple):
+    """A branch as it is written; what is not there has a default that no document states."""
+
+    child: str | None = None
+    values: Sequence[str] = ()
+    le: float = NAN
+    gt: float = NAN
+    missing: bool | int = NOTHING
+
+
+@dataclass(slots=True)
+class WrittenNode:
+    """A node as it is written; ``attribute`` is None where it could not be read."""
+
+    id: str
+    attribute: str | None = ""
+    branches: Sequence[WrittenBranch] = ()
+    label: str = ""
+    error_rate: float = NAN
+    n: int = NOTHING
+    distinct: int = NOTHING
+    counts: Mapping[str, float] | None = None
+    rates: Mapping[str, float] | None = None
+    value: float | Mapping[str, float] = NAN
+    hessian: float = NAN
+    mean: float = NAN
+    variance: float = NAN
+    part_of: str = ""
 
 
 def _node(problems: list[Problem], where: str, raw: object, names: Names) -> WrittenNode:
