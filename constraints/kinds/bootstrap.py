@@ -435,9 +435,10 @@ def drawn_moments(context: Context) -> Iterator[Linear]:
                 known[key] = _rows_of(proved[i])
             told = known[key]
             if more.get(i):
-                parts = zip(*more[i], strict=True)
-                several = tuple(np.array(part, np.float64) for part in parts)
-                told = several if told is None else tuple(map(np.concatenate, zip(told, several, strict=True)))
+                coef, lower, upper = (np.array(part, np.float64) for part in zip(*more[i], strict=True))
+                if told is not None:
+                    coef, lower, upper = (np.concatenate(both) for both in zip(told, (coef, lower, upper), strict=True))
+                told = coef, lower, upper
             if told is None or (once is not None and held is not None and i not in more and once.again(held[i], told)):
                 continue
             identity = tree.nodes.columns.ids[place] if isinstance(tree.nodes, Nodes) else tree.nodes[place].id

@@ -143,17 +143,17 @@ def table_contradictions(context: Context) -> Iterator[Contradiction]:
     release = context.release
     for t, tree in enumerate(release.trees):
         stated = statements_of(tree.nodes, release.target.classes)
-        unsized, size = stated.n == NOTHING, context.sizes[t][: len(tree.nodes)]
+        unsized, people = stated.n == NOTHING, context.sizes[t][: len(tree.nodes)]
         said = np.where(unsized & stated.counted, stated.total, stated.n)
         at_least = np.full(len(said), context.sampled) | (unsized & stated.counted & context.suppressed)
         if release.resampled is not None:
             said = np.where(stated.distinct == NOTHING, np.clip(said, 0, 1), stated.distinct)
             at_least[:] = True
-        known = ~np.isnan(size) & (said != NOTHING) & ~(context.suppressed & (said == 0))
+        known = ~np.isnan(people) & (said != NOTHING) & ~(context.suppressed & (said == 0))
         if not context.rounded:
-            known &= (said > size) | ((said < size) & ~at_least)
+            known &= (said > people) | ((said < people) & ~at_least)
         for place in np.flatnonzero(known).tolist():
-            node, here, number = tree.nodes[place], float(size[place]), int(said[place])
+            node, here, number = tree.nodes[place], float(people[place]), int(said[place])
             least, most = (number, number) if not context.rounded else _rounded_size(context, node)
             off = max(least - here, 0.0 if at_least[place] else here - most, 0.0)
             if off:

@@ -192,8 +192,8 @@ def _min_dof(of: Matter, limit: int) -> Finding:
     fitted = 0
     for tree in review.audit.trees:
         parts = int((tree.places.whole != np.arange(len(tree.places))).sum())
-        inner = tree.places.n_nodes - parts - tree.n_leaves
-        fitted += tree.n_leaves * (classes - 1) + inner
+        inner = tree.places.n_nodes - parts - len(tree.leaves)
+        fitted += len(tree.leaves) * (classes - 1) + inner
     sampled = review.release.sampled
     records = max((tree.records for tree in review.audit.trees), default=0) if sampled else review.individuals
     found = records - fitted
