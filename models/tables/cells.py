@@ -503,7 +503,7 @@ def own_names(ours: Sequence[str], theirs: Collection[str]) -> list[str]:
 
 def encoded_columns(
     frame: Frame, attributes: Iterable[Attribute], keep: IntArray | slice, problems: list[Problem]
-) -> tuple[npt.NDArray[np.int32], tuple[npt.NDArray[Any], ...]]:
+) -> tuple[npt.NDArray[Any], tuple[npt.NDArray[Any], ...]]:
     """`encode_column` of those of some attributes that are there: codes, shape (n_kept, n_columns), and levels."""
     there = [attribute for attribute in attributes if attribute.name in frame.columns]
     codes = np.empty((len(there), len(frame.lines[keep])), np.int32)  # columns, which are looked at one by one

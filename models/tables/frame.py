@@ -164,7 +164,7 @@ class Column:
     without a value, by what is written in them.
     """
 
-    codes: npt.NDArray[Any]
+    codes: IntArray
     values: npt.NDArray[Any]
     dated: bool = False
     numeric: bool | None = None
@@ -341,7 +341,7 @@ def from_arrow(array: Any, dated: bool = False) -> Column:
     if isinstance(coded, pa.ChunkedArray):
         # combine_chunks keeps a list of chunks where there is none to combine.
         coded = coded.chunk(0) if coded.num_chunks else pa.array([], type=coded.type)
-    codes = plain_numbers(coded.indices)  # of four bytes, and Arrow's own: a table has many
+    codes = plain_numbers(coded.indices)  # of four bytes, and Arrow's own: a table has many (`IntArray` says eight)
     if coded.indices.null_count:
         codes = np.where(is_there(coded.indices), codes, codes.dtype.type(-1))
     kind = coded.dictionary.type

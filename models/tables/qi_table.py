@@ -77,7 +77,7 @@ class QITable:
     """
 
     attributes: tuple[Attribute, ...]
-    codes: npt.NDArray[Any]
+    codes: IntArray
     levels: tuple[npt.NDArray[Any], ...]
     counts: IntArray
     lines: IntArray
@@ -124,7 +124,7 @@ class Records:
     """
 
     attributes: tuple[Attribute, ...]
-    codes: npt.NDArray[Any]
+    codes: IntArray
     levels: tuple[npt.NDArray[Any], ...]
     classes: IntArray
     counts: IntArray
