@@ -84,15 +84,20 @@ def json_object(data: bytes, source: str) -> dict[str, object]:
     return document
 
 
-def bytes_of(source: str) -> bytes:
-    """The content of a file, at most `MAX_BYTES`."""
+def bytes_of(source: str, times: int = 1) -> bytes:
+    """The content of a file, at most so many times `MAX_BYTES`."""
     try:
-        data = read_input(source, MAX_BYTES)
+        data = read_input(source, times * MAX_BYTES)
     except (OSError, ValueError) as error:  # ValueError: a null character in the path
         raise unusable_file(source, "a file that can be read", error) from None
     if data is None:
-        raise invalid(source, "file", "size", f"at most {MAX_BYTES // 2**20} MiB", "a larger file")
+        raise too_large(source, times * MAX_BYTES)
     return data
+
+
+def too_large(source: str, most: int, unless: str = "") -> InvalidInput:
+    """The `InvalidInput` for a file of more bytes than ``most``."""
+    return invalid(source, "file", "size", f"at most {most // 2**20} MiB{unless}", "a larger file")
 
 
 def unusable_file(source: str, expected: str, error: OSError | ValueError) -> InvalidInput:

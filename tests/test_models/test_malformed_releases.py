@@ -446,8 +446,16 @@ def test_a_file_without_permission_is_refused(tmp_path, monkeypatch):
 
 def test_a_file_beyond_the_limit_is_refused_unread(tmp_path, monkeypatch):
     monkeypatch.setattr(strict_json, "MAX_BYTES", 2**20)
-    with pytest.raises(InvalidInput, match="file: size: expected at most 1 MiB, found a larger file"):
-        load_release(write(tmp_path, b"{" + b" " * 2**20))
+    with pytest.raises(InvalidInput, match="file: size: expected at most 4 MiB, found a larger file"):
+        load_release(write(tmp_path, b"{" + b" " * 2**22))
+
+
+def test_a_file_up_to_four_times_the_limit_has_no_mistake_in_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(strict_json, "MAX_BYTES", 2**20)
+    large = TEXT[:-1].encode() + b" " * 2**20
+    assert load_release(write(tmp_path, large + b"}")).target.name == "Salary"
+    with pytest.raises(InvalidInput, match="file: size: expected at most 1 MiB, or 4 times as much without any mis"):
+        load_release(write(tmp_path, large + b"]"))
 
 
 def test_a_huge_line_that_is_no_object_is_refused_by_its_first_character(tmp_path, monkeypatch):

@@ -13,7 +13,8 @@ from typing import Any
 
 from maxent.models.arguments import name as shown
 from maxent.models.errors import InvalidInput, Problem
-from maxent.models.files.json_files import RepeatedKeys, bytes_of, json_object, uncollected
+from maxent.models.files import json_files
+from maxent.models.files.json_files import RepeatedKeys, bytes_of, json_object, too_large, uncollected
 from maxent.models.formats.maxent_json.parse import foreign_problem
 from maxent.models.formats.maxent_json.rules import checked_release
 from maxent.models.formats.release_reader import ReleaseReader
@@ -141,15 +142,23 @@ def _node(node: object) -> object:
 LARGE = 2**17
 
 
+_TIMES = 4  # how many times larger a document may be that is read into arrays, which takes less memory
+
+
 @uncollected()
 def read_release(path: str | os.PathLike[str], reader: Reader) -> Release:
     """Read a `maxent/1` document from a file, and its names as asked."""
     source = os.fspath(path)
-    data = bytes_of(source)
+    data = bytes_of(source, _TIMES)
+    sound = None if reader.reading.text == "strip" else _sound(data)
+    if sound is None and len(data) > json_files.MAX_BYTES:
+        raise too_large(
+            source, json_files.MAX_BYTES, f", or {_TIMES} times as much without any mistake (and text as it is)"
+        )
     if reader.reading.text == "strip":
         release = parse_release(cleaned_document(json_object(data, source), source), source)
     else:
-        release = _released(_sound(data) or checked_release(json_object(data, source), source))
+        release = _released(sound or checked_release(json_object(data, source), source))
     check_names(release, source, reader)
     return release
 
