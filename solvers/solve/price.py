@@ -138,6 +138,7 @@ def balanced(
     members that are left.
     """
     before: tuple[float, float] | None = None
+    last = price
     for _ in range(TRIES):
         found = solve(price)
         if found is None:
@@ -146,6 +147,7 @@ def balanced(
         own = leaves.price_for(members - number)
         if own is None:
             return None
+        last = own
         more = float((leaves.members(own) * (1.0 - leaves.members(own) / leaves.whole)).sum())
         if 0.5 * more * (own - price) ** 2 <= LOST * members:
             return own, True
@@ -155,4 +157,4 @@ def balanced(
         before = price, number
         new = leaves.price_for(members - number, steep, price)
         price += float(np.clip((own if new is None else new) - price, -FARTHEST, FARTHEST))
-    return own, False
+    return last, False

@@ -431,7 +431,7 @@ def test_an_answer_that_misses_statements_contradicts_no_proof() -> None:
     found, _ = membership_of(result.program, wrong, 5, bounds.bounds, off=True)
     assert (found.joint * found.counts[:, None] <= bounds.bounds.high[:, :-1]).all()
     assert (found.joint * found.counts[:, None] >= bounds.bounds.low[:, :-1]).all()
-    assert found.joint.tolist() == [[0.5, 0.0], [0.0, 1.0]]
+    assert found.joint.tolist() == [[0.5, 0.25], [0.0, 1.0]]
     assert found.right_guesses <= 1.0
     assert found.measures["certain"] >= found.proved.certain
 
