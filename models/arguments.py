@@ -57,6 +57,12 @@ def name(text: str) -> str:
     return text if text.isprintable() and 0 < len(text) <= LONGEST else show(text)
 
 
+def places_of(what: str, names: Iterable[object]) -> list[str]:
+    """Places in a document as messages call them: by their names, or by their numbers where they have none."""
+    named = enumerate(names, 1)
+    return [f"{what} {name(text) if isinstance(text, str) and text else f'number {n}'}" for n, text in named]
+
+
 def listing(names: Iterable[str]) -> str:
     """The first few names, separated by commas."""
     shown = [name(text) for text in islice(names, 9)]

@@ -470,7 +470,7 @@ def test_the_optimum_of_a_shallow_valley_is_found(in_a_valley):
         assert np.abs(lowest - near).max() > 1e-3
         own = Derivatives(program)
         assert own.violation(lowest) <= 1e-12
-        assert own.objective(lowest) < own.objective(near) - 1e-9 * program.total.sum()
+        assert own.objective(lowest) < own.objective(near) - 1e-10 * program.total.sum()
         values.append(own.objective(lowest))
         again = descend(program, lowest, lambda point, program=program: finish._active(program, point), 1e-8, Clock())
         np.testing.assert_allclose(again, lowest, atol=1e-8)

@@ -240,7 +240,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
     """All batches as one."""
     if not batches:
         raise Doubtful
-    before = run_ends(np.array([len(batch.nodes) for batch in batches]))
+    before = run_ends(np.array([len(batch.nodes.ids) for batch in batches]))
     ends = [np.zeros(1, np.int64)]
     ends += [batch.tree_ends + start for batch, start in zip(batches, before, strict=False)]
     return Batch(
@@ -256,7 +256,7 @@ def all_nodes(trees: Sequence[Columns]) -> Columns:
     """The nodes of several columns, of the same attributes and classes, one after the other."""
     if len(trees) == 1:
         return trees[0]
-    sizes, said = [len(nodes) for nodes in trees], [nodes.statements for nodes in trees]
+    sizes, said = [len(nodes.ids) for nodes in trees], [nodes.statements for nodes in trees]
 
     def joint(key: str, of: Sequence[object] = trees) -> Any:
         parts = [getattr(each, key) for each in of]
@@ -337,7 +337,7 @@ def are_each_sound(nodes: Columns, noise: AddedNoise | None) -> bool:
     said = nodes.statements
     inner, n_values = nodes.attribute != NOTHING, np.diff(nodes.value_ends)
     labelled, rated = said.label != NOTHING, ~np.isnan(said.rate)
-    of_leaves = labelled | rated | ~np.isnan(nodes.value) | stated(nodes.hessian, len(nodes)) | several(nodes)
+    of_leaves = labelled | rated | ~np.isnan(nodes.value) | stated(nodes.hessian, len(nodes.ids)) | several(nodes)
     if len(nodes.parts):
         of_leaves |= np.array([part is not None for part in nodes.parts], bool)
     wrong = ((np.diff(nodes.branch_ends) > 0) != inner) | (inner & of_leaves) | (rated & ~labelled)
@@ -380,7 +380,7 @@ def stated(numbers: FloatArray | None, size: int) -> BoolArray:
 
 def several(nodes: Columns) -> BoolArray:
     """Which nodes state scores of classes by name, shape (n_nodes,)."""
-    return np.zeros(len(nodes), bool) if nodes.scores is None else np.asarray(~np.isnan(nodes.scores).all(axis=1))
+    return np.zeros(len(nodes.ids), bool) if nodes.scores is None else np.asarray(~np.isnan(nodes.scores).all(axis=1))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

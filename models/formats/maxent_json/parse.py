@@ -24,6 +24,7 @@ from maxent.models.arguments import (
     listing,
     listing_of,
     name,
+    places_of,
     show,
     whole_number,
 )
@@ -830,7 +831,7 @@ def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...]
     raws = document.items("attributes", "attributes")
     complete = bool(raws)
     titles = [raw.get("name") if isinstance(raw, dict) else None for raw in raws]
-    for where, raw in zip([*places_of("attribute", titles)], raws, strict=True):
+    for where, raw in zip(places_of("attribute", titles), raws, strict=True):
         fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
         attribute = _attribute(fields) if fields else None
         if fields is None or attribute is None or not attribute.name:
@@ -885,12 +886,6 @@ def _nodes(problems: list[Problem], prefix: str, raws: Sequence[object], names: 
     return (
         _node(problems, place, raw, names) for place, raw in zip(places_of(f"{prefix}node", ids), raws, strict=True)
     )
-
-
-def places_of(what: str, names: Iterable[object]) -> Iterator[str]:
-    """Places in a document as messages call them: by their names, or by their numbers where they have none."""
-    for number, text in enumerate(names, 1):
-        yield f"{what} {name(text)}" if isinstance(text, str) and text else f"{what} number {number}"
 
 
 def parse_tree_head(tree: Fields, prefix: str, names: Names) -> Tree:

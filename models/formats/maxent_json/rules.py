@@ -183,7 +183,7 @@ _OF_RECORDS = ("error_rate", "n", "counts", "rates", "distinct", "value", "hessi
 
 def _stating(nodes: Columns) -> dict[str, BoolArray]:
     """Which nodes state what, each of shape (n_nodes,)."""
-    said, size = nodes.statements, len(nodes)
+    said, size = nodes.statements, len(nodes.ids)
     return {
         "error_rate": ~np.isnan(said.rate),
         "n": said.n != NOTHING,
@@ -257,7 +257,7 @@ def _distinct_problems(draft: Draft, said: Statements, publication: Publication)
 
 def _hits(said: Statements) -> IntArray:
     """The records of the label of each node, 0 without one; shape (n_nodes,)."""
-    owner, found = said.owner, np.zeros(len(said), np.int64)
+    owner, found = said.owner, np.zeros(len(said.label), np.int64)
     of_label = said.count_class == said.label[owner]
     found[owner[of_label]] = said.count[of_label]
     return found
@@ -267,7 +267,7 @@ def _label_problems(draft: Draft, said: Statements, publication: Publication) ->
     """Labels that are no most frequent class; a suppressed count may hide that one is."""
     if publication.decided:
         return
-    hits, most = _hits(said), np.zeros(len(said), np.int64)
+    hits, most = _hits(said), np.zeros(len(said.label), np.int64)
     np.maximum.at(most, said.owner, said.count)
     less = said.counted & (said.label != NOTHING) & (hits < most) & ~((hits == 0) & publication.suppressed)
     for i in np.flatnonzero(less).tolist():
@@ -358,7 +358,7 @@ def _allowed(rates: FloatArray) -> FloatArray:
 
 def _totals(said: Statements) -> FloatArray:
     """The records of all classes together, 0 where no counts are stated; exact, as `_summed`."""
-    return _summed(said.owner, said.count, len(said))
+    return _summed(said.owner, said.count, len(said.label))
 
 
 def _summed(key: IntArray, count: IntArray, size: int) -> FloatArray:
@@ -391,10 +391,10 @@ class Links:
     def of(cls, draft: Draft, child: IntArray, removed: BoolArray, problems: Iterable[_Found] = ()) -> Links:
         """The links of branches that lead to different nodes, none to a root."""
         nodes, tree_ends = draft.nodes, draft.tree_ends
-        parent = np.full(len(nodes), NOTHING)
+        parent = np.full(len(nodes.ids), NOTHING)
         led = np.flatnonzero(child >= 0)
-        parent[child[led]] = np.repeat(np.arange(len(nodes)), np.diff(nodes.branch_ends))[led]
-        roots = np.zeros(len(nodes), bool)
+        parent[child[led]] = np.repeat(np.arange(len(nodes.ids)), np.diff(nodes.branch_ends))[led]
+        roots = np.zeros(len(nodes.ids), bool)
         roots[tree_ends[:-1][np.diff(tree_ends) > 0]] = True
         return cls(child, parent, removed, roots[_nearest(parent, roots)], tuple(problems))
 
@@ -417,10 +417,10 @@ def _nearest(parent: IntArray, stop: BoolArray) -> IntArray:
 def links_of(draft: Draft) -> Links:
     """The links of all trees; problems are dangling and shared children, cycles, and nodes without a parent."""
     nodes, ends = draft.nodes, draft.tree_ends
-    parents = np.ones(len(nodes), np.int64)
+    parents = np.ones(len(nodes.ids), np.int64)
     parents[ends[:-1][np.diff(ends) > 0]] = 0
     kids = nodes.child[nodes.child >= 0]
-    off = np.bincount(kids, minlength=len(nodes)) != parents
+    off = np.bincount(kids, minlength=len(nodes.ids)) != parents
     found = Links.of(draft, nodes.child, nodes.child == NOTHING)
     wrong = np.concatenate([np.flatnonzero(off | ~found.reached), _owner(nodes)[nodes.child < NOTHING]])
     if not len(wrong):
@@ -438,7 +438,7 @@ def links_of(draft: Draft) -> Links:
 
 def _owner(nodes: Columns) -> IntArray:
     """The node of each branch, shape (n_branches,)."""
-    return np.repeat(np.arange(len(nodes)), np.diff(nodes.branch_ends))
+    return np.repeat(np.arange(len(nodes.ids)), np.diff(nodes.branch_ends))
 
 
 def _tree_links(draft: Draft, begin: int, end: int) -> tuple[list[_Found], list[tuple[int | None, ...]]]:
@@ -566,7 +566,7 @@ class Below:
     @classmethod
     def of(cls, draft: Draft, links: Links, stating: BoolArray) -> Below:
         """What nodes that state something tell the nearest above that state it, too, or have no parent."""
-        nodes, size = draft.nodes, len(draft.nodes)
+        nodes, size = draft.nodes, len(draft.nodes.ids)
         top = links.nearest(stating)
         by = np.flatnonzero(stating & links.reached & (links.parent != NOTHING))
         above, asked = top[links.parent[by]], np.zeros(size, bool)
@@ -752,11 +752,14 @@ def disagreements(nodes: Columns, publication: Publication) -> Iterator[Disagree
     if wrong:
         yield from wrong
         return
-    check_size("nodes", len(said), len(classes) + 1)
-    published = np.full((len(said), len(classes) + 1), NOTHING)  # of all classes together in the last column
+    check_size("nodes", len(said.label), len(classes) + 1)
+    published = np.full((len(said.label), len(classes) + 1), NOTHING)  # of all classes together in the last column
     published[said.counted, :-1] = said.table(len(classes))[said.counted]
     published[:, -1] = said.n
-    low, high = np.zeros((len(said) + 1, len(classes) + 1)), np.full((len(said) + 1, len(classes) + 1), np.inf)
+    low, high = (
+        np.zeros((len(said.label) + 1, len(classes) + 1)),
+        np.full((len(said.label) + 1, len(classes) + 1), np.inf),
+    )
     there = published != NOTHING
     low[:-1][there], high[:-1][there] = rounded.behind(published[there])
     label = np.full_like(said.label, NOTHING) if publication.decided else said.label
@@ -1023,7 +1026,7 @@ class _AboveNodes:
 
 def sound_splits(nodes: Columns) -> bool:
     """Whether the branches of every inner node are sure not to overlap, and to cover what can reach it."""
-    leads = np.full(len(nodes), NOTHING)
+    leads = np.full(len(nodes.ids), NOTHING)
     led = np.flatnonzero(nodes.child != NOTHING)
     leads[nodes.child[led]] = led
     above = _AboveNodes(nodes, _owner(nodes), leads)
@@ -1137,7 +1140,7 @@ def _part_problems(draft: Draft) -> Iterator[_Found]:
     nodes, labels, classes = draft.nodes, draft.content.labels, (*draft.content.target.classes, None)
     if not nodes.parts:
         return
-    part, there = _there(nodes.parts, len(nodes)), _stating(nodes)
+    part, there = _there(nodes.parts, len(nodes.ids)), _stating(nodes)
     told = np.any([there[key] for key in _OF_RECORDS], axis=0)
     for begin, end in pairwise(draft.tree_ends.tolist()):
         if not part[begin:end].any():
@@ -1185,7 +1188,7 @@ _ROUNDED = 1e-6  # by how much, relative to the numbers, a mean that was printed
 def _moment_problems(draft: Draft) -> Iterator[_Found]:
     """Means and variances without a numeric target, a variance without a mean, and a mean that no class can have."""
     nodes, numbers = draft.nodes, draft.content.target.numbers
-    has_mean, has_variance = stated(nodes.mean, len(nodes)), stated(nodes.variance, len(nodes))
+    has_mean, has_variance = stated(nodes.mean, len(nodes.ids)), stated(nodes.variance, len(nodes.ids))
     if nodes.mean is None or numbers is None:
         expected = "none, since the target has no numbers" if numbers is None else "a mean beside the variance"
         for i in np.flatnonzero(has_mean | has_variance).tolist():
@@ -1239,14 +1242,15 @@ def read_draft(document: object, problems: list[Problem], trees: Sequence[object
     fields, content, names = head
     raws = fields.items("trees", "trees") if trees is None else trees
     codes, heads = Codes.of(content), []
-    batches = [batch_of((), [], codes)]
+    batches: list[Batch] = []
     for number, raw in enumerate(raws, 1):
         tree, nodes = parse_tree(problems, f"tree {number}" if len(raws) > 1 else "", raw, names)
         heads.append(tree)
-        while some := list(islice(nodes, BATCH)):
-            batches.append(batch_of(some, [], codes))
-        batches.append(batch_of((), [0], codes))
-    draft = draft_of(replace(content, trees=tuple(heads)), joined(batches))
+        size = BATCH
+        while size == BATCH:
+            size = len(some := list(islice(nodes, BATCH)))
+            batches.append(batch_of(some, [size] if size < BATCH else [], codes))
+    draft = draft_of(replace(content, trees=tuple(heads)), joined(batches or [batch_of((), [], codes)]))
     if not problems:
         return draft
     unread = Attribute("", "numeric")  # of nodes whose own could not be read
@@ -1276,7 +1280,7 @@ def check_in_memory(
     _, content, names = parsed
     different = {repr(each): each for each in heads}
     read = {key: parse_tree_head(Fields(problems, "", each, HEAD), "", names) for key, each in different.items()}
-    nodes, ends = all_nodes(trees), run_ends(np.array([len(nodes) for nodes in trees], np.int64))
+    nodes, ends = all_nodes(trees), run_ends(np.array([len(nodes.ids) for nodes in trees], np.int64))
     if problems or not are_each_sound(nodes, content.noise):
         return False
     draft = Draft(replace(content, trees=tuple(read[repr(each)] for each in heads)), nodes, ends)
@@ -1294,4 +1298,4 @@ def _is_plain(nodes: Columns, release: Content) -> bool:
     mine = [(attribute.name, attribute.type, attribute.values, attribute.missing) for attribute in nodes.attributes]
     if mine != [(a.name, a.type, a.values, a.missing) for a in release.attributes]:
         return False
-    return tuple(nodes.classes) == release.target.classes and all(nodes.ids) and len(set(nodes.ids)) == len(nodes)
+    return tuple(nodes.classes) == release.target.classes and all(nodes.ids) and len(set(nodes.ids)) == len(nodes.ids)
