@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain, pairwise
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -150,7 +150,7 @@ def batch_of(nodes: Sequence[Any], tree_ends: list[int], codes: Codes) -> Batch:
     missing = _wholes([branch.missing for branch in branches], len(branches))
     lists = [branch.values for branch in branches]
     n_values = _lengths(lists)
-    taken, colons = _values(lists, n_values, np.repeat(attribute, n_branches), codes)
+    taken, value_ends, colons = _values(lists, n_values, np.repeat(attribute, n_branches), codes)
     if (count_class == NOTHING).any() or any("" in each for each in named):
         raise Doubtful
     keys = [size, 2 * int((attribute != NOTHING).sum()), stated, len(branches), sum(map(bool, labels))]
@@ -166,24 +166,26 @@ def batch_of(nodes: Sequence[Any], tree_ends: list[int], codes: Codes) -> Batch:
     some = count > 0
     n_counts = np.bincount(np.repeat(np.arange(size), n_counts)[some], minlength=size)
     shares = rare.pop("shares", ())
-    said = Statements(label, rate, n, distinct, counted, run_ends(n_counts), count_class[some], count[some], shares)
+    ids, children = [node.id for node in nodes], [branch.child for branch in branches]
+    branch_ends, count_ends = run_ends(n_branches), run_ends(n_counts)
+    said = Statements(label, rate, n, distinct, counted, count_ends, count_class[some], count[some], shares)
     columns = Columns(
         codes.content.attributes,
         codes.no_records,
-        [node.id for node in nodes],
+        ids,
         attribute,
-        run_ends(n_branches),
+        branch_ends,
         np.broadcast_to(np.int64(UNLINKED), (len(branches),)),
         le,
         gt,
         missing,
-        run_ends(n_values),
+        value_ends,
         taken,
         value,
         said,
         **rare,
     )
-    return Batch(columns, [branch.child for branch in branches], np.array(tree_ends, np.int64), sum(keys), colons)
+    return Batch(columns, children, np.array(tree_ends, np.int64), sum(keys), colons)
 
 
 _SELDOM = ("hessian", "mean", "variance")
@@ -220,27 +222,31 @@ def _scores(values: Sequence[object], codes: Codes) -> FloatArray:
     return found
 
 
-def _values(lists: Sequence[Sequence[str]], n_values: IntArray, tested: IntArray, codes: Codes) -> tuple[IntArray, int]:
-    """The numbers of the values of branches that test these attributes, and the colons in them."""
-    ends, colons = run_ends(n_values), 0
+def _values(
+    lists: Sequence[Sequence[str]], n_values: IntArray, tested: IntArray, codes: Codes
+) -> tuple[IntArray, IntArray, int]:
+    """The numbers of the values of branches that test these attributes, where those of each end, and their colons."""
+    order, colons = np.argsort(tested, kind="stable"), 0  # the branches attribute by attribute
+    ends, last = run_ends(n_values), run_ends(n_values[order])
     found = np.zeros(ends[-1], np.int64)
     if not len(found):
-        return found, 0
-    for j in np.unique(tested).tolist():
-        at = np.flatnonzero(tested == j)
-        domain, size = codes.values[j], int(n_values[at].sum())
+        return found, ends, 0
+    places = ranges(ends[order], ends[order + 1])
+    attributes, first = np.unique(tested[order], return_index=True)
+    for j, (begin, end) in zip(attributes.tolist(), pairwise([*first.tolist(), len(order)]), strict=True):
+        domain, own = codes.values[j], slice(last[begin], last[end])
         if domain is not None:
-            here = _codes(chain.from_iterable(lists[b] for b in at.tolist()), domain, size)
-            found[ranges(ends[at], ends[at + 1])] = here
+            named = chain.from_iterable([lists[b] for b in order[begin:end].tolist()])
+            found[places[own]] = here = _codes(named, domain, int(own.stop - own.start))
             colons += int(codes.colons_of_values[j][here].sum())
-    return found, colons
+    return found, ends, colons
 
 
 def joined(batches: Sequence[Batch]) -> Batch:
     """All batches as one."""
     if not batches:
         raise Doubtful
-    before = run_ends(np.array([len(batch.nodes.ids) for batch in batches]))
+    before = accumulate([len(batch.nodes.ids) for batch in batches], initial=0)
     ends = [np.zeros(1, np.int64)]
     ends += [batch.tree_ends + start for batch, start in zip(batches, before, strict=False)]
     return Batch(

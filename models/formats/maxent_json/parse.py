@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from itertools import islice
+from itertools import islice, starmap
 from math import inf, prod
 from typing import Any, NamedTuple, TypedDict, get_args
 
@@ -795,7 +795,7 @@ def parse_head(document: object, problems: list[Problem]) -> tuple[Fields, Conte
     if fields.value("format") != FORMAT:
         fields.refuse("format", repr(FORMAT))
     target = _target(fields)
-    attributes, complete = _attributes(fields, target)
+    attributes, complete = _attributes(fields, (target.name, *target.columns))
     publication = read_publication(fields)
     domains = {a.name: (f"values of {name(a.name)}", frozenset(a.values or ())) for a in attributes}
     names = Names(
@@ -823,30 +823,30 @@ def _target(document: Fields) -> Target:
     return Target(title, classes, read_numbers(fields, classes), read_parts(fields, title, classes))
 
 
-def _attributes(document: Fields, target: Target) -> tuple[tuple[Attribute, ...], bool]:
-    """Every attribute that has a name, and whether those are all."""
+def _attributes(document: Fields, taken: Sequence[str]) -> tuple[tuple[Attribute, ...], bool]:
+    """Every attribute that has a name, and whether those are all; names that are ``taken`` are the target's."""
     if document.value("attributes") == []:
         return (), True  # a tree of a single leaf needs none
-    found: dict[str, Attribute] = {}
+    found: dict[str, tuple[Any, ...]] = {}  # the fields of each
     raws = document.items("attributes", "attributes")
     complete = bool(raws)
     titles = [raw.get("name") if isinstance(raw, dict) else None for raw in raws]
     for where, raw in zip(places_of("attribute", titles), raws, strict=True):
         fields = fields_of(document.problems, where, raw, ("name", "type", "values", "role", "missing"))
-        attribute = _attribute(fields) if fields else None
-        if fields is None or attribute is None or not attribute.name:
+        title, *rest = _attribute(fields) if fields else ("",)
+        if fields is None or not title:
             complete = False
             continue
-        if attribute.name in found:
+        if title in found:
             fields.refuse("name", "a name that no other attribute has")
-        elif attribute.name in (target.name, *target.columns):
+        elif title in taken:
             fields.refuse("name", "a name other than the target's")
-        found.setdefault(attribute.name, attribute)
-    return tuple(found.values()), complete
+        found.setdefault(title, (title, *rest))
+    return tuple(starmap(Attribute, found.values())), complete
 
 
-def _attribute(fields: Fields) -> Attribute:
-    """One attribute; a categorical one whose values could not be read has None for them."""
+def _attribute(fields: Fields) -> tuple[Any, ...]:
+    """The fields of an attribute; a categorical one whose values could not be read has None for them."""
     types: tuple[str, ...] = get_args(AttributeType)
     title = fields.text("name") or ""
     if "type" not in fields.raw:
@@ -859,7 +859,7 @@ def _attribute(fields: Fields) -> Attribute:
         values = fields.names("values", "values")
     elif kind == "numeric" and "values" in fields.raw:
         fields.refuse("values", "no values for a numeric attribute")
-    return Attribute(title, kind, values, role, _has_missing(fields, kind))
+    return title, kind, values, role, _has_missing(fields, kind)
 
 
 def _has_missing(fields: Fields, kind: str | None) -> bool:

@@ -76,7 +76,7 @@ class Draft:
         trees = zip(self.content.trees, bounds, strict=True)
         nodes = self.nodes
         return replace(
-            self.content, trees=tuple(replace(tree, nodes=Nodes(nodes.between(*each))) for tree, each in trees)
+            self.content, trees=tuple([replace(tree, nodes=Nodes(nodes.between(*each))) for tree, each in trees])
         )
 
     def tree_of(self, i: int) -> int:
@@ -106,20 +106,23 @@ def problems_of(draft: Draft, *, doubtful: bool = False) -> Iterator[Problem]:
     """What is wrong with a release; ``doubtful`` where something about its nodes could not be read."""
     publication = Publication.of(draft.content)
     links = links_of(draft)
-    draft = replace(draft, nodes=replace(draft.nodes, child=links.child))
+    nodes = replace(draft.nodes, child=links.child)
+    counts = _Counts.of(nodes.statements, nodes.statements.owner)
+    draft = replace(draft, nodes=nodes)
     roots: list[_Root] = []
     of_nodes = [
-        _statement_problems(draft, publication),
+        _statement_problems(draft, counts, publication),
         iter(links.problems),
         _branch_problems(draft, links, sure=not doubtful and not links.problems),
-        _sum_problems(draft, links, publication, roots),
+        _sum_problems(draft, links, counts, publication, roots),
         _part_problems(draft),
     ]
     ranked = [(draft.tree_of(i), rank, each) for rank, found in enumerate(of_nodes) for i, each in _most(found)]
     yield from (each for _, _, each in sorted(ranked, key=lambda found: found[:2]))
-    yield from _root_problems(roots, publication)
+    yield from _root_problems(draft, roots, publication)
+    some_several = bool(several(draft.nodes).any())
     yield from draw_problems(draft.content, len(draft.content.trees))
-    yield from rule_problems(draft.content, several=bool(several(draft.nodes).any()))
+    yield from rule_problems(draft.content, several=some_several)
     if draft.content.predicts == "score" and draft.content.target.classes:
         yield from (each for _, each in _score_problems(draft))
     yield from (each for _, each in _moment_problems(draft))
@@ -202,7 +205,29 @@ def _there(held: Sequence[object], size: int) -> BoolArray:
     return np.array([each is not None for each in held], bool) if held else np.zeros(size, bool)
 
 
-def _statement_problems(draft: Draft, publication: Publication) -> Iterator[_Found]:
+@dataclass(frozen=True, slots=True, eq=False)
+class _Counts:
+    """The counts of each node in all, of its label, and of a most frequent class, shapes (n_nodes,).
+
+    ``total`` is exact, as `_summed`; 0 where no counts are stated, and in ``of_label`` where no label is.
+    """
+
+    said: Statements
+    total: FloatArray
+    of_label: IntArray
+    most: IntArray
+
+    @classmethod
+    def of(cls, said: Statements, owner: IntArray) -> _Counts:
+        """What counts are in all; ``owner`` is the node of each."""
+        of_label, most = np.zeros((2, len(said.label)), np.int64)
+        labelled = said.count_class == said.label[owner]
+        of_label[owner[labelled]] = said.count[labelled]
+        np.maximum.at(most, owner, said.count)
+        return cls(said, _summed(owner, said.count, len(said.label)), of_label, most)
+
+
+def _statement_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Where the statements about one node contradict each other; not where rounded numbers do."""
     if publication.rounded is not None or publication.noisy:
         key, told = ("noise", ("n", *_UNROUNDED)) if publication.noisy else ("rounded", _UNROUNDED)
@@ -215,12 +240,13 @@ def _statement_problems(draft: Draft, publication: Publication) -> Iterator[_Fou
                     yield draft.problem(i, each, expected, show(getattr(draft.node(i), each)))
         return
     rules = (_count_problems, _size_problems, _distinct_problems, _label_problems, _rate_problems, _share_problems)
-    found = chain.from_iterable(rule(draft, draft.nodes.statements, publication) for rule in rules)
+    found = chain.from_iterable(rule(draft, counts, publication) for rule in rules)
     yield from sorted(_most(found), key=lambda each: each[0])
 
 
-def _count_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _count_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Counts that are suppressed elsewhere; not of a sample: it may have been drawn from more."""
+    said = counts.said
     if publication.suppressed and not publication.sampled:
         expected = f"0 or at least {publication.suppressed_below} (release.suppressed_below)"
         few = np.flatnonzero(said.count < publication.suppressed_below)
@@ -229,24 +255,25 @@ def _count_problems(draft: Draft, said: Statements, publication: Publication) ->
             yield draft.problem(i, key, expected, str(said.count[k]))
 
 
-def _size_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _size_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Records that are not the sum of counts."""
-    total = _totals(said)
+    said, total = counts.said, counts.total
     off = (total > said.n) | ((total < said.n) & (not publication.suppressed))
     for i in np.flatnonzero(said.counted & (said.n != NOTHING) & off).tolist():
         expected = f"{'at least ' if publication.suppressed else ''}the sum of counts, {int(total[i])}"
         yield draft.problem(i, "n", expected, str(said.n[i]))
 
 
-def _distinct_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _distinct_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Numbers of different records that draws cannot be of: one at least of each class."""
+    said = counts.said
     told = said.distinct != NOTHING
     if publication.resampled is None:
         expected = "no such key, unless release.resampled says that records were drawn"
         for i in np.flatnonzero(told).tolist():
             yield draft.problem(i, "distinct", expected, str(said.distinct[i]))
         return
-    most = np.where(said.counted, _totals(said), said.n)
+    most = np.where(said.counted, counts.total, said.n)
     least = np.maximum(np.where(said.counted, np.diff(said.count_ends), 0), np.minimum(most, 1))
     off = (said.distinct < least) | ((most != NOTHING) & (said.distinct > most))
     for i in np.flatnonzero(told & off).tolist():
@@ -255,20 +282,11 @@ def _distinct_problems(draft: Draft, said: Statements, publication: Publication)
         yield draft.problem(i, "distinct", expected, str(said.distinct[i]))
 
 
-def _hits(said: Statements) -> IntArray:
-    """The records of the label of each node, 0 without one; shape (n_nodes,)."""
-    owner, found = said.owner, np.zeros(len(said.label), np.int64)
-    of_label = said.count_class == said.label[owner]
-    found[owner[of_label]] = said.count[of_label]
-    return found
-
-
-def _label_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _label_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Labels that are no most frequent class; a suppressed count may hide that one is."""
     if publication.decided:
         return
-    hits, most = _hits(said), np.zeros(len(said.label), np.int64)
-    np.maximum.at(most, said.owner, said.count)
+    said, hits, most = counts.said, counts.of_label, counts.most
     less = said.counted & (said.label != NOTHING) & (hits < most) & ~((hits == 0) & publication.suppressed)
     for i in np.flatnonzero(less).tolist():
         here = slice(said.count_ends[i], said.count_ends[i + 1])
@@ -281,8 +299,9 @@ def _label_problems(draft: Draft, said: Statements, publication: Publication) ->
 _SURE = 1e-9
 
 
-def _rate_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _rate_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Error rates that a label or counts cannot have, within the rounding of their digits."""
+    said, total = counts.said, counts.total
     rated = np.flatnonzero(~np.isnan(said.rate) & (said.label != NOTHING))
     rate, classes = said.rate[rated], publication.classes
     highest = 1.0 if publication.decided or not classes else 1 - 1 / len(classes)
@@ -293,9 +312,8 @@ def _rate_problems(draft: Draft, said: Statements, publication: Publication) -> 
         yield draft.problem(i, "error_rate", expected, show(float(said.rate[i])))
     if not publication.same_records:
         return
-    total = _totals(said)
     rows = rated[~high & (total[rated] > 0)]
-    share = (1 - _hits(said)[rows] / total[rows]).astype(float)
+    share = (1 - counts.of_label[rows] / total[rows]).astype(float)
     off = np.abs(share - said.rate[rows])
     far = off > _SURE
     far[far] = off[far] > _allowed(said.rate[rows[far]])
@@ -304,13 +322,14 @@ def _rate_problems(draft: Draft, said: Statements, publication: Publication) -> 
         yield draft.problem(i, "error_rate", expected, show(float(said.rate[i])))
 
 
-def _share_problems(draft: Draft, said: Statements, publication: Publication) -> Iterator[_Found]:
+def _share_problems(draft: Draft, counts: _Counts, publication: Publication) -> Iterator[_Found]:
     """Shares of classes that other statements about a node cannot have, within the rounding of their digits."""
+    said, total = counts.said, counts.total
     if not said.shares:
         return
     held, classes = Shares.of(said.shares, publication.classes), publication.classes
     unit, size = 2 * held.off / np.diff(held.ends), max(1, 2**20 // len(classes))
-    exact, total = publication.same_records, _totals(said)
+    exact = publication.same_records
     for first in range(0, len(held.rows), size):
         rows, units = held.rows[first : first + size], unit[first : first + size]
         share = np.zeros((len(rows), len(classes)))
@@ -354,11 +373,6 @@ def _allowed(rates: FloatArray) -> FloatArray:
     """By how much each error rate may be off: the rounding of its digits, and a little."""
     distinct, which = np.unique(rates, return_inverse=True)
     return np.array([_rounding(rate) + _SURE for rate in distinct.tolist()], np.float64)[which]
-
-
-def _totals(said: Statements) -> FloatArray:
-    """The records of all classes together, 0 where no counts are stated; exact, as `_summed`."""
-    return _summed(said.owner, said.count, len(said.label))
 
 
 def _summed(key: IntArray, count: IntArray, size: int) -> FloatArray:
@@ -587,16 +601,18 @@ class Tally(NamedTuple):
     n_exact: bool = False
 
 
-_Root = tuple[str, Tally, bool]  # the place of a root, what is known of its records, whether no leaf was removed
+_Root = tuple[int, Tally, bool]  # a root, what is known of its records, whether no leaf was removed
 
 
-def _sum_problems(draft: Draft, links: Links, publication: Publication, roots: list[_Root]) -> Iterator[_Found]:
+def _sum_problems(
+    draft: Draft, links: Links, told: _Counts, publication: Publication, roots: list[_Root]
+) -> Iterator[_Found]:
     """Inner nodes whose children's records do not sum to theirs; ``roots`` are told."""
     if publication.rounded is not None:
         if publication.rounded.base != UNREAD:
             yield from _rounded_problems(draft, links, publication)
         return
-    said, classes, exact = draft.nodes.statements, publication.classes, not publication.suppressed
+    said, classes, exact = told.said, publication.classes, not publication.suppressed
     below, n_classes = Below.of(draft, links, said.counted), len(classes)
     theirs, mine, cells = _counts_below(said, below, n_classes)
 
@@ -616,14 +632,13 @@ def _sum_problems(draft: Draft, links: Links, publication: Publication, roots: l
         if len(here) > 3:
             found = f"{len(here) - 3} more classes that do not"
             yield draft.problem(i, "counts", "counts that agree with the children's", found)
-    size = np.where(said.counted & exact, _totals(said), said.n)
+    size = np.where(said.counted & exact, told.total, said.n)
     sized = below if np.array_equal(size != NOTHING, said.counted) else Below.of(draft, links, size != NOTHING)
     sums = _summed(sized.told, size[sized.by], len(sized.rows))
     n, whole = size[sized.rows], exact & ~sized.unseen[sized.rows]
     less = (n != NOTHING) & ((sums > n) | ((sums != n) & whole)) & ~np.isin(sized.rows, below.rows[noted])
     for r in np.flatnonzero(less).tolist():
         yield draft.problem(int(sized.rows[r]), "n", _sum_of_children(int(sums[r]), bool(whole[r])), str(int(n[r])))
-    removed = run_ends(links.removed.astype(np.int64))
     for begin, end in pairwise(draft.tree_ends.tolist()):
         if begin == end:
             continue
@@ -644,7 +659,7 @@ def _sum_problems(draft: Draft, links: Links, publication: Publication, roots: l
         complete = records is not None and exact and bool(size[begin] != NOTHING or not sized.unseen[begin])
         first, last = draft.nodes.branch_ends[[begin, end]].tolist()
         tally = Tally(counts, seen, records, complete)
-        roots.append((draft.place(begin), tally, bool(removed[last] == removed[first])))
+        roots.append((begin, tally, not links.removed[first:last].any()))
 
 
 def _counts_below(said: Statements, below: Below, n_classes: int) -> tuple[FloatArray, FloatArray, IntArray | None]:
@@ -690,27 +705,27 @@ def _sum_of_children(total: int, exact: bool) -> str:
     return f"the sum of its children, {total}" if exact else f"at least what its children state, {total}"
 
 
-def _root_problems(roots: Sequence[_Root], publication: Publication) -> Iterator[Problem]:
+def _root_problems(draft: Draft, roots: Sequence[_Root], publication: Publication) -> Iterator[Problem]:
     """Trees that were grown on different records, unless each had a sample of its own."""
     if publication.resampled not in (None, UNREAD):
-        for place, tally, whole in roots:
+        for root, tally, whole in roots:
             if whole and tally.n_exact and tally.n != publication.resampled:
                 expected = f"as many draws as release.resampled says, {publication.resampled}"
-                yield Problem(place, "n", expected, str(tally.n))
+                yield Problem(draft.place(root), "n", expected, str(tally.n))
     if publication.sampled or publication.suppressed:
         return
-    counted = [(place, tally) for place, tally, whole in roots if whole and tally.counts_exact]
-    sized = [(place, tally) for place, tally, whole in roots if whole and tally.n_exact]
+    counted = [(root, tally) for root, tally, whole in roots if whole and tally.counts_exact]
+    sized = [(root, tally) for root, tally, whole in roots if whole and tally.n_exact]
     differing = set()
-    for place, tally in counted[1:]:
+    for root, tally in counted[1:]:
         if tally.counts != counted[0][1].counts:
-            differing.add(place)
-            expected = f"the counts of {counted[0][0]}, {_pairs(publication, counted[0][1])}"
-            yield Problem(place, "counts", expected, _pairs(publication, tally))
-    for place, tally in sized[1:]:
-        if tally.n != sized[0][1].n and place not in differing:
-            expected = f"as many records as {sized[0][0]}, {sized[0][1].n}"
-            yield Problem(place, "n", expected, str(tally.n))
+            differing.add(root)
+            expected = f"the counts of {draft.place(counted[0][0])}, {_pairs(publication, counted[0][1])}"
+            yield Problem(draft.place(root), "counts", expected, _pairs(publication, tally))
+    for root, tally in sized[1:]:
+        if tally.n != sized[0][1].n and root not in differing:
+            expected = f"as many records as {draft.place(sized[0][0])}, {sized[0][1].n}"
+            yield Problem(draft.place(root), "n", expected, str(tally.n))
 
 
 def _pairs(publication: Publication, tally: Tally) -> str:
@@ -1188,6 +1203,8 @@ _ROUNDED = 1e-6  # by how much, relative to the numbers, a mean that was printed
 def _moment_problems(draft: Draft) -> Iterator[_Found]:
     """Means and variances without a numeric target, a variance without a mean, and a mean that no class can have."""
     nodes, numbers = draft.nodes, draft.content.target.numbers
+    if nodes.mean is None and nodes.variance is None:
+        return
     has_mean, has_variance = stated(nodes.mean, len(nodes.ids)), stated(nodes.variance, len(nodes.ids))
     if nodes.mean is None or numbers is None:
         expected = "none, since the target has no numbers" if numbers is None else "a mean beside the variance"
