@@ -209,6 +209,7 @@ TRUSTED = {
     "sklearn.feature_selection._variance_threshold": ("VarianceThreshold",),
     "sklearn.impute._base": ("MissingIndicator", "SimpleImputer"),
     "sklearn.linear_model._base": ("LinearRegression",),
+    "sklearn.linear_model._coordinate_descent": ("ElasticNet", "ElasticNetCV", "Lasso", "LassoCV"),
     "sklearn.linear_model._glm.glm": ("PoissonRegressor",),
     "sklearn.linear_model._logistic": ("LogisticRegression",),
     "sklearn.linear_model._ridge": ("Ridge",),

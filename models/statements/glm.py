@@ -57,17 +57,19 @@ class Stopping:
     ``gradient``: largest entry of the gradient of the loss, a sum over people. ``mean``: the same of the mean loss.
     ``loss``: the fit may also have stopped where one step changed the mean loss by less than this, relative to the loss
     or 1 (L-BFGS). ``deviance``: the last Newton step changed the deviance by less than this, relative to the deviance
-    or 1 (iteratively reweighted least squares).
+    or 1 (iteratively reweighted least squares). ``gap``: the mean loss with its penalties is above its least by at most
+    this, and an intercept is the best for the other coefficients (coordinate descent).
     """
 
     gradient: float | None = None
     mean: float | None = None
     loss: float | None = None
     deviance: float | None = None
+    gap: float | None = None
 
     @property
     def known(self) -> bool:
-        return not (self.gradient is None and self.mean is None and self.deviance is None)
+        return any(each is not None for each in (self.gradient, self.mean, self.deviance, self.gap))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,8 +80,8 @@ class Regression:
     but of a multinomial one for each class. ``free``, shape (n_terms, n_responses): coefficients that were fitted; that
     of a reference class is 0 and was not. ``response``, shape (n_classes, n_responses): what each class is to the fit.
     ``l2``, ``l1``: penalties of each coefficient, for a loss that sums over people, shape (n_terms, n_responses);
-    ``mean_l2``: the same for the mean of the loss. ``class_weight``: shape (n_classes,). ``residual``: the residual
-    standard error and half a unit of its last digit.
+    ``mean_l2``, ``mean_l1``: the same for the mean of the loss. ``class_weight``: shape (n_classes,). ``residual``: the
+    residual standard error and half a unit of its last digit.
     """
 
     family: Family
@@ -91,6 +93,7 @@ class Regression:
     l2: FloatArray
     l1: FloatArray
     mean_l2: FloatArray
+    mean_l1: FloatArray
     class_weight: FloatArray
     residual: tuple[float, float] | None = None
 
@@ -99,8 +102,13 @@ class Regression:
         """Whether all classes weigh 1."""
         return bool((self.class_weight == 1).all())
 
-    def allowed(self, total: float, size: float) -> float:
-        """The largest gradient, a sum over ``total`` people, of a fit that met its tolerance; ``size`` of summands."""
+    def allowed(self, total: float, size: float, bend: float) -> float:
+        """The largest gradient, a sum over ``total`` people, of a fit that met its tolerance.
+
+        ``size``: of the summands. ``bend``: largest second derivative of a linear model's loss.
+        """
+        if self.stopping.gap is not None:
+            return ORTHOGONAL * size + float(np.sqrt(2 * bend * self.stopping.gap * total))
         if self.stopping.mean is None:  # solved by factors
             return ORTHOGONAL * size
         return self.stopping.mean * max(total * max(float(self.class_weight.max()), 1.0), 1.0)
@@ -287,8 +295,9 @@ def _ends(fit: Regression, design: FloatArray, cases: FloatArray, rows: FloatArr
     # The penalties move with b, too.
     gradient += rows * l2
     sign_low, sign_high = _signs(fit)
-    shift = (rows * l2 * fit.value).sum(axis=(1, 2)) + (rows * fit.l1 * (sign_low + sign_high) / 2).sum(axis=(1, 2))
-    subgradient = (np.abs(rows) * fit.l1 * (sign_high - sign_low) / 2).sum(axis=(1, 2))
+    l1 = fit.l1 + fit.mean_l1 * total
+    shift = (rows * l2 * fit.value).sum(axis=(1, 2)) + (rows * l1 * (sign_low + sign_high) / 2).sum(axis=(1, 2))
+    subgradient = (np.abs(rows) * l1 * (sign_high - sign_low) / 2).sum(axis=(1, 2))
     box = fit.half * (1 + 1e-12)
     slack = ((np.abs(gradient) + off) * box).sum(axis=(1, 2))
     stop = (np.abs(rows) * _tolerance(fit, design, cases, gross)).sum(axis=(1, 2))
@@ -338,20 +347,52 @@ def _tolerance(fit: Regression, design: FloatArray, cases: FloatArray, gross: Fl
             if fit.family == "poisson" and float(np.sqrt((design * design).sum(axis=1)).max(initial=0.0)) > STEEP:
                 mean[:] = np.inf  # the first step overflows, and the solver stops anywhere without a word
         found = np.minimum(found, mean * max(total * max(heaviest, 1.0), 1.0))
+    if stop.gap is not None:
+        found = np.minimum(found, _within_gap(fit, design, cases, stop.gap))
     if stop.gradient is not None:
         found = np.minimum(found, stop.gradient)
     return found
 
 
-def gradient_of(fit: Regression, blocks: Iterable[tuple[FloatArray, FloatArray]]) -> tuple[float, float]:
+def _within_gap(fit: Regression, design: FloatArray, cases: FloatArray, gap: float) -> FloatArray:
+    """Largest entries of the gradient of least squares with an absolute penalty, shape (n_terms, 1).
+
+    No step along one coefficient gains more than the gap G. With the gradient g beside the penalty's own, and second
+    derivative L, one that does not pass 0 gains g^2 / 2L. One that ends at 0 (of a coefficient b, L |b| < |g|) gains
+    |g b| - L b^2 / 2; and what is gained beyond 0 limits g to twice the penalty and sqrt(2 L G).
+    """
+    total, heaviest = float(cases.sum()), float(fit.class_weight.max())
+    l1, l2 = fit.l1 + fit.mean_l1 * total, fit.l2 + fit.mean_l2 * total
+    bare = (l1 == 0)[:, 0]  # the intercept, which is solved for
+    weight = cases / max(total, 1e-300)
+    centred = design - weight @ design if bare.any() else design
+    bend = heaviest * ((centred * centred).T @ cases)[:, None] * (1 + 1e-9) + l2
+    reach = np.abs(design).max(axis=0, initial=0.0)
+    answers = float(np.abs(fit.response).max()) + float((np.abs(design) @ np.abs(fit.value)).max(initial=0.0))
+    # The gap was computed in doubles, with residuals that were updated step by step; a dual point is scaled by l1.
+    most = max(total * max(heaviest, 1.0), 1.0)
+    least = float(l1[~bare].min(initial=np.inf)) / most
+    rounded = 4 * (ORTHOGONAL + 8 * len(design) * EPS) * answers**2
+    left = (gap + rounded * (1 + 2 * float(reach[~bare].max(initial=0.0)) * answers / least)) * most
+    inside = np.sqrt(2 * bend * left)
+    size = np.maximum(np.abs(fit.value) - fit.half, 0.0)  # of a coefficient, at least
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ended = np.where(size * size * bend >= 2 * left, inside, left / size + bend * size / 2)
+    # Where the box holds 0 the penalty's own gradient is anything within l1, and so is what is gained beyond 0.
+    found = np.where(size == 0, inside, np.minimum(np.maximum(inside, ended), 2 * l1 + inside))
+    solved = ORTHOGONAL * heaviest * total * answers
+    return np.where(bare[:, None], solved, found + reach[:, None] * solved * bool(bare.any()))
+
+
+def gradient_of(fit: Regression, blocks: Iterable[tuple[FloatArray, FloatArray]]) -> tuple[float, float, float]:
     """The largest entry of the gradient of the loss, a sum over people, at coefficients in full; rounding is added.
 
-    Beside it stands the largest sum of the sizes of what is added up.
+    Beside it stand the largest sum of the sizes of what is added up, and the largest second derivative of squares.
 
     ``blocks``: of some people their design, shape (n, n_terms), and how much each counts in each class, shape
     (n, n_classes). What an absolute penalty leaves open at a coefficient of 0 is no part of it.
     """
-    slope, gross = np.zeros((2, *fit.value.shape))
+    slope, gross, bend = np.zeros((3, *fit.value.shape))
     total, most = 0.0, 0
     for design, cases in blocks:
         weighed = cases * fit.class_weight
@@ -360,14 +401,17 @@ def gradient_of(fit: Regression, blocks: Iterable[tuple[FloatArray, FloatArray]]
         slope += design.T @ (weighed @ fit.response - many * means)
         gross += np.abs(design).T @ (weighed @ np.abs(fit.response) + many * np.abs(means))
         total += float(cases.sum())
+        bend += (design * design).T @ many
         size = np.abs(design) @ np.abs(fit.value)  # an error of the predictor moves a mean by at most as much
         gross += np.abs(design).T @ (many * size * (np.abs(means) if fit.family == "poisson" else 1.0))
         most += len(design)
     penalty = (fit.l2 + fit.mean_l2 * total) * fit.value
-    slope = slope - penalty
-    rest = np.where(fit.value == 0, np.maximum(np.abs(slope) - fit.l1, 0), np.abs(slope - fit.l1 * np.sign(fit.value)))
-    lost = (most + 4 * len(fit.value) + 40) * EPS * (gross + np.abs(penalty) + fit.l1)
-    return float(np.where(fit.free > 0, rest + lost, 0.0).max(initial=0.0)), float(gross.max(initial=0.0))
+    slope, l1 = slope - penalty, fit.l1 + fit.mean_l1 * total
+    rest = np.where(fit.value == 0, np.maximum(np.abs(slope) - l1, 0), np.abs(slope - l1 * np.sign(fit.value)))
+    lost = (most + 4 * len(fit.value) + 40) * EPS * (gross + np.abs(penalty) + l1)
+    bend += fit.l2 + fit.mean_l2 * total
+    largest = float(np.where(fit.free > 0, rest + lost, 0.0).max(initial=0.0))
+    return largest, float(gross.max(initial=0.0)), float(bend.max(initial=0.0))
 
 
 def _start(fit: Regression) -> float:
@@ -501,11 +545,12 @@ class Coefficients:
                 number = replace(number, half=Fraction(each.number("within", 0.0, 0.0)))
             printed[at] = number, each.number("l2", 0.0, 0.0) if "l2" in each else None
             each.close()
-        value, half, l2, l1, mean_l2, free = np.zeros((6, len(terms), responses))
+        value, half, l2, l1, mean_l2, mean_l1, free = np.zeros((7, len(terms), responses))
         penalised = np.array([term.column is not None for term in terms], float)[:, None]
         l2 += keys.number("l2", 0.0, 0.0) * penalised
         l1 += keys.number("l1", 0.0, 0.0) * penalised
         mean_l2 += keys.number("mean_l2", 0.0, 0.0) * penalised
+        mean_l1 += keys.number("mean_l1", 0.0, 0.0) * penalised
         for at, (number, own) in printed.items():
             value[at], free[at] = float(number.value), 1.0
             half[at] = float(number.half) * (1 + 4 * EPS) + EPS * abs(value[at])
@@ -523,8 +568,9 @@ class Coefficients:
             l2 * free,
             l1 * free,
             mean_l2 * free,
+            mean_l1 * free,
             _class_weight(keys),
-            _residual(keys, bool(l2.any() or l1.any() or mean_l2.any())),
+            _residual(keys, any(bool(each.any()) for each in (l2, l1, mean_l2, mean_l1))),
         )
         weights = keys.column("weights") if "weights" in keys else None
         return cls(tuple(terms), fit, of, weights, _references(keys))
@@ -637,10 +683,14 @@ def _stopping(keys: Keys, family: Family) -> Stopping:
             ("mean", "mean_tolerance"),
             ("loss", "loss_tolerance"),
             ("deviance", "deviance_tolerance"),
+            ("gap", "mean_gap"),
         )
     }
     found = Stopping(**said)
-    if not found.known and family == "linear" and "l1" not in keys:
+    absolute = any(key in keys and keys.number(key, 0.0, 0.0) > 0 for key in ("l1", "mean_l1"))
+    if found.gap is not None and not (absolute and family == "linear"):
+        keys.refuse("mean_gap", "no gap, unless of a linear fit with an absolute penalty (l1, mean_l1)")
+    if not found.known and family == "linear" and not absolute:
         return replace(found, deviance=0.0)  # solved by factors, not step by step
     if not found.known:
         keys.refuse("tolerance", "the largest gradient at which the fit may have stopped, or mean_tolerance")

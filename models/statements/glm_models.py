@@ -19,7 +19,7 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
-from maxent.models.formats.scikit_learn.models import REGRESSIONS
+from maxent.models.formats.scikit_learn.models import LASSOS, REGRESSIONS
 from maxent.models.statements.glm import CHUNK, EPS, Coefficients, Term, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
@@ -250,7 +250,9 @@ _STEPS: Mapping[str, _Follow] = {
 
 # Models of scikit-learn.
 
-LOGISTIC, SQUARES, POISSON = REGRESSIONS[:1], REGRESSIONS[1:3], REGRESSIONS[3:]
+LOGISTIC, POISSON = REGRESSIONS[:1], REGRESSIONS[3:4]
+# Updates of a residual by coordinate descent whose rounding errors are bounded without the training table.
+UPDATES = 1_000_000
 # Solvers that stop at a gradient, or where the loss hardly falls; the others stop where coefficients hardly move.
 _BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
 _BY_FACTORS = ("auto", "svd", "cholesky")
@@ -411,8 +413,8 @@ def _counted(
     """
     content = statements_of([said], source, wanted, classes).statements[0].statements[0].content
     assert isinstance(content, Coefficients)
-    largest, size = gradient_of(content.fit, training.blocks(content, len(classes)))
-    enough = largest <= content.fit.allowed(float(training.much(content.weights).sum()), size)
+    largest, *sizes = gradient_of(content.fit, training.blocks(content, len(classes)))
+    enough = largest <= content.fit.allowed(float(training.much(content.weights).sum()), *sizes)
     if enough and "mean_tolerance" in said:
         return dict(said)
     largest = float(2.0 ** np.ceil(np.log2(max(largest, 1e-300))))
@@ -421,7 +423,8 @@ def _counted(
             f"whether the fit of {said['source']} converged: its gradient, a sum over people, is up to {largest:g}, "
             "more than its tolerance, and so is the width (rows with weights, few steps, columns of unlike size)"
         )
-    return {**{key: value for key, value in said.items() if key != "mean_tolerance"}, "tolerance": largest}
+    kept = {key: value for key, value in said.items() if key not in ("mean_tolerance", "mean_gap")}
+    return {**kept, "tolerance": largest}
 
 
 def _stopped(
@@ -478,6 +481,10 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
             expected = "columns of like size: the fit left out directions below its parameter tol"
             raise invalid(source, "model", "singular_", expected, "some")
         return {}
+    if getattr(final, "normalize", False) is True:
+        raise invalid(source, "model", "normalize", "false: penalties are those of the columns as they are", "true")
+    if name in LASSOS:
+        return _absolute(source, final, wanted, training)
     by_steps = final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters
     if by_steps and training is None:
         expected = f"one of {', '.join(_BY_FACTORS)}; others with --train, which counts the gradient"
@@ -485,6 +492,25 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
     if np.ndim(final.alpha):
         raise invalid(source, "model", "alpha", "one number", "several")
     return {"l2": float(final.alpha), **({"mean_tolerance": float(final.tol)} if by_steps else {})}
+
+
+def _absolute(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:
+    """Penalties of a lasso or elastic net, and the duality gap at which its coordinate descent stopped."""
+    searched = type(final).__name__.endswith("CV")
+    alpha = float(final.alpha_ if searched else final.alpha)
+    ratio = float(getattr(final, "l1_ratio_", 1.0) if searched else getattr(final, "l1_ratio", 1.0))
+    penalties = {"mean_l1": alpha * ratio, "mean_l2": alpha * (1 - ratio)}
+    keys: dict[str, Any] = {key: value for key, value in penalties.items() if value}
+    if {"tolerance", "mean_tolerance"} & set(wanted.parameters):
+        return keys
+    gap = float(np.max(np.asarray(final.dual_gap_, np.float64)))
+    if training is not None:
+        return {**keys, **({"mean_gap": max(gap, 0.0)} if "mean_l1" in keys else {})}
+    updates = int(np.max(np.asarray(final.n_iter_))) * int(np.asarray(final.coef_).size)
+    if "mean_l1" not in keys or not np.isfinite(gap) or updates > UPDATES:
+        expected = "an absolute penalty, and up to a million updates: else --train, which counts the gradient"
+        raise invalid(source, "model", "dual_gap_", expected, f"l1_ratio {ratio:g}, {updates:,} updates")
+    return {**keys, "mean_gap": max(gap, 0.0)}
 
 
 # PMML.

@@ -12,7 +12,18 @@ import pandas as pd
 import pytest
 import skops.io
 from sklearn.compose import make_column_transformer
-from sklearn.linear_model import Lasso, LinearRegression, LogisticRegression, PoissonRegressor, Ridge, SGDClassifier
+from sklearn.linear_model import (
+    ElasticNet,
+    ElasticNetCV,
+    Lars,
+    Lasso,
+    LassoCV,
+    LinearRegression,
+    LogisticRegression,
+    PoissonRegressor,
+    Ridge,
+    SGDClassifier,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, StandardScaler
 
@@ -111,12 +122,18 @@ def test_pipelines_hold_of_the_people(seed: int) -> None:
         (PoissonRegressor(max_iter=5000), "k"),
         (LinearRegression(), "k"),
         (Ridge(3.0), "k"),
-    ][seed % 6]
+        (Lasso(float(random.choice([1e-3, 0.05]))), "k"),
+        (ElasticNet(0.01, l1_ratio=0.3, tol=1e-8), "k"),
+        (LassoCV(cv=3), "k"),
+        (ElasticNetCV(cv=3, l1_ratio=[0.2, 0.8]), "k"),
+    ][seed % 10]
     x = people[["age", "income", "region"]]
     model = make_pipeline(steps, last).fit(x, people[target])
     classes = None if target == "y" else ["0", "1", "2"]
-    release = maxent.convert(model, target=target, classes=classes)
-    assert satisfied(release, people[["age", "income", "region", target]], target)
+    people = people[["age", "income", "region", target]]
+    for train in (None, people):
+        release = maxent.convert(model, target=target, classes=classes, train=train)
+        assert satisfied(release, people, target)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -132,6 +149,25 @@ def test_a_file_of_skops_is_the_fitted_model(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_lasso_tells_its_intercept_and_what_its_penalty_leaves(tmp_path: Path) -> None:
+    """The intercept is solved for: the number of cases is exact, and weights of rows are noticed in the table."""
+    x, y, path = PEOPLE[["age"]], (PEOPLE.y == "yes").astype(int), tmp_path / "model.skops"
+    model = make_pipeline(StandardScaler(), Lasso(0.01)).fit(x, y)
+    skops.io.dump(model, path)
+    people = x.assign(y=y)
+    release = maxent.convert(path, target="y", classes=["0", "1"], reading=Reading(format="glm"))
+    said = release.statements[0].document["statements"][0]
+    assert (said["mean_l1"], said["mean_gap"]) == (0.01, max(model[-1].dual_gap_, 0.0))
+    assert satisfied(release, people, "y")
+    intercept = next(row for row in compile_release(release, x).linear if row.says.startswith("number of people"))
+    assert np.rint([intercept.lower[0], intercept.upper[0]]).tolist() == [y.sum(), y.sum()]
+    weighed = make_pipeline(StandardScaler(), Lasso(0.01)).fit(x, y, lasso__sample_weight=PEOPLE.age**3)
+    found = fitted_statements(weighed, wanted_of("y", train=people, classes=["0", "1"]), reader_of(None), "model")
+    assert any("rows with weights" in each for each in found.lost)
+    assert satisfied(found.release, people, "y")
+
+
+@pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     ("model", "says"),
     [
@@ -140,10 +176,12 @@ def test_a_file_of_skops_is_the_fitted_model(tmp_path: Path) -> None:
         (LogisticRegression(solver="liblinear"), "solver"),
         (LogisticRegression(class_weight="balanced"), "balanced"),
         (LinearRegression(positive=True), "positive"),
+        (Lasso(positive=True), "positive"),
+        (ElasticNet(0.1, l1_ratio=0.0), "an absolute penalty"),
     ],
 )
 def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) -> None:
-    numbers = type(model) is LinearRegression
+    numbers = type(model) in (LinearRegression, Lasso, ElasticNet)
     scaled = make_pipeline(StandardScaler(), model).fit(PEOPLE[["age"]], PEOPLE.k if numbers else PEOPLE.y)
     with pytest.raises(InvalidInput, match=says):
         maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
@@ -279,10 +317,12 @@ def test_texts_that_say_something_else_are_refused(tmp_path: Path, old: str, new
         maxent.convert(path, classes=["no", "yes"])
 
 
-@pytest.mark.parametrize("model", [Lasso(), SGDClassifier(loss="log_loss")], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize("model", [Lars(), SGDClassifier(loss="log_loss")], ids=lambda model: type(model).__name__)
 def test_regressions_that_are_not_read_are_refused_with_those_that_are(model: Any) -> None:
     model.fit([[0.0], [1.0], [2.0]], [0, 1, 1])
-    with pytest.raises(InvalidInput, match=f"Ridge, PoissonRegressor are read, .* found {type(model).__name__}"):
+    with pytest.raises(
+        InvalidInput, match=f"Lasso, ElasticNet, LassoCV, ElasticNetCV are read, .* found {type(model).__name__}"
+    ):
         maxent.convert(model, target="y")
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression, PoissonRegressor, Ridge
+from sklearn.linear_model import ElasticNet, LogisticRegression, PoissonRegressor, Ridge
 
 from maxent.models.arrays import FloatArray
 from maxent.models.statements.glm import EPS, Regression, RegressionSums, Stopping, _tolerance, sums_of
@@ -18,7 +18,8 @@ LBFGS = 64 * EPS
 def regression(family: Any, b: FloatArray, response: FloatArray, stopping: Stopping, **more: Any) -> Regression:
     """A regression without penalties, with all coefficients in full."""
     none = np.zeros(b.shape)
-    said = {"free": none == 0, "l2": none, "l1": none, "mean_l2": none, "class_weight": np.ones(len(response))}
+    said = {"free": none == 0, "class_weight": np.ones(len(response))}
+    said |= dict.fromkeys(("l2", "l1", "mean_l2", "mean_l1"), none)
     return Regression(family, b, none, response, stopping, **{**said, **more})
 
 
@@ -122,6 +123,34 @@ def test_absolute_penalties_are_followed_by_their_subgradients(seed: int) -> Non
     if none.any():  # what a coefficient of 0 leaves open is as wide as its penalty
         found = sums_of(fit, design, np.ones(n))
         assert (found.high - found.low)[:4][none].min() >= 2 * 0.5
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("seed", cases(300, 30, hunted=600))
+def test_a_lasso_is_as_near_as_its_duality_gap(seed: int) -> None:
+    """Also one that did not converge, whose coefficients are small but of another sign than at the optimum, or 0."""
+    random = np.random.default_rng(seed)
+    design, weight = drawn(random)
+    if random.random() < 0.8:  # columns that are alike, with which it takes long
+        like = random.normal(size=(len(design), 1)) + 0.3 * random.normal(size=(len(design), 4))
+        design = np.c_[design[:, :1], like * random.choice([0.1, 1.0, 5.0], size=4)]
+    design[:, 1:] += random.choice([0.0, 3.0])
+    y = np.clip(np.rint(1.5 + random.normal(size=len(design)) + design[:, -1]), 0, 3).astype(int)
+    alpha, ratio = 10.0 ** random.integers(-4, 0), float(random.choice([1.0, 0.5, 0.05]))
+    how = {"tol": 10.0 ** -random.integers(1, 11), "max_iter": int(random.choice([1, 2, 3, 10_000]))}
+    how |= {"precompute": bool(random.random() < 0.3), "selection": random.choice(["cyclic", "random"])}
+    bare = int(random.random() < 0.7)  # whether there is an intercept
+    model = ElasticNet(alpha=alpha, l1_ratio=ratio, fit_intercept=bool(bare), **how).fit(design[:, 1:], y, weight)
+    b = np.r_[[model.intercept_] * bare, model.coef_][:, None]
+    own = np.r_[[0.0] * bare, np.ones(len(model.coef_))][:, None] * alpha
+    more = {"mean_l1": own * ratio, "mean_l2": own * (1 - ratio)}
+    fit = regression("linear", b, np.arange(4.0)[:, None], Stopping(gap=float(model.dual_gap_)), **more)
+    design = design[:, 1 - bare :]
+    people = np.ones(len(design))
+    assert not off(sums_of(fit, design, people, weight), y).any()
+    for digits in (1, 3, 6):
+        assert not off(sums_of(printed(fit, digits), design, people, weight), y).any()
 
 
 @pytest.mark.parametrize("family", ["logistic", "multinomial", "poisson", "linear"])

@@ -24,7 +24,8 @@ _TREE = "a fitted sklearn.tree.DecisionTreeClassifier"
 _REGRESSIONS = "of regressions a tree, or a forest without bootstrap, with bins of the target"
 _CUT = "else cut the target into intervals (pandas.cut) and fit a classifier on these"
 # Regressions that are read, as statements.
-REGRESSIONS = ("LogisticRegression", "LinearRegression", "Ridge", "PoissonRegressor")
+LASSOS = ("Lasso", "ElasticNet", "LassoCV", "ElasticNetCV")
+REGRESSIONS = ("LogisticRegression", "LinearRegression", "Ridge", "PoissonRegressor", *LASSOS)
 _BOOSTING_TOOLS = ("xgboost", "lightgbm", "catboost")
 # Sets of rules of imodels: what the numbers of each kind are, of which none counts people of a class.
 _LASSO = "coefficients of a lasso whose penalty it does not keep; only how many people a rule covers stands beside them"
