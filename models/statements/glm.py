@@ -46,6 +46,8 @@ COMBINED = 100_000
 SLOWER = 10.0
 # Size of a person's columns up to which no step of L-BFGS from nothing overflows an exponential.
 STEEP = 100.0
+# Updates of residuals by coordinate descent whose rounding errors are bounded, at most.
+UPDATES = 100_000
 # Error of least squares by orthogonal factors, relative to the numbers that go in; 4 million units in the last place.
 ORTHOGONAL = 1e-9
 
@@ -368,12 +370,18 @@ def _within_gap(fit: Regression, design: FloatArray, cases: FloatArray, gap: flo
     centred = design - weight @ design if bare.any() else design
     bend = heaviest * ((centred * centred).T @ cases)[:, None] * (1 + 1e-9) + l2
     reach = np.abs(design).max(axis=0, initial=0.0)
-    answers = float(np.abs(fit.response).max()) + float((np.abs(design) @ np.abs(fit.value)).max(initial=0.0))
-    # The gap was computed in doubles, with residuals that were updated step by step; a dual point is scaled by l1.
+    largest = np.abs(fit.value) + fit.half
+    answers = float(np.abs(fit.response).max()) + float((np.abs(design) @ largest).max(initial=0.0))
+    # The gap was computed in doubles, of residuals R that were updated step by step: R is as exact as `unit`. A dual
+    # point c R is feasible where c is l1 over the largest X'R; if that is off by e, c by s = e / l1, the dual loss is
+    # by e |b| + s (1 - c) R'R + s^2 R'R at most, as R'Xb is at most that product times |b|, and (1 - c)^2 R'R twice
+    # the gap.
     most = max(total * max(heaviest, 1.0), 1.0)
-    least = float(l1[~bare].min(initial=np.inf)) / most
-    rounded = 4 * (ORTHOGONAL + 8 * len(design) * EPS) * answers**2
-    left = (gap + rounded * (1 + 2 * float(reach[~bare].max(initial=0.0)) * answers / least)) * most
+    unit = 4 * (8 * len(design) + 4 * UPDATES) * EPS
+    error = unit * float(reach[~bare].max(initial=0.0)) * answers
+    scaled = error * answers / (float(l1[~bare].min(initial=np.inf)) / most)
+    flat = unit * answers**2 + error * float(largest.sum())
+    left = (gap + flat + scaled * (np.sqrt(2 * (gap + flat)) + scaled)) * most
     inside = np.sqrt(2 * bend * left)
     size = np.maximum(np.abs(fit.value) - fit.half, 0.0)  # of a coefficient, at least
     with np.errstate(divide="ignore", invalid="ignore"):

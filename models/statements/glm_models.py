@@ -20,7 +20,7 @@ from maxent.models.files.json_files import bytes_of
 from maxent.models.formats.pmml.xml_document import Element, parse_xml
 from maxent.models.formats.release_reader import UNNAMED, Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.models import LASSOS, REGRESSIONS
-from maxent.models.statements.glm import CHUNK, EPS, Coefficients, Term, gradient_of
+from maxent.models.statements.glm import CHUNK, EPS, UPDATES, Coefficients, Term, gradient_of
 from maxent.models.statements.read import FORMAT, parse_statements
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.cells import holds_numbers, numbers
@@ -251,8 +251,6 @@ _STEPS: Mapping[str, _Follow] = {
 # Models of scikit-learn.
 
 LOGISTIC, POISSON = REGRESSIONS[:1], REGRESSIONS[3:4]
-# Updates of a residual by coordinate descent whose rounding errors are bounded without the training table.
-UPDATES = 1_000_000
 # Solvers that stop at a gradient, or where the loss hardly falls; the others stop where coefficients hardly move.
 _BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
 _BY_FACTORS = ("auto", "svd", "cholesky")
@@ -508,7 +506,7 @@ def _absolute(source: str, final: Any, wanted: Wanted, training: _Training | Non
         return {**keys, **({"mean_gap": max(gap, 0.0)} if "mean_l1" in keys else {})}
     updates = int(np.max(np.asarray(final.n_iter_))) * int(np.asarray(final.coef_).size)
     if "mean_l1" not in keys or not np.isfinite(gap) or updates > UPDATES:
-        expected = "an absolute penalty, and up to a million updates: else --train, which counts the gradient"
+        expected = f"an absolute penalty, and up to {UPDATES:,} updates: else --train, which counts the gradient"
         raise invalid(source, "model", "dual_gap_", expected, f"l1_ratio {ratio:g}, {updates:,} updates")
     return {**keys, "mean_gap": max(gap, 0.0)}
 
