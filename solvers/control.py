@@ -219,6 +219,14 @@ def in_time(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T | Non
     return found[0]
 
 
+def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
+    """The result of ``work``; `OutOfTime` when it does not end within some seconds of the clock saying so."""
+    found = in_time(clock, work, late)
+    if found is None:
+        raise OutOfTime(clock.stop() or Stop.TIME_LIMIT)
+    return found
+
+
 @atexit.register
 def end_left_behind() -> None:
     """Wait for threads that were left behind, so that they end before Python does.

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -138,11 +139,12 @@ class LinearRows:
         ends = np.searchsorted(placed[:, 1], np.arange(len(program.cells.trees) + 1))
         self._places = [placed[start:stop, ::2] for start, stop in pairwise(ends.tolist())]
         self._others = [r for r, place in enumerate(places) if place is None]
+        self._n_regions = len(places)
 
     def totals(self, masses: FloatArray) -> FloatArray:
         """Masses of every region, shape (n_regions, n_classes)."""
         program = self.program
-        out = np.empty((len(program.regions), program.n_classes))
+        out = np.empty((self._n_regions, program.n_classes))
         for t, pairs in enumerate(self._places):
             if len(pairs):
                 out[pairs[:, 0]] = program.sums.totals(t, masses)[pairs[:, 1]]
@@ -285,7 +287,7 @@ class InternalRows:
         """``E_U - E_T`` (gain ratio: ratio of the chosen minus the candidate's) per row, shape (n_rows,)."""
         sums = self.program.sums  # of this pooling, see `Evaluator.at`
         return self.compared(
-            lambda tree: sums.totals(tree, masses), lambda tree, column, _: sums.by_value(tree, column)(masses)
+            partial(sums.totals, values=masses), lambda tree, column, _: sums.by_value(tree, column)(masses)
         )
 
     def compared(
@@ -301,11 +303,11 @@ class InternalRows:
         splits: dict[tuple[int, str], SplitSlack] = {}
         for batch in self._batches:
             tree, measure = batch.tree, batch.measure
+            a = by_value(tree, batch.column, batch.sums)
             if tree not in totals:
                 totals[tree] = totals_of(tree)
             if (tree, measure) not in splits:
                 splits[tree, measure] = self._branches[tree].chosen(measure, totals[tree])
-            a = by_value(tree, batch.column, batch.sums)
             out[batch.row] = _compared(batch, a, totals[tree], splits[tree, measure])
         return out
 

@@ -580,7 +580,7 @@ def _tree_groups(program: Program, above: _Above, stated: list[Linear], mass: Fl
 
 def _read(stated: list[Linear], place: IntArray, size: FloatArray, low: FloatArray, high: FloatArray) -> None:
     """Narrow, in place, how many people of each place can have each class by what is stated of it."""
-    labels = [i for i, c in enumerate(stated) if c.kind == "label" and c.rows == low.shape[1] - 1]
+    labels = [i for i, c in enumerate(stated) if c.kind == "label" and len(c.lower) == low.shape[1] - 1]
     numbers = [i for i, c in enumerate(stated) if c.kind != "label" and c.weights is None]
     if labels:  # each a class that no other exceeds
         at, x = place[labels], np.array([stated[i].coef[0].argmax() for i in labels])

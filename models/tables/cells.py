@@ -121,34 +121,33 @@ def understood(frame: Frame, reader: Reader, declared: Mapping[str, Collection[s
     known = declared or {}
     if frame.decimal != "point":
         frame = _with_decimal_points(frame, reader, known)
-    columns = {name: _understood(frame, name, reader, frozenset(known.get(name, ()))) for name in frame.columns}
+    reading, columns = reader.reading, {}
+    for name, column in frame.columns.items():
+        rows, declared_here = frame.rows_with(name), frozenset(known.get(name, ()))
+        numeric = None if frame.text else column.numeric
+        blanks = {"": int(rows[-1])}
+        if column.values.dtype.kind in "iuf" and not reading.absent_numbers:
+            columns[name] = replace(column, numeric=numeric, blanks=blanks)
+            continue
+        stored = column.texts()
+        texts, lacking = reading.meaning(stored, declared_here)
+        for text in sorted(declared_here.intersection(texts) - {""}):
+            number = int(rows[:-1][np.array(texts, object) == text].sum()) if reading.absent(text) else 0
+            if number:
+                words = f"{shorten(text)} ({frame.in_words(number)}) is a value, as it is declared"
+                reader.note(frame.source, f"column {shorten(name)}: {words}")
+        if reading.text == "strip":
+            note_united(frame, name, reader, stored, texts)
+        for at in np.flatnonzero(lacking).tolist():
+            blanks[stored[at]] = blanks.get(stored[at], 0) + int(rows[at])
+        values = column.values
+        if values.dtype.kind not in "iuf":
+            values = np.array(texts, dtype=object)
+        codes = column.codes
+        if lacking.any():
+            codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[codes]
+        columns[name] = Column(codes, values[~lacking], column.dated, numeric, blanks)
     return replace(frame, columns=columns, reader=reader)
-
-
-def _understood(frame: Frame, name: str, reader: Reader, declared: frozenset[str]) -> Column:
-    column, reading, rows = frame.columns[name], reader.reading, frame.rows_with(name)
-    numeric = None if frame.text else column.numeric
-    blanks = {"": int(rows[-1])}
-    if column.values.dtype.kind in "iuf" and not reading.absent_numbers:
-        return replace(column, numeric=numeric, blanks=blanks)
-    stored = column.texts()
-    texts, lacking = reading.meaning(stored, declared)
-    for text in sorted(declared.intersection(texts) - {""}):
-        number = int(rows[:-1][np.array(texts, object) == text].sum()) if reading.absent(text) else 0
-        if number:
-            found = f"column {shorten(name)}: {shorten(text)} ({frame.in_words(number)}) is a value, as it is declared"
-            reader.note(frame.source, found)
-    if reading.text == "strip":
-        note_united(frame, name, reader, stored, texts)
-    for at in np.flatnonzero(lacking).tolist():
-        blanks[stored[at]] = blanks.get(stored[at], 0) + int(rows[at])
-    values = column.values
-    if values.dtype.kind not in "iuf":
-        values = np.array(texts, dtype=object)
-    codes = column.codes
-    if lacking.any():
-        codes = np.append(np.where(lacking, -1, np.cumsum(~lacking) - 1), -1)[codes]
-    return Column(codes, values[~lacking], column.dated, numeric, blanks)
 
 
 def codes_of(domain: Iterable[str]) -> tuple[dict[str, int], int]:
@@ -213,14 +212,15 @@ def categorical(
     key: Literal["values", "classes"] = "values",
     optional: bool = False,
     expected: str | None = None,
+    texts: list[str] | None = None,
 ) -> IntArray:
     """Read a column as indices into a domain, compared as text, -1 where there is none.
 
     Problems are cells outside the domain, unless it has `OTHER`, and missing ones, unless it has a value for them or
-    the column is ``optional``.
+    the column is ``optional``. ``texts``: its `Column.texts`, where these are known already.
     """
     column = frame.columns[name]
-    texts = column.texts()
+    texts = column.texts() if texts is None else texts
     index, absent = codes_of(domain)
     if optional:
         index, absent = {text: code for text, code in index.items() if text}, -1
@@ -506,20 +506,26 @@ def encoded_columns(
 ) -> tuple[npt.NDArray[Any], tuple[npt.NDArray[Any], ...]]:
     """`encode_column` of those of some attributes that are there: codes, shape (n_kept, n_columns), and levels."""
     there = [attribute for attribute in attributes if attribute.name in frame.columns]
+    named = [attribute.name for attribute in there if attribute.values is not None]
+    texts = dict(zip(named, map(Column.texts, map(frame.columns.__getitem__, named)), strict=True))
     codes = np.empty((len(there), len(frame.lines[keep])), np.int32)  # columns, which are looked at one by one
     levels = []
     for column, attribute in zip(codes, there, strict=True):
-        column[:], level = encode_column(frame, attribute, keep, problems)
+        column[:], level = encode_column(frame, attribute, keep, problems, texts.get(attribute.name))
         levels.append(level)
     return codes.T, tuple(levels)
 
 
 def encode_column(
-    frame: Frame, attribute: Attribute, keep: IntArray | slice, problems: list[Problem]
+    frame: Frame,
+    attribute: Attribute,
+    keep: IntArray | slice,
+    problems: list[Problem],
+    texts: list[str] | None = None,
 ) -> tuple[IntArray, npt.NDArray[Any]]:
     """Return the codes of the kept rows and the levels they index; problems are those of all rows."""
     if attribute.values is not None:
-        codes = categorical(frame, attribute.name, attribute.values, problems)
+        codes = categorical(frame, attribute.name, attribute.values, problems, texts=texts)
         return codes[keep], np.array(attribute.values, dtype=object)
     column = frame.columns[attribute.name]
     numbers = finite(frame, attribute.name, problems, optional=attribute.missing)

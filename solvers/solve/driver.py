@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -38,7 +38,7 @@ from maxent.constraints.program.residuals import Evaluator, InternalRows, statem
 from maxent.models.arrays import TINY, BoolArray, FloatArray, IntArray, ranges
 from maxent.models.columns import CELLS, check_size
 from maxent.solvers.backend import Backend, Options, WholeBackend
-from maxent.solvers.control import GRACE, LAST, SOON, Clock, OutOfTime, in_time
+from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, given_up, in_time
 from maxent.solvers.solution import Solution, Stop
 from maxent.solvers.solve.attempt import DOUBTED, PRESOLVE, PROVED, Task
 from maxent.solvers.solve.parallel import PartAnswer, answer_part, attempt_parts, bounded_parts, unanswered
@@ -53,19 +53,10 @@ if TYPE_CHECKING:
 # Parts that nothing compares that are solved as one, where cells are of people in and out of the data.
 BUNDLE = 400
 
-T = TypeVar("T")
 # What makes a part the same as one of an earlier round.
 Key = tuple[bytes, bytes, int]
 # How many times as long as evaluating a point measuring an answer takes at most, see `prepare`.
 MEASURING = 3.0
-
-
-def given_up(clock: Clock, work: Callable[[], T], late: float = GRACE) -> T:
-    """The result of ``work``; `OutOfTime` when it does not end within some seconds of the clock saying so."""
-    found = in_time(clock, work, late)
-    if found is None:
-        raise OutOfTime(clock.stop() or Stop.TIME_LIMIT)
-    return found
 
 
 @dataclass(frozen=True, eq=False)

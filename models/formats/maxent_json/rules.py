@@ -1267,7 +1267,8 @@ def read_draft(document: object, problems: list[Problem], trees: Sequence[object
         while size == BATCH:
             size = len(some := list(islice(nodes, BATCH)))
             batches.append(batch_of(some, [size] if size < BATCH else [], codes))
-    draft = draft_of(replace(content, trees=tuple(heads)), joined(batches or [batch_of((), [], codes)]))
+    read = joined(batches or [batch_of((), [], codes)])
+    draft = draft_of(replace(content, trees=tuple(heads)), read)
     if not problems:
         return draft
     unread = Attribute("", "numeric")  # of nodes whose own could not be read
