@@ -216,7 +216,7 @@ def estimate_case(
             # An answer that is there is not lost to Ctrl-C while it is measured.
             point, of_each = _where_measured(case, program, outcome)
             whole = point.merged is None and outcome.point.merged is not None
-            masses = point.masses
+            backend, masses = outcome.used if how.backend == "auto" else how.solver.name, point.masses
             if mean is not None:
                 masses = replace(outcome.point, masses=mean.masses).cells(program) if whole else mean.masses
             measuring = point.program
@@ -242,7 +242,6 @@ def estimate_case(
                 disclosure = disclosure.of_groups(of_each)
             worst = _worst_case(case, program, how, settings) if program.unread else None
             ordered, judged = _without_draws(program), known.of_verdict(case)
-            backend = outcome.used if how.backend == "auto" else how.solver.name
             seconds = proving_seconds(clock.left())
             result = Estimate(
                 program=program,

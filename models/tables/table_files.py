@@ -66,6 +66,7 @@ _GZIP_RATIO = 1032  # the most bytes that a byte of gzip can stand for
 class TableInput:
     """A file that is to be read as a table: its size is as stored, its format that of the unpacked bytes."""
 
+    path: FilePath
     source: str
     open: Callable[[], BinaryIO]
     size: int
@@ -107,7 +108,7 @@ def table_input(path: FilePath, max_memory: int) -> TableInput:
     kind = _FIRST.get(start) or FORMATS.get(path.suffix.lower(), "csv")
     packed = path.suffix.lower() == ".gz" or start.startswith(b"\x1f\x8b")
     opener = partial(_unpacked, opener) if packed else opener
-    return TableInput(shown_path(path), opener, size, kind, packed)
+    return TableInput(path, shown_path(path), opener, size, kind, packed)
 
 
 def _unpacked(opener: Callable[[], BinaryIO]) -> BinaryIO:
@@ -252,7 +253,7 @@ def read_frame(
     names, reader = tuple(dict.fromkeys(wanted)), reader or Reader()
     if not isinstance(source, (str, PathLike)):
         return understood(from_pandas(source, name, names, reader.reading.absent), reader, declared)
-    path, most = file_path(source), reader.reading.max_memory
+    path, most = file_path(source) if found is None else found.path, reader.reading.max_memory
     with readable(path, most):
         found = found or table_input(path, most)
         frame = _whole(_open(found.kept(), reader), names, reader)

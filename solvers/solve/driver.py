@@ -836,8 +836,8 @@ def _outcome(
     if run.stopped is not None:
         point = replace(point, masses=nearer(program, evaluator, point.masses, run.options.tolerance, late))
     violation = evaluator.max_violation(point.masses, point.missed)
-    point = replace(point, masses=np.maximum(point.masses, 0.0))
-    entropy = program.objective(point.masses)
+    masses = np.maximum(point.masses, 0.0)
+    entropy, point = program.objective(masses), replace(point, masses=masses)
     trouble = tuple(dict.fromkeys(text for answer in answers for text in answer.trouble))
     inconsistent = any(answer.inconsistent for answer in answers) or bool(run.program.contradictions)
     if run.stopped is not None:

@@ -120,9 +120,8 @@ def problems_of(draft: Draft, *, doubtful: bool = False) -> Iterator[Problem]:
     ranked = [(draft.tree_of(i), rank, each) for rank, found in enumerate(of_nodes) for i, each in _most(found)]
     yield from (each for _, _, each in sorted(ranked, key=lambda found: found[:2]))
     yield from _root_problems(draft, roots, publication)
-    some_several = bool(several(draft.nodes).any())
     yield from draw_problems(draft.content, len(draft.content.trees))
-    yield from rule_problems(draft.content, several=some_several)
+    yield from rule_problems(draft.content, several=nodes.scores is not None and bool(several(nodes).any()))
     if draft.content.predicts == "score" and draft.content.target.classes:
         yield from (each for _, each in _score_problems(draft))
     yield from (each for _, each in _moment_problems(draft))
