@@ -487,6 +487,8 @@ def end_all() -> None:
     for process in list(_ALL):
         if process.of == os.getpid():  # not those of the process that this one is a copy of
             process.end()
+    for idle in _IDLE.values():
+        idle[:] = [process for process in idle if process in _ALL]
 
 
 def main() -> None:
