@@ -1,6 +1,7 @@
 """Simulated papers: a tree, means, a cross table, a regression, a confusion matrix and an AUC of one study."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,11 @@ def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside
         return settled, f"{maxent.estimate(list(releases), qi).summary['entropy']:.3f}"
 
     whole = ROOT / "examples" / "d1" / "tree.json"
+    shown = re.search(r"```json\n(.*?)```", page, re.DOTALL)
+    assert shown is not None
+    (tmp_path / "shown.json").write_text(shown[1], encoding="utf-8")
+    (tmp_path / "tree.json").write_text(json.dumps(tree), encoding="utf-8")
+    assert maxent.bounds(tmp_path / "shown.json", qi).certain_proved == 2  # the men of Canada
     rows = [
         ("labels of the tree", told(tmp_path / "labels.json")),
         ("... and Table 1", told(tmp_path / "labels.json", table)),
