@@ -158,7 +158,8 @@ def _run(
         tell(chosen.never_passes)
     with progress() as told:
         found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
-    asked_by = results.Asked(["check", *releases, qi], {"policy": policy}, found.review.asked.inputs)
+    again = {name: said[name] for name in ("target", "truth", "control", "population", "people", "adversary")}
+    asked_by = results.Asked(["check", *releases, qi], {"policy": policy, **again, **stated}, found.review.asked.inputs)
     found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:

@@ -127,7 +127,7 @@ def _run(
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
     shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
     read = next(iter(reviews.values())).asked.inputs
-    call = results.Asked(["review", *models, data], shown, read)
+    call = results.Asked(["review", *models, data], {**shown, **limits.as_dict()}, read)
     reviews = {name: replace(each, asked=call) for name, each in reviews.items()}
     found = replace(found, reviews=reviews) if isinstance(found, SeveralReviews) else reviews[""]
     with finishing("interrupted" if any(each.interrupted for each in reviews.values()) else ""):

@@ -372,6 +372,7 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     first = page.partition('id="published"')[0]  # what is printed on the first page, by officers' questions
     answers = ("truth.csv, 11 people; maxent ", "<h3>Who could attack</h3>", "an adversary with the table infers")
     assert [first.count(each) for each in (*answers, "no register of the population was given")] == [1, 1, 1, 2]
+    assert "--max-certain 7" in page.partition("To make it again:")[2]
     assert "A. &lt;b&gt;Writer" in page
     assert "cut the tree back to node" in page
     assert '<th scope="row">Individuals whose class is certain' in first
@@ -407,6 +408,12 @@ def test_a_check_has_a_dossier_by_its_policy(tmp_path: Path) -> None:
     assert all(row.check.id in page for row in found.rows)
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))
     assert told["verdict"]["status"] == found.status
+    words = ["check", D1 / "tree.json", D1 / "qi.csv", "--policy", "satre", "--truth", D1 / "truth.csv"]
+    main([*map(str, words), "--max-certain", "9", "--dossier", str(tmp_path / "again.html")])
+    again = (tmp_path / "again.html").read_text(encoding="utf-8").partition("To make it again:")[2]
+    assert "--policy satre" in again
+    assert f"--truth {D1 / 'truth.csv'}" in again
+    assert "--max-certain 9" in again
 
 
 def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
