@@ -30,7 +30,7 @@ from maxent.models.files.input_files import located
 from maxent.models.formats.scikit_learn.models import is_model, no_release
 from maxent.models.reading import Noticed, Reader, reader_of
 from maxent.models.release import Release
-from maxent.models.trees.predict import Cases, Score, read_cases, score, tested_attributes
+from maxent.models.trees.predict import Cases, Score, read_cases, score, states_answers, tested_attributes
 from maxent.results.comparison import Comparison, Scores, comparison_row
 from maxent.results.reliability import unwarned, warn_unreliable
 from maxent.results.solved import described
@@ -48,7 +48,8 @@ if TYPE_CHECKING:
 
 # Accuracies of releases that are compared: on the truth, and on other people.
 
-# Note on generalised records in a comparison.
+# Notes on statements without a tree, and on generalised records, in a comparison.
+NO_ANSWERS = "no accuracy: nothing published says what the model answers"
 ALIKE = (
     "generalised records: a leaf is a group of identical rows, an individual one row; attacks need to know which rows "
     "can be a person's"
@@ -70,6 +71,8 @@ class Accuracies:
         """Accuracies of a release, and notes on them; that on the truth may be known of people in parts."""
         if case.records is not None:
             return Scores(None, None, (ALIKE,))
+        if not states_answers(case.release):
+            return Scores(None, None, (NO_ANSWERS,) if self.truth is not None or self.test is not None else ())
         release, train, tested, notes = case.release, None, None, []
         if parted is not None and parted.table is not None:
             train = None if parted.truth is None else _score(release, parted.table, parted.truth)

@@ -11,6 +11,7 @@ from maxent.models.formats.writers.registry import writer_for
 from maxent.models.formats.writers.rules import WantedForm
 from maxent.models.reading import Reading, reader_of
 from maxent.models.release import Release
+from maxent.models.trees.predict import check_predicts
 
 
 def export(
@@ -46,6 +47,7 @@ def export(
     published = open_published(release, reader_of(reading))
     if not isinstance(published, Release):
         raise invalid("release", "file", "format", "a release of trees", "a table of generalised records")
+    check_predicts(published)
     text = writer.write(published, WantedForm(table))
     if path is not None:
         write_text(fspath(path), text)

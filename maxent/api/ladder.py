@@ -21,7 +21,7 @@ from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
-from maxent.models.trees.predict import answers_at, predicts_numbers
+from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers
 from maxent.results.reliability import unwarned
 from maxent.results.solved import assessed_numbers, surest_person
 
@@ -44,6 +44,7 @@ MET = 1e-9
 NO_REGISTER = "no register of the population was given (--population)"
 NOT_PLACED = "there was no time to place people in leaves"
 NO_ORDER = "the file tells nothing about the order of rows: who knows it infers what the table tells"
+NO_ANSWERS = "nothing published says what the model answers: statements without a tree predict nothing"
 NOT_TRIED = "nobody computed what draws tell of the rows"
 
 
@@ -134,6 +135,8 @@ class Climb:
 
         Other answers are believed as they are, and prove nothing.
         """
+        if not states_answers(self.case.release):
+            return Figures(missing=NO_ANSWERS)
         case, cells = self.case, self.case.cells()
         answers, codes = answers_at(case.release, list(cells.leaf.T), len(cells))
         told = answers_of(case.release)

@@ -13,7 +13,7 @@ from maxent.disclosure.measures import TOLERANCE, individual_divergence, mean
 from maxent.models.errors import InvalidInput, Problem
 from maxent.models.tables.qi_table import QITable, row_keys, sum_by
 from maxent.models.tables.truth_and_facts import recoded
-from maxent.models.trees.predict import answers_at, read_cases, terms_of
+from maxent.models.trees.predict import answers_at, read_cases, states_answers, terms_of
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -91,8 +91,8 @@ def right_by(posterior: FloatArray, truth: IntArray | FloatArray) -> FloatArray:
 
 
 def predicted_classes(program: Program, masses: FloatArray) -> IntArray | None:
-    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None of generalised records."""
-    if program.scaling is not None:
+    """The class that a release predicts for each quasi-identifier, shape (n_qi,); None if it predicts none."""
+    if program.scaling is not None or not states_answers(program.release):
         return None
     cells = program.cells
     _, codes = answers_at(program.release, list(cells.leaf.T), len(cells))
@@ -153,7 +153,7 @@ class BelievedInTruth:
     """What an adversary believes of control people; the quasi-identifiers of those ``known`` are in the table, too."""
 
     posterior: FloatArray
-    predicted: IntArray
+    predicted: IntArray | None
     known: int
 
 
@@ -228,7 +228,8 @@ def believed(program: Program, masses: FloatArray, posterior: FloatArray, contro
     row = rows_in(table, program.table)
     known = row >= 0
     found[known] = posterior[row[known]]
-    return BelievedInTruth(found, votes.argmax(axis=1), int(table.counts[known].sum()))
+    predicted = votes.argmax(axis=1) if states_answers(program.release) else None
+    return BelievedInTruth(found, predicted, int(table.counts[known].sum()))
 
 
 def _together(program: Program, masses: FloatArray, leaf: IntArray) -> FloatArray:
@@ -296,6 +297,7 @@ def _theirs(way: Way, others: BelievedInTruth, truth: IntArray, frequent: int | 
     if way == "estimate":
         return right_by(others.posterior, truth)
     guess = others.predicted if way == "predicted" else np.full(len(truth), frequent, np.int64)
+    assert guess is not None  # a release that predicts nothing is not guessed by
     return truth[np.arange(len(truth)), guess].astype(np.float64)
 
 

@@ -56,10 +56,17 @@ class Answers:
                 keys.columns[column].known |= dict.fromkeys(keys.classes)
             return cls(column)
         from maxent.models.formats.registry import load_release
-        from maxent.models.trees.predict import tested_attributes
+        from maxent.models.trees.predict import states_answers, states_shares, tested_attributes
 
         file = keys.text("from")
         release = load_release(os.path.join(keys.folder, file))
+        per_row = f"others are a column for each row, key {key}"
+        if not states_answers(release):
+            found = "statements without a tree" if release.statements else "trees whose leaves state no answer"
+            keys.refuse("from", f"a release of trees that predict ({per_row})", f"{file}: {found}")
+        if numbers and not states_shares(release):
+            found = f"{file}: answers without probabilities"
+            keys.refuse("from", f"a release that states the probabilities it predicts ({per_row})", found)
         if set(release.target.classes) != set(keys.classes):
             keys.refuse("from", f"a release about {', '.join(keys.classes)}", ", ".join(release.target.classes))
         for attribute in tested_attributes(release):

@@ -251,6 +251,17 @@ def _shares(scores: FloatArray) -> FloatArray:
     return np.asarray(np.divide(above, total, out=equal, where=total > 0))
 
 
+def states_answers(release: Release) -> bool:
+    """Whether some leaf of a release states what it predicts; none does of statements without a tree."""
+    if predicts_numbers(release):
+        return True
+    if release.predicts == "score":
+        return any(state_scores(tree.nodes) for tree in release.trees)
+    nodes = (node for tree in release.trees for node in tree.nodes if node.is_leaf)
+    classes = release.target.classes
+    return any(leaf.label is not None or any(_leaf_weights(leaf, classes, sized=False)) for leaf in nodes)
+
+
 def states_shares(release: Release) -> bool:
     """Whether the probabilities that a release predicts follow from its statements."""
     if predicts_numbers(release):
@@ -265,6 +276,13 @@ def states_shares(release: Release) -> bool:
         for tree in release.trees
         for leaf in tree.leaves
     )
+
+
+def check_predicts(release: Release) -> None:
+    """Refuse statements without a tree that predicts: no model that they are about is read as one."""
+    if release.statements and not states_answers(release):
+        source = release.statements[0].name
+        raise invalid(source, "release", "trees", "trees that predict", "statements without a tree")
 
 
 def predict_proba(
@@ -380,6 +398,7 @@ def _answer(
     """Probabilities, shape (n, n_classes), and codes of the predicted classes, shape (n,)."""
     if removed not in get_args(Removed):
         raise invalid("predict", "argument", "removed", f"one of {', '.join(get_args(Removed))}", shorten(removed))
+    check_predicts(release)
     return answers_at(release, places_of(release, attributes, columns, n), n, removed)
 
 

@@ -687,6 +687,97 @@ def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree()
     assert again.frame().equals(bounds.frame())
 
 
+# Predictions of a release, in place of a column.
+
+D1_CLASSES = ["<=50K", ">50K"]
+SCORED: dict[str, Fact] = {
+    "accuracy": {"equals": "0.64"},
+    "confusion": {"matrix": {">50K": {">50K": 3}}},
+    "auc": {"class": ">50K", "equals": "0.65"},
+    "brier": {"class": ">50K", "equals": "0.21"},
+    "log_loss": {"class": ">50K", "equals": "0.61"},
+}
+RULES: Fact = {"kind": "rule", "if": [{"column": "Gender", "in": ["Male"]}], "label": ">50K", "n": 5, "correct": 3}
+
+
+def asked_of(folder: Path, model: Fact | None, *said: Fact) -> Any:
+    """Statements about a model in a file beside them; of the tree of the example by default."""
+    text = (D1 / "tree.json").read_text(encoding="utf-8") if model is None else json.dumps(model)
+    (folder / "model.json").write_text(text, encoding="utf-8")
+    told = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": D1_CLASSES}}
+    return parse_statements(
+        {**told, "statements": [{**each, "from": "model.json"} for each in said]}, "s.json", str(folder)
+    )
+
+
+def bare_tree(*keys: str) -> Fact:
+    """The tree of the example, whose leaves state only some keys."""
+    tree: Fact = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
+    nodes = tree["trees"][0]["nodes"]
+    tree["trees"][0]["nodes"] = [n if "branches" in n else {k: n[k] for k in ("id", *keys) if k in n} for n in nodes]
+    return tree
+
+
+@pytest.mark.parametrize("kind", SCORED)
+@pytest.mark.parametrize("model", ["regression.json", "table1.json", "rules", "leaves without an answer"])
+def test_a_release_that_predicts_nothing_is_not_asked_for_predictions(kind: str, model: str, tmp_path: Path) -> None:
+    """The true accuracy of the regression of the example, 7 of 11, made a wrong bound of the base rate."""
+    if model == "rules":
+        said = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": D1_CLASSES}}
+        document = {**said, "statements": [RULES]}
+    elif model.endswith(".json"):
+        document = json.loads((D1.parent / "statements" / model).read_text(encoding="utf-8"))
+    else:
+        document = bare_tree("n")
+    with pytest.raises(InvalidInput, match=r"statement 1.*: from: expected a release of trees that predict .*others"):
+        asked_of(tmp_path, document, {"kind": kind, **SCORED[kind]})
+
+
+@pytest.mark.parametrize("kind", ["auc", "brier", "log_loss"])
+def test_scores_are_not_taken_from_labels_without_probabilities(kind: str, tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match="from: expected a release that states the probabilities it predicts"):
+        asked_of(tmp_path, bare_tree("label"), {"kind": kind, **SCORED[kind]})
+    assert asked_of(tmp_path, bare_tree("label"), {"kind": "accuracy", "equals": "0.64"}).statements
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=100))
+def test_any_classes_satisfy_what_is_true_of_a_tree_that_is_asked(seed: int, tmp_path: Path) -> None:
+    """Accuracy, confusion matrix, AUC and Brier score of the tree, computed here from its predictions."""
+    rng = np.random.default_rng([seed, 36])
+    frame = pd.read_csv(D1 / "truth.csv").drop(columns="Salary")
+    y = rng.permutation(np.array(D1_CLASSES)[np.append([0, 1], rng.integers(0, 2, len(frame) - 2))])
+    told = maxent.predict(D1 / "tree.json", frame).frame
+    guess, score, rich = told["predicted"].to_numpy(), told["P(>50K)"].to_numpy(), y == ">50K"
+    wins = (score[rich][:, None] > score[~rich]) + 0.5 * (score[rich][:, None] == score[~rich])
+    matrix = {p: {t: int(((guess == p) & (y == t)).sum()) for t in D1_CLASSES} for p in D1_CLASSES}
+    said = [
+        {"kind": "accuracy", "equals": f"{(guess == y).mean():.3f}"},
+        {"kind": "confusion", "matrix": matrix},
+        {"kind": "auc", "class": ">50K", "equals": f"{wins.mean():.3f}"},
+        {"kind": "brier", "class": ">50K", "equals": f"{((score - rich) ** 2).mean():.3f}"},
+    ]
+    found = maxent.bounds(asked_of(tmp_path, None, *said).release, frame, level="integer").frame()
+    columns = [c for c in frame.columns if c in found.columns]
+    for _, row in found.iterrows():
+        mine = (frame[columns] == row[columns]).all(axis=1).to_numpy() if columns else np.ones(len(frame), bool)
+        assert row["low"] - 1e-9 <= (y[mine] == row["class"]).mean() <= row["high"] + 1e-9, said
+
+
+def test_statements_without_a_tree_predict_nobody(tmp_path: Path) -> None:
+    """Neither predictions, queries, accuracies nor the adversary with the predictions answer for their model."""
+    regression = D1.parent / "statements" / "regression.json"
+    for answer in (lambda: maxent.predict(regression, D1 / "qi.csv"), lambda: maxent.export(regression, to="sql")):
+        with pytest.raises(InvalidInput, match="expected trees that predict, found statements without a tree"):
+            answer()
+    compared = maxent.compare([regression], D1 / "qi.csv", truth=D1 / "truth.csv", test=D1 / "truth.csv")
+    assert all(row.get("test_accuracy") is None for row in compared.rows)
+    truth = pd.read_csv(D1 / "truth.csv")
+    review = maxent.review(regression, truth, target="Salary", qi=list(truth.columns[:3]))
+    [rung] = [each for each in review.ladder if each.adversary == "predictions"]
+    assert "statements without a tree predict nothing" in rung.figures.missing
+
+
 def test_a_later_version_of_the_format_is_refused_by_its_name(tmp_path: Path) -> None:
     (tmp_path / "s.json").write_text('{"format": "maxent-statements/2", "statements": []}', encoding="utf-8")
     with pytest.raises(InvalidInput, match="format: expected one of maxent-statements/1, found 'maxent-statements/2'"):
