@@ -150,11 +150,12 @@ class Rung:
 
     @property
     def worst_words(self) -> str:
-        """``ill with 0.950: age=30, sex=f``; a row by its number, who is in a register as in the data."""
+        """``ill with 0.950: age 30, sex f``; a row by its number, who is in a register as in the data."""
         found = self.figures.worst
         if found is None:
             return "not known"
-        who = ", ".join(f"{name}={value}" for name, value in found["qi"].items())
+        values = {name: f"{value:.15g}" if isinstance(value, float) else value for name, value in found["qi"].items()}
+        who = ", ".join(f"{name} {value}" for name, value in values.items())
         who = f"row {found['row']}: {who}" if "row" in found else who
         if "class" not in found:
             return f"{', '.join(found['classes'])} are possible: {who}"

@@ -19,7 +19,7 @@ from support.strategies import leaves_of
 
 import maxent
 from maxent.__main__ import main
-from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures
+from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung
 from maxent.models.errors import InvalidInput
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -471,3 +471,23 @@ def test_a_tree_is_cut_back_to_where_somebody_is_less_sure() -> None:
     assert _remedy(tree, 2, 1.0) == "cut the tree back to node root: the surest guess there is right with 50.0 %"
     assert _remedy(tree, 1, 1.0).startswith("cut the tree back to node root")
     assert _remedy(tree, 0, 0.5) == ""
+
+
+def test_a_dossier_of_statements_beside_a_tree_names_them_and_promises_nothing_of_the_tree_alone(
+    tmp_path: Path,
+) -> None:
+    """What the tables tell of somebody they tell after a cut, too."""
+    beside = [D1.parent / "statements" / name for name in ("regression.json", "table1.json")]
+    for order in ([D1 / "tree.json", *beside], [*beside, D1 / "tree.json"]):
+        found = maxent.review(order, D1 / "truth.csv", target="Salary", qi=QI, max_certain=0)
+        found.dossier(tmp_path / "d.html")
+        page = (tmp_path / "d.html").read_text(encoding="utf-8")
+        assert "; beside it 1 regression, 1 table (regression.json, table1.json)" in page
+        assert "cut the tree back to node N4, and review it again: what is published beside the tree" in page
+        assert "the surest guess there is right with" not in page
+        assert "coarser or fewer statements, reviewed again" in page
+
+
+def test_a_person_worst_off_is_written_as_in_the_tables_beside() -> None:
+    figures = Figures(worst={"qi": {"age": 54.0, "dose": 0.1, "sex": "f"}, "class": "no", "probability": 0.5})
+    assert Rung("table", figures, "fail", "").worst_words == "no with 0.500: age 54, dose 0.1, sex f"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -39,6 +40,8 @@ if TYPE_CHECKING:
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
+# Kinds of statements -> what a reader calls them, where that is another word.
+KINDS = {"glm": "regression"}
 # What no dossier covers, whatever is asked.
 NOT_COVERED = (
     "what the people's data say beside the target, and whether publishing is lawful, fair or wanted",
@@ -57,6 +60,8 @@ class DossierReview(Protocol):
     def release(self) -> Release: ...
     @property
     def converted(self) -> Converted: ...
+    @property
+    def files(self) -> tuple[str, ...]: ...
     @property
     def limits(self) -> Limits: ...
     @property
@@ -205,10 +210,14 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
     """What is published, and about whom."""
     leaves = sum(tree.n_leaves for tree in review.release.trees)
     stated = [name for name, there in review.converted.states.items() if there]
-    yield (
-        "Published",
-        f"{counted(len(review.release.trees), 'tree')} with {leaves:,} leaves, by {review.converted.tool}",
+    trees, kinds = (
+        len(review.release.trees),
+        Counter(one.kind for each in review.release.statements for one in each.statements),
     )
+    told = [f"{counted(trees, 'tree')} with {leaves:,} leaves, by {review.converted.tool}"] * bool(trees)
+    beside = ", ".join(counted(n, KINDS.get(kind, kind.replace("_", " "))) for kind, n in kinds.items())
+    names = f" ({', '.join(shown(os.path.basename(each)) for each in review.files[trees > 0 :])})" * bool(review.files)
+    yield "Published", "; beside it ".join([*told, *[beside + names] * bool(kinds)])
     yield "It states", ", ".join(stated) or "nothing but its splits"
     yield "People", f"{release.individuals:,} in the training data, {release.quasi_identifiers:,} told apart"
     yield "Sensitive attribute", f"{release.target}, {counted(len(release.classes), 'class', 'classes')}"
@@ -221,32 +230,39 @@ def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
     """The people worst off, the first of them first."""
     estimate = review.estimate
     assert estimate is not None
-    cells, order = estimate.program.cells, _order(review)
+    cells, order, beside = estimate.program.cells, _order(review), bool(review.release.statements)
     for person, q in zip(release.exposed, order, strict=False):
         mine = np.flatnonzero(cells.owner == q)
         leaves, remedy = [], "nothing that is published is about this person alone"
+        remedy = "coarser or fewer statements, reviewed again" if beside else remedy
         for t, tree in enumerate(release.trees):
             for place in np.unique(cells.leaf[mine, t]).tolist()[:LEAVES]:
                 node = tree.nodes[place]
                 name = f"{tree.name}, {node.name}" if len(release.trees) > 1 else node.name
                 leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
                 if t == 0:
-                    remedy = _remedy(tree, place, person.probability) or remedy
+                    remedy = _remedy(tree, place, person.probability, beside=beside) or remedy
         if len(release.trees) > 1:
             remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
             remedy += "larger leaves, or leaves without counts"
         yield Worst(person, tuple(leaves[:LEAVES]), remedy)
 
 
-def _remedy(tree: TreeView, place: int, surest: float) -> str:
-    """Where to cut a tree back so that somebody of a leaf is less surely guessed; empty where no node does that."""
+def _remedy(tree: TreeView, place: int, surest: float, *, beside: bool = False) -> str:
+    """Where to cut a tree back so that somebody of a leaf is less surely guessed; empty where no node does that.
+
+    ``beside``: whether statements beside the tree are published, which may tell as much of somebody after the cut.
+    """
     node = tree.nodes[place]
     while place and node.parent >= 0:
         place = node.parent
         node = tree.nodes[place]
         share = max(node.distribution, default=0.0)
         if share < min(surest, CERTAIN):
-            return f"cut the tree back to node {node.name}: the surest guess there is right with {percent(share)}"
+            cut = f"cut the tree back to node {node.name}"
+            if beside:
+                return f"{cut}, and review it again: what is published beside the tree may tell as much without it"
+            return f"{cut}: the surest guess there is right with {percent(share)}"
     return ""
 
 
