@@ -247,7 +247,7 @@ def _of_estimate(estimate: Estimate) -> Figures:
     row["proved_least"] = max(row.get("proved_least") or 0, (estimate.program.row_equations or {}).get("proved") or 0)
     proved = max(row.get("exposed") or 0, row["proved_least"], row.get("certain_proved") or 0)
     right = row.get("right_guesses", row.get("bayes_vulnerability"))
-    return Figures(row["certain"], proved, right, row.get("base_rate"), surest_person(estimate), row=row)
+    return Figures(row["certain"], proved, right, row.get("base_rate"), surest_person(estimate, row), row=row)
 
 
 # Answers of a single tree as a release: one split, on the answer.

@@ -109,6 +109,11 @@ class Certainty:
             return found
         return self._told(row, self._by_proof())
 
+    def codes(self) -> IntArray:
+        """The class proved of each quasi-identifier by what was asked so far, -1 where none is, shape (n_qi,)."""
+        found = self._proof[0] if self._proof else None
+        return np.full(len(self.program.table), -1) if found is None else found.codes
+
     def early(self, clock: Clock) -> dict[str, Any]:
         """The key ``proved_least`` of a row, by the totals of single leaves: what takes no time, before a solution."""
         proof = in_time(clock, lambda: proof_of(self.program, "closed", clock))

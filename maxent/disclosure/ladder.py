@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from maxent.disclosure.limits import ADVERSARY, IDS, Limits, in_words, judge_rows, limits_of, worst
@@ -60,6 +61,14 @@ class Figures:
     missing: str = ""
     note: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def proved_words(self) -> str:
+        """``27``; ``at least 27`` where more might be proved, as proofs are sought as far as a limit needs them."""
+        proved = self.certain_proved or 0
+        ends = [end for key in ("certain_at_most", "proved_most") if (end := self.row.get(key)) is not None]
+        all_of = not self.row.get("unread") and proved >= min([*ends, self.row.get("individuals", inf)])
+        return f"{proved:,}" if all_of or not proved else f"at least {proved:,}"
 
     def raised(self, by: Figures, name: str) -> Figures:
         """The same with what is proved for an adversary whose knowledge is contained."""
@@ -120,10 +129,10 @@ class Rung:
 
     @property
     def certain_words(self) -> str:
-        """``4 by the estimate, 2 proved``."""
+        """``4 by the estimate, at least 2 proved``; without "at least" where it is proved that there are no more."""
         found = self.figures
-        both = ((found.certain, "by the estimate"), (found.certain_proved, "proved"))
-        told = [f"{people:,} {how}" for people, how in both if people is not None]
+        told = [f"{found.certain:,} by the estimate"] if found.certain is not None else []
+        told += [f"{found.proved_words} proved"] if found.certain_proved is not None else []
         return ", ".join(told) or "not known"
 
     @property
@@ -138,11 +147,13 @@ class Rung:
     def plain(self) -> str:
         """The same in a sentence for whoever decides."""
         found = self.figures
-        known = f"{found.certain:,}" if found.certain is not None else f"at least {found.certain_proved or 0:,}"
-        told = f"knows the class of {known} for certain"
-        if found.certain is not None and found.certain_proved is not None:
-            all_proved = found.certain_proved == found.certain > 0
-            told += ", which is proved" if all_proved else f" (proved of {found.certain_proved:,})"
+        told = f"knows the class of {found.proved_words} for certain, by proof"
+        if found.certain is not None and (proved := found.certain_proved or 0) < found.certain:
+            told = f"knows the class of {found.certain:,} for certain by the estimate, of {found.proved_words} by proof"
+        elif found.certain is not None and proved > found.certain:
+            told += f"; the estimate alone finds {found.certain:,}"
+        elif found.certain == 0:
+            told = "knows nobody's class for certain"
         if found.right_guesses is None:
             return f"{told}; how many guesses are right is not known"
         blind = "" if found.base_rate is None else f" (without the file {100 * found.base_rate:.1f} %)"

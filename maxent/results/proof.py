@@ -70,6 +70,13 @@ class Proof:
         """Quasi-identifiers whose individuals are proved to have one and the same class, (n_quasi_identifiers,)."""
         return np.asarray((self.bounds.low >= self.program.table.counts[:, None]).any(axis=1))
 
+    @cached_property
+    def codes(self) -> IntArray:
+        """The class that is proved of each quasi-identifier, -1 where none is, shape (n_quasi_identifiers,)."""
+        alone, all_of = self.bounds.high > 0, self.bounds.low >= self.program.table.counts[:, None]
+        only = np.where(alone.sum(axis=1) == 1, alone.argmax(axis=1), -1)
+        return np.where(all_of.any(axis=1), all_of.argmax(axis=1), only).astype(np.int64)
+
     @property
     def listed(self) -> bool:
         """Whether rows of the table are quasi-identifiers to list."""

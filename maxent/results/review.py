@@ -340,7 +340,7 @@ class Review(Exchanged, Summarised):
         if estimate is not None and estimate.program.row_equations:
             proved.append(estimate.program.row_equations["proved"] or 0)
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
-        worst = None if estimate is None else surest_person(estimate)
+        worst = None if estimate is None else surest_person(estimate, row)
         base = None if self.climb is None else self.climb.base_rate
         base = row.get("base_rate") if base is None else base
         figures = Figures(row.get("certain"), max(proved, default=None), right, base, worst, row=row)

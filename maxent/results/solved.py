@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
+    from maxent.models.arrays import IntArray
     from maxent.models.release import Release
     from maxent.results.parts import Parts
     from maxent.results.proof import Proof
@@ -43,6 +44,18 @@ class Drawing(Protocol):
 
     def unordered(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """The numbers of a verdict with what is proved without the order of rows."""
+        ...
+
+
+class Certain(Protocol):
+    """What is proved beside a limit on certainty."""
+
+    def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
+        """A row of numbers with those that judge limits by proof."""
+        ...
+
+    def codes(self) -> IntArray:
+        """The class proved of each quasi-identifier by what was asked so far, -1 where none is, shape (n_qi,)."""
         ...
 
 
@@ -87,7 +100,7 @@ class Solved(Inference):
     no_marginal: bool = False
     rows_unknown: str = ""
     drawing: Drawing | None = field(default=None, repr=False)
-    certainty: Callable[[Mapping[str, Any], Limits], Mapping[str, Any]] | None = field(default=None, repr=False)
+    certainty: Certain | None = field(default=None, repr=False)
     parts: Parts | None = None
 
     @property
@@ -111,6 +124,14 @@ class Solved(Inference):
             return {**row, **most, **more, **targets}
         found = self.certainty(row, limits)
         return found if self.drawing is None else self.drawing.unordered(found, limits)
+
+    @property
+    def proved_codes(self) -> IntArray:
+        """The class proved of each quasi-identifier by what was asked so far, -1 where none is, shape (n_qi,)."""
+        if self.proof is not None and self.proof.reliable:
+            return self.proof.codes
+        known = self.certainty if self.reliable else None
+        return np.full(len(self.program.table), -1) if known is None else known.codes()
 
     def judged_row(
         self, row: Mapping[str, Any], limits: Limits, attacks: Mapping[str, Any] | None = None
@@ -252,17 +273,29 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
 ALIKE = 6
 
 
-def surest_person(result: Solved) -> dict[str, Any]:
-    """The quasi-identifier about whom the estimate is surest, the first of several: an entry ``worst`` of a ladder."""
+def likeliest(result: Solved, q: int) -> tuple[int, float]:
+    """The class that is inferred of a quasi-identifier, and its probability: 1 where it is proved."""
+    code, p = int(result.proved_codes[q]), result.probabilities[q]
+    return (code, 1.0) if code >= 0 else (int(p.argmax()), float(p.max()))
+
+
+def surest_person(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:
+    """The quasi-identifier about whom most is known, the first of several: an entry ``worst`` of a ladder.
+
+    Whose class is proved comes first, where ``row``, the numbers of the rung, counts them.
+    """
     program = result.program
     surest = np.round(result.probabilities.max(axis=1), ALIKE)
-    q = int(np.lexsort((program.table.lines, -surest))[0])
+    told = bool(row.get("proved_least") or row.get("certain_proved"))
+    unproved = (result.proved_codes < 0) | (not told)
+    q = int(np.lexsort((program.table.lines, -surest, unproved))[0])
     p, names = result.probabilities[q], [attribute.name for attribute in program.table.attributes]
+    best, probability = (int(p.argmax()), float(p.max())) if unproved[q] else likeliest(result, q)
     return {
         "qi": dict(zip(names, result.values(q), strict=True)),
         "people": int(program.table.counts[q]),
-        "class": program.release.target.classes[int(p.argmax())],
-        "probability": float(p.max()),
+        "class": program.release.target.classes[best],
+        "probability": probability,
         **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
     }
 

@@ -491,3 +491,70 @@ def test_a_dossier_of_statements_beside_a_tree_names_them_and_promises_nothing_o
 def test_a_person_worst_off_is_written_as_in_the_tables_beside() -> None:
     figures = Figures(worst={"qi": {"age": 54.0, "dose": 0.1, "sex": "f"}, "class": "no", "probability": 0.5})
     assert Rung("table", figures, "fail", "").worst_words == "no with 0.500: age 54, dose 0.1, sex f"
+
+
+def proved_people(folder: Path) -> tuple[Path, Path]:
+    """A tree whose choice of splits proves the class of two of 24 people, of whom no estimate is certain."""
+    a, b, ill = "732913676803543301549282", "000011100001010101101010", "yynynnnyyyynnnnynnnyynnn"
+    people = pd.DataFrame({"a": list(map(int, a)), "b": list(map(int, b)), "ill": list(ill)})
+    people.replace({"ill": {"y": "yes", "n": "no"}}).to_csv(folder / "people.csv", index=False)
+    nodes = [
+        {"id": "N1", "attribute": "a", "branches": [{"le": 6.5, "child": "N2"}, {"gt": 6.5, "child": "L3"}]},
+        {"id": "N2", "attribute": "b", "branches": [{"le": 0.5, "child": "L1"}, {"gt": 0.5, "child": "L2"}]},
+        {"id": "L1", "label": "no", "n": 10, "counts": {"no": 6, "yes": 4}},
+        {"id": "L2", "label": "no", "n": 8, "counts": {"no": 7, "yes": 1}},
+        {"id": "L3", "label": "yes", "n": 6, "counts": {"no": 1, "yes": 5}},
+    ]
+    grown = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds", "min_samples_leaf": 4}
+    release = {
+        "format": "maxent/1",
+        "target": {"name": "ill", "classes": ["no", "yes"]},
+        "attributes": [{"name": name, "type": "numeric"} for name in "ab"],
+        "trees": [{"induction": grown, "nodes": nodes}],
+    }
+    (folder / "model.json").write_text(json.dumps(release), encoding="utf-8")
+    return folder / "model.json", folder / "people.csv"
+
+
+def test_whose_class_is_proved_comes_first_and_verify_finds_the_same(tmp_path: Path) -> None:
+    model, people = proved_people(tmp_path)
+    found = maxent.review(model, people, target="ill", qi=["a", "b"], max_certain=0)
+    figures = rung(found, "table").figures
+    assert (figures.certain, figures.certain_proved) == (0, 2)
+    proved = {"qi": {"a": 7.0, "b": 0.0}, "people": 2, "class": "yes", "probability": 1.0}
+    assert figures.worst == proved
+    found.dossier(tmp_path / "d.html")
+    told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
+    assert told[0] == proved
+    assert told[1]["probability"] == pytest.approx(0.875, abs=1e-4)
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "knows the class of 2 for certain, by proof; the estimate alone finds 0" in page
+    assert "an adversary with the table knows ill “yes” for certain, by proof." in page
+    assert page.count("<td>“yes”, proved</td>") == 1
+    assert "what is proved follows from several nodes: a smaller tree, reviewed again" in page
+    assert maxent.verify(tmp_path / "d.json").status == "pass"
+
+
+def test_a_pass_with_somebody_proved_does_not_say_that_no_class_is_certain(tmp_path: Path) -> None:
+    model, people = proved_people(tmp_path)
+    found = maxent.review(model, people, target="ill", qi=["a", "b"], max_certain=2)
+    assert found.verdict().status == "pass"
+    found.dossier(tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "and no class is certain" not in page
+
+
+def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> None:
+    def words(row: dict[str, Any], certain: int = 0) -> str:
+        figures = Figures(certain, 27, row={"individuals": 90, **row})
+        return Rung("table", figures, "fail", "").certain_words
+
+    assert words({}) == "0 by the estimate, at least 27 proved"
+    assert words({"proved_most": 30}) == "0 by the estimate, at least 27 proved"
+    assert words({"proved_most": 27}) == words({"certain_at_most": 27}) == "0 by the estimate, 27 proved"
+    assert words({"proved_most": 27, "unread": ({"what": "means"},)}) == "0 by the estimate, at least 27 proved"
+    assert words({"individuals": 27}) == "0 by the estimate, 27 proved"
+    more = Rung("table", Figures(30, 27, row={"individuals": 90}), "fail", "")
+    assert more.plain.startswith("knows the class of 30 for certain by the estimate, of at least 27 by proof;")
+    none = Rung("table", Figures(0, 0, row={"individuals": 90}), "pass", "")
+    assert none.plain.startswith("knows nobody's class for certain;")

@@ -92,8 +92,8 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
         sensitive=sensitive_numbers(row, target, program.n_classes),
         stakes=stakes_numbers(result.leakage, result.min_capacity),
         blind=blind,
-        exposed=tuple(_person(result, int(q)) for q in surest[:top]),
-        people=tuple(_person(result, q) for q in pool),
+        exposed=tuple(person_of(result, int(q)) for q in surest[:top]),
+        people=tuple(person_of(result, q) for q in pool),
         trees=views,
         undrawn=len(release.trees) - trees,
         records=program.scaling is not None,
@@ -120,7 +120,7 @@ def exposure(result: Solved) -> IntArray:
     return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
 
 
-def _person(result: Solved, q: int) -> Person:
+def person_of(result: Solved, q: int) -> Person:
     """A quasi-identifier, a row of the table."""
     program, p, proof = result.program, result.probabilities[q], result.proof
     likeliest = int(p.argmax())
@@ -408,7 +408,7 @@ def _release(release: ReleaseView) -> dict[str, Any]:
     """One release: its texts, the people who are named, and its trees."""
     pool = Pool()
     trees = [_tree(tree, pool) for tree in release.trees]
-    people = [_packed_person(person, pool) for person in release.people]
+    people = [_packedperson_of(person, pool) for person in release.people]
     return {
         "name": release.name,
         "target": release.target,
@@ -458,7 +458,7 @@ def _constraints(node: NodeView, pool: Pool) -> list[int]:
     return [number for said in node.constraints for number in (pool(said.kind), pool(said.says))]
 
 
-def _packed_person(person: Person, pool: Pool) -> list[Any]:
+def _packedperson_of(person: Person, pool: Pool) -> list[Any]:
     """Values, individuals, class, its probability, and the divergence if there is one."""
     values = pool.all(value for _, value in person.values)
     return [values, person.count, pool(person.label), rounded(person.probability), rounded(person.divergence)]

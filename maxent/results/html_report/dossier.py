@@ -16,7 +16,7 @@ from maxent.disclosure.limits import NO_DRAWS, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.results.html_report.build import Gatherer, rendered
+from maxent.results.html_report.build import Gatherer, exposure, person_of, rendered
 from maxent.results.html_report.provenance import provenance
 from maxent.results.html_report.summaries import way
 from maxent.results.html_report.view import (
@@ -29,6 +29,7 @@ from maxent.results.html_report.view import (
     shown,
     within_words,
 )
+from maxent.results.solved import likeliest
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
@@ -156,7 +157,11 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         status=status,
         facts=tuple(_facts(review, release)),
         checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
-        within=" ".join(filter(None, (within_words(review.row, status, review.limits.max_posterior), *_beyond(given)))),
+        within=" ".join(
+            filter(
+                None, (within_words(_counted(review.row, ladder), status, review.limits.max_posterior), *_beyond(given))
+            )
+        ),
         ladder=tuple(ladder),
         worst=() if public else tuple(_worst(review, release)),
         control=tuple(_control(review.row)),
@@ -164,6 +169,12 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         provenance=source,
         public=public,
     )
+
+
+def _counted(row: Mapping[str, Any], ladder: Sequence[Rung]) -> Mapping[str, Any]:
+    """A row in which whoever is proved for an adversary with a limit is certain, too."""
+    proved = (rung.figures.certain_proved or 0 for rung in ladder if rung.status != "not_assessed")
+    return {**row, "certain": max(row.get("certain") or 0, *proved, 0)}
 
 
 def _data(review: DossierReview, release: ReleaseView) -> str:
@@ -227,11 +238,15 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
 
 
 def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
-    """The people worst off, the first of them first."""
+    """The people worst off, whose class is proved first, then the surest guesses."""
     estimate = review.estimate
     assert estimate is not None
     cells, order, beside = estimate.program.cells, _order(review), bool(review.release.statements)
-    for person, q in zip(release.exposed, order, strict=False):
+    for q in order:
+        person, (best, surest) = person_of(estimate, q), likeliest(estimate, q)
+        if estimate.proved_codes[q] >= 0:
+            label = shown(review.release.target.classes[best])
+            person = replace(person, label=label, probability=surest, proved=(1.0, 1.0))
         mine = np.flatnonzero(cells.owner == q)
         leaves, remedy = [], "nothing that is published is about this person alone"
         remedy = "coarser or fewer statements, reviewed again" if beside else remedy
@@ -242,6 +257,8 @@ def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
                 leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
                 if t == 0:
                     remedy = _remedy(tree, place, person.probability, beside=beside) or remedy
+                    if person.certain and not beside and max(node.distribution, default=0.0) < CERTAIN:
+                        remedy = "what is proved follows from several nodes: a smaller tree, reviewed again"
         if len(release.trees) > 1:
             remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
             remedy += "larger leaves, or leaves without counts"
@@ -277,10 +294,10 @@ def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]
 
 
 def _order(review: DossierReview) -> list[int]:
-    from maxent.results.html_report.build import exposure
-
     assert review.estimate is not None
-    return [int(q) for q in exposure(review.estimate)[:WORST]]
+    order = exposure(review.estimate)
+    unproved = review.estimate.proved_codes[order] < 0
+    return [int(q) for q in order[np.argsort(unproved, kind="stable")][:WORST]]
 
 
 def _control(row: Mapping[str, Any]) -> Iterator[str]:
@@ -327,9 +344,9 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
         published |= {"people": table.individuals, "told_apart": len(table)}
         names = [attribute.name for attribute in table.attributes]
         for q in _order(review):
-            best, surest = int(estimate.probabilities[q].argmax()), min(float(estimate.probabilities[q].max()), 1.0)
+            best, surest = likeliest(estimate, q)
             one = {"qi": dict(zip(names, estimate.values(q), strict=True)), "people": int(table.counts[q])}
-            worst.append({**one, "class": classes[best], "probability": surest})
+            worst.append({**one, "class": classes[best], "probability": min(surest, 1.0)})
     return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
 
 

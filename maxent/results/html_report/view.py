@@ -46,6 +46,11 @@ class Person:
     divergence: float | None
     proved: tuple[float, float] | None = None
 
+    @property
+    def certain(self) -> bool:
+        """Whether the class is proved."""
+        return self.proved is not None and self.proved[0] >= 1
+
 
 @dataclass(frozen=True, slots=True)
 class Said:
