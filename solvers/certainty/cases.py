@@ -17,7 +17,7 @@ import numpy as np
 from maxent.constraints.kinds.statements import with_rows
 from maxent.models.statements.statement import LinearStatement
 from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, whole_numbers
-from maxent.solvers.certainty.stated import SIZE, sum_ends
+from maxent.solvers.certainty.sums import SIZE, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program

@@ -11,6 +11,8 @@ import numpy as np
 from scipy import sparse
 
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
+from maxent.solvers.certainty.settled import Settled
+from maxent.solvers.certainty.sums import SIZE, sparse_rows, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -18,8 +20,8 @@ if TYPE_CHECKING:
     from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
 
-# Linear programs up to which numbers that are left open are asked for, and their size: rows times cells.
-ASKED, SIZE = 200, 20_000_000
+# Numbers that are left open up to which these are asked for.
+ASKED = 200
 # Rows times cells up to which the numbers of everybody are asked for, too.
 QUICK = 200_000
 # What stands between a regression and its term in the source of a statement.
@@ -48,7 +50,10 @@ class StatedCell:
 
 
 def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
-    """Every number of people of one class that a statement is about, and whether all statements were asked about it."""
+    """Every number of people of one class that a statement is about, and whether all that follows of it is known.
+
+    A number follows from linear programs, or from whole people (`maxent.solvers.certainty.settled`).
+    """
     found: dict[tuple[int, int], StatedCell] = {}
     for said in program.linear:
         klass = np.flatnonzero(said.coef[0])
@@ -64,13 +69,29 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         found[key] = StatedCell(source, program.regions[said.region], key[1], people, low, high, low == high)
     left = {key: cell for key, cell in found.items() if not cell.exact}
     rows = sum(said.rows for said in program.linear)
-    complete = len(left) <= ASKED and rows * len(program.cells) <= SIZE and not program.contradictions
-    if left and complete:
-        for key, (low, high) in zip(left, _ends(program, list(left)), strict=True):
+    asked = len(left) <= ASKED and rows * len(program.cells) <= SIZE and not program.contradictions
+    worlds: list[IntArray] = []
+    if left and asked:
+        for key, (low, high) in zip(left, _ends(program, list(left), worlds), strict=True):
             cell = found[key]
             found[key] = replace(cell, low=max(cell.low, low), high=min(cell.high, high))
-    cells = tuple(found.values())
-    return (*cells, *_references(program, cells)), complete or not left
+    cells = (*found.values(), *_references(program, tuple(found.values())))
+    if not asked or all(cell.exact for cell in cells):
+        return cells, asked or not left
+    return _of_whole_people(program, cells, worlds)
+
+
+def _of_whole_people(
+    program: Program, cells: Sequence[StatedCell], worlds: Sequence[IntArray]
+) -> tuple[tuple[StatedCell, ...], bool]:
+    """The same numbers as whole people settle them, and whether all are known or seen to differ."""
+    low, high = np.array([[cell.low, cell.high] for cell in cells], np.int64).T
+    settled = Settled(program, [(cell.cells, cell.klass) for cell in cells], low, high)
+    for world in worlds:
+        settled.see(world)
+    settled.ask()
+    ends = zip(cells, settled.low.tolist(), settled.high.tolist(), strict=True)
+    return tuple(replace(cell, low=a, high=b) for cell, a, b in ends), not settled.unsettled.any()
 
 
 def _of_column(cell: StatedCell) -> tuple[str, str] | None:
@@ -101,48 +122,17 @@ def _references(program: Program, cells: Sequence[StatedCell]) -> Iterator[State
             yield StatedCell(source, rest, klass, people, low, high, False)
 
 
-def _ends(program: Program, asked: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The least and the largest number of people of a class in some regions, rounded to whole people."""
+def _ends(program: Program, asked: list[tuple[int, int]], worlds: list[IntArray]) -> Iterator[tuple[int, int]]:
+    """The least and the largest number of people of a class in some regions, rounded; whole ones join ``worlds``."""
     aims = np.zeros((len(asked), len(program.cells), program.n_classes))
     for aim, (region, klass) in zip(aims, asked, strict=True):
         aim[program.regions[region], klass] = 1.0
     people = int(program.individuals)
-    for low, high in sum_ends(program, aims):
+    for low, high in sum_ends(program, aims, worlds.append):
         yield (
             0 if not np.isfinite(low) else int(np.ceil(low - WHOLE)),
             people if not np.isfinite(high) else int(np.floor(high + WHOLE)),
         )
-
-
-def sum_ends(program: Program, aims: FloatArray) -> Iterator[tuple[float, float]]:
-    """The least and the largest of sums over masses by linear programs; infinite where these end without an answer."""
-    from scipy.optimize import linprog
-
-    found, lower, upper, _ = _sparse_rows(program)
-    n_classes, n = program.n_classes, len(program.cells)
-    # People with all their cells and classes alike in every row are one: masses add up.
-    columns = np.concatenate([found.toarray().reshape(-1, n, n_classes), aims]).transpose(1, 0, 2).reshape(n, -1)
-    if program.single:
-        kinds, kind = np.unique(columns, axis=0, return_inverse=True)
-        size = np.bincount(kind.ravel(), program.weight, len(kinds))
-        of, totals = np.arange(len(kinds)), size
-    else:
-        kinds, of, totals = columns, program.cells.owner, program.table.counts.astype(np.float64)
-    rows = kinds.reshape(len(kinds), -1, n_classes).transpose(1, 0, 2).reshape(-1, len(kinds) * n_classes)
-    rows, wanted = rows[: len(lower)], rows[len(lower) :]
-    each = sparse.csr_matrix(
-        (np.ones(len(kinds) * n_classes), (np.repeat(of, n_classes), np.arange(len(kinds) * n_classes))),
-        shape=(len(totals), len(kinds) * n_classes),
-    )
-    bounded = np.isfinite(upper), np.isfinite(lower)
-    a_ub = np.concatenate([rows[bounded[0]], -rows[bounded[1]]])
-    b_ub = np.concatenate([upper[bounded[0]], -lower[bounded[1]]])
-    for aim in wanted:
-        ends = []
-        for sign in (1.0, -1.0):
-            answer = linprog(sign * aim, a_ub, b_ub, each, totals, method="highs")
-            ends.append(sign * answer.fun if answer.status == 0 else -sign * np.inf)
-        yield ends[0], ends[1]
 
 
 def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -249,7 +239,7 @@ def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Con
         return Contradiction(((wrong[0].origin, wrong[0].says),))
     if not program.linear:
         return Contradiction()
-    matrix, lower, upper, of = _sparse_rows(program)
+    matrix, lower, upper, of = sparse_rows(program)
     people, cells = program.table.counts.astype(np.float64), program.cells
     n = len(cells) * program.n_classes
     inside = np.arange(n) // program.n_classes
@@ -305,24 +295,3 @@ def _first(program: Program, sources: AbstractSet[Source]) -> tuple[tuple[Origin
 
 # People by which statements that contradict each other miss, at least.
 LEAST = 1e-6
-
-
-def _sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray]:
-    """All linear rows over masses, their sides, loosened by rounding, and the statement of each."""
-    entries, lower, upper, of = [], list[float](), list[float](), list[int]()
-    classes = np.arange(program.n_classes)
-    for i, said in enumerate(program.linear):
-        cells = program.regions[said.region]
-        for r in range(said.rows):
-            row = np.broadcast_to(
-                said.coef[r] if said.weights is None else said.coef[r] * said.weights, (len(cells), len(classes))
-            )
-            loose = 1e-9 * max(1.0, float(np.abs(row).max(axis=1) @ program.weight[cells]))
-            column = (cells[:, None] * len(classes) + classes).ravel()
-            entries.append((np.full(len(column), len(of)), column, row.ravel()))
-            lower.append(float(said.lower[r]) - loose)
-            upper.append(float(said.upper[r]) + loose)
-            of.append(i)
-    at, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
-    shape = (len(of), len(program.cells) * len(classes))
-    return sparse.csr_matrix((value, (at, column)), shape=shape), np.array(lower), np.array(upper), np.array(of)

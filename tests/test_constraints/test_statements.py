@@ -782,3 +782,86 @@ def test_a_later_version_of_the_format_is_refused_by_its_name(tmp_path: Path) ->
     (tmp_path / "s.json").write_text('{"format": "maxent-statements/2", "statements": []}', encoding="utf-8")
     with pytest.raises(InvalidInput, match="format: expected one of maxent-statements/1, found 'maxent-statements/2'"):
         maxent.bounds(tmp_path / "s.json", FRAME)
+
+
+def suppressed(weights: dict[str, int], equals: float) -> list[Fact]:
+    """Two hidden cells and the sum of a weight over the cases, which only whole people solve."""
+    cells = [{"at": [group], "class": "yes", "count": None} for group in weights]
+    table = {"kind": "table", "by": ["g"], "suppressed_below": 5, "cells": cells}
+    return [table, {"kind": "linear", "weight": "w", "class": "yes", "equals": equals, "within": 0}]
+
+
+@pytest.mark.parametrize(
+    ("equals", "limit", "numbers", "figure"),
+    [(8, {"min_stated_cell": 3}, {1}, 1), (5, {"max_stated_zeros": 0}, {0, 1}, 1)],
+)
+def test_checks_know_cells_that_only_whole_people_settle(
+    equals: int, limit: dict[str, int], numbers: set[int], figure: int
+) -> None:
+    """3a + 5b = 8 has one case in each, = 5 none in A: linear programs leave both open."""
+    frame = pd.DataFrame({"g": ["A"] * 4 + ["B"] * 4, "w": [3] * 4 + [5] * 4, "y": ["no", "yes"] * 4})
+    release, qi = document(frame, *suppressed({"A": 3, "B": 5}, equals)), frame.drop(columns="y")
+    told = stated_cells(compile_release(release, qi))
+    assert told[1]
+    assert {cell.low for cell in told[0]} == {cell.high for cell in told[0]} == numbers
+    found = maxent.check(release, qi, {"limits": limit})
+    assert [(row.status, row.finding.figure) for row in found.rows if row.check.key in limit] == [("fail", figure)]
+
+
+def test_what_was_not_settled_for_whole_people_is_not_passed(monkeypatch: pytest.MonkeyPatch) -> None:
+    from maxent.solvers.certainty import settled
+
+    monkeypatch.setattr(settled, "SECONDS", 0.0)
+    frame = pd.DataFrame({"g": ["A"] * 4 + ["B"] * 4, "w": [3] * 4 + [5] * 4, "y": ["no", "yes"] * 4})
+    release, qi = document(frame, *suppressed({"A": 3, "B": 5}, 8)), frame.drop(columns="y")
+    for limit in ({"min_stated_cell": 3}, {"max_stated_zeros": 0}):
+        rows = maxent.check(release, qi, {"limits": limit}).rows
+        assert [row.status for row in rows if row.check.key in limit] == ["cannot_tell"]
+    assert not maxent.audit(release, qi)["statements"]["complete"]
+
+
+def test_a_tree_beside_statements_settles_cells_for_whole_people() -> None:
+    """The example's tree, a share and two rounded cells: one of the others is alone, as bounds prove."""
+    d1 = Path(__file__).parents[2] / "examples" / "d1"
+    share = {"kind": "share", "class": ">50K", "equals": "0.55"}
+    cells = [{"at": at, "class": ">50K", "count": 3} for at in (["Male", "USA"], ["Female", "*"])]
+    table = {"kind": "table", "by": ["Gender", "Country"], "base": 3, "rounding": "random", "cells": cells}
+    written = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": ["<=50K", ">50K"]}}
+    beside = parse_statements(json.loads(json.dumps(written | {"statements": [share, table]})), "s.json").release
+    releases, qi = [maxent.load_release(d1 / "tree.json"), beside], d1 / "qi.csv"
+    told = maxent.audit(releases, qi)["statements"]
+    assert (told["exact"], told["smallest"], told["complete"]) == (3, 1, True)
+
+
+LIMITS = {"min_stated_cell": 2, "max_stated_zeros": 0}
+
+
+@pytest.mark.search
+@pytest.mark.parametrize("seed", cases(0, 6, hunted=100))
+def test_no_cell_is_passed_that_all_whole_numbers_settle(seed: int) -> None:
+    """Up to eight people, whole weights and hidden cells: numbers known are those of all labellings, and no others."""
+    rng = np.random.default_rng([seed, 41])
+    n = int(rng.integers(4, 9))
+    frame = pd.DataFrame({"g": rng.choice(["A", "B", "C"], n), "w": rng.integers(1, 9, n)})
+    labels = rng.random(n) < 0.4
+    shown = sorted(set(frame["g"]))
+    said = suppressed(dict.fromkeys(shown, 0), int(frame["w"] @ labels))
+    worlds = np.array(list(itertools.product([0, 1], repeat=n)))
+    inside = np.array([(frame["g"] == group).to_numpy() for group in shown])
+    numbers = worlds @ inside.T
+    fits = (worlds @ frame["w"].to_numpy() == frame["w"] @ labels) & (numbers < 5).all(axis=1)
+    if not fits[np.flatnonzero((worlds == labels).all(axis=1))].all():
+        return
+    numbers, sizes = numbers[fits], inside.sum(axis=1)
+    release, qi = document(frame.assign(y="no"), *said), frame
+    told = maxent.audit(release, qi)["statements"]
+    known = [(int(a), int(s)) for a, b, s in zip(numbers.min(0), numbers.max(0), sizes, strict=True) if a == b]
+    least = min((min(a, s - a) for a, s in known if 0 < a < s), default=None)
+    assert told["complete"]
+    assert (told["exact"], told["zeros"], told["smallest"]) == (len(known), sum(a in (0, s) for a, s in known), least)
+    rows = maxent.check(release, qi, {"limits": LIMITS}).rows
+    passed = {row.check.key: row.status for row in rows if row.check.key in LIMITS}
+    assert passed == {
+        "min_stated_cell": "fail" if least is not None and least < LIMITS["min_stated_cell"] else "pass",
+        "max_stated_zeros": "fail" if told["zeros"] else "pass",
+    }

@@ -253,7 +253,7 @@ def _max_stated_zeros(of: Matter, limit: int) -> Finding:
     return within(name, told["zeros"], most, limit, bound="at most", sure=of.reliable, why=_NOT_ALL)
 
 
-_NOT_ALL = "as statements contradict the table, or there are too many to ask what follows from all"
+_NOT_ALL = "as statements contradict the table, or it is not settled what follows from all for whole people"
 
 
 # The checks of this family.
@@ -349,7 +349,8 @@ CHECKS = (
     PolicyCheck(
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
         "The fewest people of a class, or of the others beside them, in a cell of a table, a share, a rule or another "
-        "statement beside trees, where the number follows exactly from all that is published.",
+        "statement beside trees, where the number follows exactly from all that is published, as people are whole. It "
+        "cannot be told where that was not settled in ten seconds.",
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",

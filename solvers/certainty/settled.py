@@ -1,0 +1,142 @@
+"""Sums of people that whole numbers settle: the same in every world, or shown by two worlds that they are not."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from maxent.constraints.kinds.statements import with_rows
+from maxent.constraints.membership import is_of_register
+from maxent.constraints.program.program import Linear, Regions
+from maxent.constraints.program.residuals import Evaluator
+from maxent.models.errors import Origin
+from maxent.models.packages import installed
+from maxent.solvers.certainty.cases import cases_of
+from maxent.solvers.certainty.witness import MET, handed_out, worlds_of
+from maxent.solvers.control import Clock
+from maxent.solvers.workers import WorkerLost
+from maxent.solvers.worlds.part import whole_program
+from maxent.solvers.worlds.settle import Patience, kept_elsewhere
+
+if TYPE_CHECKING:
+    from maxent.constraints.program.program import Program
+    from maxent.models.arrays import BoolArray, IntArray
+
+# Seconds for all sums, and for one question.
+SECONDS, QUESTION = 10.0, 2.0
+# Cells of a program, and people of a class in these: what is summed over.
+ClassCells = tuple["IntArray", int]
+
+
+@dataclass(eq=False)
+class Settled:
+    """What is known of sums: ``low`` to ``high`` in all worlds, ``least`` to ``most`` in those seen, shape (n_sums,).
+
+    A world counts as seen if it satisfies everything that is compiled, comparisons of splits and cases included.
+    """
+
+    program: Program
+    sums: Sequence[ClassCells]
+    low: IntArray
+    high: IntArray
+    least: IntArray = field(init=False)
+    most: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.low, self.high = self.low.copy(), self.high.copy()
+        self.least, self.most = self.high + 1, self.low - 1
+
+    @property
+    def unsettled(self) -> BoolArray:
+        """Sums that are neither known nor seen to differ, shape (n_sums,)."""
+        result: BoolArray = (self.low < self.high) & (self.least >= self.most)
+        return result
+
+    def see(self, world: IntArray) -> bool:
+        """Take a world, shape (n_cells, n_classes); whether it satisfies everything and tells something new."""
+        found = np.array([world[cells, klass].sum() for cells, klass in self.sums], np.int64)
+        new = ((found < self.least) | (found > self.most)).any()
+        if not new or _more_is_known(self.program) or not _holds(self.program, world):
+            return False
+        self.least, self.most = np.minimum(self.least, found), np.maximum(self.most, found)
+        return True
+
+    def ask(self) -> None:
+        """Settle what is open by CP-SAT, while there is time."""
+        if not self.unsettled.any() or not installed("ortools"):
+            return
+        clock = Clock(SECONDS)
+        worlds, none = _worlds(self.program, clock)
+        if none:
+            return
+        for world in worlds:
+            self.see(world)
+        for i in np.flatnonzero(self.unsettled).tolist():
+            value = int(self.least[i])
+            if not self.unsettled[i] or value > self.most[i]:  # seen meanwhile, or no world is known
+                continue
+            closed = [self._closed(i, *ends, clock) for ends in ((self.low[i], value - 1), (value + 1, self.high[i]))]
+            if all(closed):
+                self.low[i] = self.high[i] = value
+
+    def _closed(self, i: int, low: int, high: int, clock: Clock) -> bool:
+        """Whether no world has a sum between two numbers; one that is found is seen."""
+        if low > high:
+            return True
+        if clock.stop() is not None or not self.unsettled[i]:
+            return False
+        worlds, none = _worlds(_with_sum(self.program, self.sums[i], low, high), clock)
+        for world in worlds:
+            self.see(world)
+        return none
+
+
+def _more_is_known(program: Program) -> bool:
+    """Whether something is stated that no world is put into: comparisons that time was too short for, and draws."""
+    release = program.release
+    return program.unfinished or (release.draws is not None and not is_of_register(release))
+
+
+def _with_sum(program: Program, of: ClassCells, low: int, high: int) -> Program:
+    """A program whose sum lies between two numbers."""
+    (cells, klass), held = of, program.regions
+    coef = np.zeros((1, program.n_classes))
+    coef[0, klass] = 1.0
+    regions = Regions(
+        np.append(held.indptr, held.indptr[-1] + len(cells)), np.append(held.indices, cells), (*held.places, None)
+    )
+    sides = np.array([float(low)]), np.array([float(high)])
+    row = Linear("statements", Origin("a sum that is asked"), len(held), coef, *sides, "a case")
+    return replace(program, regions=regions, linear=(*program.linear, row))
+
+
+def _worlds(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
+    """Up to two worlds of a program, and whether it is proved that there is none."""
+    whole, counts = whole_program(program), program.table.counts.astype(np.int64)
+    high = np.repeat(counts[:, None], program.n_classes, axis=1)
+    try:
+        tasks, found = worlds_of(whole, 0 * high, high, Patience.of(clock, QUESTION), kept_elsewhere)
+    except WorkerLost:
+        return [], False
+    if any(state.possible is False for state in found):
+        return [], True
+    if not all(state.worlds for state in found):
+        return [], False
+    masses = np.zeros((2, len(whole.merged.owner), program.n_classes), np.int64)
+    for task, state in zip(tasks, found, strict=True):
+        masses[0, task.part.groups], masses[1, task.part.groups] = state.worlds[0], state.worlds[-1]
+    return [handed_out(whole, masses[0]), handed_out(whole, masses[1], backward=True)], False
+
+
+def _holds(program: Program, world: IntArray) -> bool:
+    """Whether a world satisfies everything that a program states, and the cases of what is not linear."""
+    masses, cases = world.astype(np.float64), cases_of(program)
+    if cases is not None:
+        people = np.zeros((len(program.table), program.n_classes))
+        np.add.at(people, program.cells.owner, masses)
+        values = [float(people[:, one.klass] @ one.weights) for one in cases.sums.values()]
+        program = with_rows(program, cases.rows([(value, value) for value in values]))
+    return not program.contradictions and Evaluator(program).max_violation(masses) <= MET
