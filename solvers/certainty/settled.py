@@ -78,7 +78,9 @@ class Settled:
             value = int(self.least[i])
             if not self.unsettled[i] or value > self.most[i]:  # seen meanwhile, or no world is known
                 continue
-            closed = [self._closed(i, *ends, clock) for ends in ((self.low[i], value - 1), (value + 1, self.high[i]))]
+            closed = [
+                self._closed(i, low, high, clock) for low, high in ((self.low[i], value - 1), (value + 1, self.high[i]))
+            ]
             if all(closed):
                 self.low[i] = self.high[i] = value
 
