@@ -86,7 +86,8 @@ class Checked(Exchanged, Summarised, RecordedReview):
         def own(rung: Rung) -> Rung:
             found = worst([row.status for row in self.rows if not row.off and row.adversary == ADVERSARY])
             status: Any = found if ADVERSARY in named else "not_assessed"
-            return replace(rung, status=status, why=rung.why if ADVERSARY in named else UNNAMED)
+            why = rung.why if rung.why != UNNAMED else ""  # what a check of the policy names, no limit of a review need
+            return replace(rung, status=status, why=why if ADVERSARY in named else UNNAMED)
 
         return tuple(own(rung) if rung.adversary == ADVERSARY else rung for rung in self.review.ladder)
 

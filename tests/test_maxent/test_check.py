@@ -698,3 +698,9 @@ def test_weights_of_people_are_a_column_of_the_truth(tmp_path: Path, capsys: Any
             maxent.check(model, table, **wrong, **given)
     with pytest.raises(maxent.InvalidInput, match="sample_weight"):
         maxent.check(model, table, truth=truth, sample_weight="other", **given)
+
+
+def test_an_adversary_whom_a_check_of_proofs_fails_is_not_called_unnamed() -> None:
+    found = maxent.check(D1 / "tree.json", D1 / "qi.csv", {"limits": {"max_certain_proved": 0}})
+    [table] = [rung for rung in found.ladder if rung.adversary == "table"]
+    assert (table.status, table.why) == ("fail", "")
