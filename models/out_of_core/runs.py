@@ -337,11 +337,11 @@ def _slices(runs: Sequence[str], group: LeafGroup, room: int) -> Iterator[tuple[
         if begin < end:
             words = np.array(np.load(f"{run}.words.npy", mmap_mode="r")[:, begin:end])
             count = np.load(f"{run}.count.npy", mmap_mode="r")[begin:end].astype(np.int64)
-            words[-1], inside = (words[-1], count[:0]) if room == 1 else np.divmod(words[-1], room)
+            words[-1], inside = np.divmod(words[-1], room)
             rows = Rows(np.array(leaf[begin:end]), words, count)
             if group.parts > 1:
                 keep = _in_part(words, group)
-                rows, inside = rows.some(keep), inside if room == 1 else inside[keep]
+                rows, inside = rows.some(keep), inside[keep]
             yield rows, inside
 
 
