@@ -251,7 +251,7 @@ class About:
     help : str
         One sentence. What None stands for is said after "default:".
     range : Range, optional
-        Of numbers, those that suit.
+        The numbers that are allowed.
     metavar : str
         What stands for a value on the command line; default N (whole numbers) or X.
     group : Group

@@ -159,7 +159,7 @@ NAMED = 4
 
 
 def refuse_contradictions(program: Program, status: str, *, whole: bool = False) -> None:
-    """Refuse statements beside trees that contradict each other or the table, by the smallest set of those that do.
+    """Refuse statements that contradict each other or the table, and name the smallest set that does.
 
     ``whole``: it may be that whole numbers of people alone contradict them.
     """

@@ -99,7 +99,7 @@ class Certainty:
     _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-        """A row of numbers with those that judge limits by proof, by the truth, then by levels; or as it is."""
+        """A row with the numbers that are proved, where a limit asks for them: by the truth, then by levels."""
         most = most_proved(limits)
         if most is None or "certain_proved" in row:
             return row

@@ -51,7 +51,7 @@ class Certain(Protocol):
     """What is proved beside a limit on certainty."""
 
     def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
-        """A row of numbers with those that judge limits by proof."""
+        """A row with the numbers that are proved, where a limit asks for them."""
         ...
 
     def codes(self) -> IntArray:

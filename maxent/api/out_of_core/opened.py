@@ -103,8 +103,8 @@ class Writing:
 
 # Minus the divergence of a quasi-identifier, nats, and its codes. Sorted, the farthest quasi-identifiers come first.
 Far = tuple[float, tuple[int, ...]]
-# Nats that are hidden, minus people, codes, likeliest class, its probability and the divergence, of one that an
-# adversary is sure of and, with a truth, right about. Sorted, those come first of whom least is hidden.
+# Somebody whom an adversary is sure of and, with a truth, right about: nats that are hidden, minus people, codes,
+# likeliest class, its probability, divergence. Sorted, the least hidden come first.
 Surest = tuple[float, int, tuple[int, ...], int, float, float]
 
 

@@ -664,7 +664,7 @@ def _sum_problems(
 def _counts_below(said: Statements, below: Below, n_classes: int) -> tuple[FloatArray, FloatArray, IntArray | None]:
     """Sums of what is told, and what those who are told state themselves, by cells ``row * n_classes + class``.
 
-    The cells come last, None for all of them: where there are many others, only those that something is stated of.
+    The cells come last: None for all, or, where most are empty, the ones that something is stated of.
     """
     n_told, n_stated = (np.diff(said.count_ends)[nodes].sum() for nodes in (below.by, below.rows))
     size, cells = len(below.rows) * n_classes, None
