@@ -67,6 +67,9 @@ class Answers:
         if numbers and not states_shares(release):
             found = f"{file}: answers without probabilities"
             keys.refuse("from", f"a release that states the probabilities it predicts ({per_row})", found)
+        if numbers and not _are_exact(release):
+            found = f"{file}: probabilities that are rounded, suppressed or noisy"
+            keys.refuse("from", f"a release with the numbers of records of its leaves ({per_row})", found)
         if set(release.target.classes) != set(keys.classes):
             keys.refuse("from", f"a release about {', '.join(keys.classes)}", ", ".join(release.target.classes))
         for attribute in tested_attributes(release):
@@ -120,6 +123,36 @@ class Answers:
 
     def __str__(self) -> str:
         return self.name or self.column
+
+
+# Digits from which on a share is one that a program printed in full.
+FULL = 12
+
+
+def _are_exact(release: Release) -> bool:
+    """Whether a release states the probabilities of its model as they are, and not rounded to a few digits.
+
+    A printed rate is exact if it is the only one of so many records that rounds to it, and nothing was rounded off.
+    """
+    from maxent.models.trees.printed_rates import decimals
+
+    if release.predicts == "score" or (release.predicts == "vote" and len(release.trees) > 1):
+        return True
+    if release.rounded is not None or release.suppressed_below or release.noise is not None:
+        return False
+    leaves = [leaf for tree in release.trees for leaf in tree.leaves if leaf.counts is None]
+    rates = [
+        (rate, leaf.n)
+        for leaf in leaves
+        for rate in (
+            leaf.rates.values() if leaf.rates is not None else () if leaf.error_rate is None else (leaf.error_rate,)
+        )
+    ]
+    digits = max((decimals(rate) for rate, _ in rates), default=0)
+    return digits >= FULL or all(
+        n is not None and n < 10.0 ** max(digits, 1) and abs(rate * n - round(rate * n)) <= 1e-9 * max(n, 1)
+        for rate, n in rates
+    )
 
 
 @dataclass(frozen=True, slots=True)

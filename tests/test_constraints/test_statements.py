@@ -740,6 +740,25 @@ def test_scores_are_not_taken_from_labels_without_probabilities(kind: str, tmp_p
     assert asked_of(tmp_path, bare_tree("label"), {"kind": "accuracy", "equals": "0.64"}).statements
 
 
+@pytest.mark.parametrize("kind", ["auc", "brier", "log_loss"])
+@pytest.mark.parametrize("how", ["a rate of 3", "no n", "rounded counts"])
+def test_scores_are_not_taken_from_probabilities_that_were_rounded(kind: str, how: str, tmp_path: Path) -> None:
+    """A model that says 1/3 has another score than its printed 0.33, by more than the last digit of the score."""
+    tree = bare_tree("label", "error_rate") if how == "no n" else bare_tree("label", "error_rate", "n")
+    leaf = tree["trees"][0]["nodes"][-1]
+    assert leaf.get("n") == (None if how == "no n" else 2)
+    if how == "a rate of 3":
+        leaf |= {"n": 3, "error_rate": 0.33}
+    elif how == "rounded counts":
+        tree = {**bare_tree("label"), "release": {"rounded": {"base": 5, "method": "nearest"}}}
+        for node in tree["trees"][0]["nodes"]:
+            if "branches" not in node:
+                node["counts"] = {"<=50K": 5, ">50K": 5}
+    with pytest.raises(InvalidInput, match=r"from: expected a release with the numbers of records of its leaves"):
+        asked_of(tmp_path, tree, {"kind": kind, **SCORED[kind]})
+    assert asked_of(tmp_path, None, {"kind": kind, **SCORED[kind]}).statements
+
+
 @pytest.mark.search
 @pytest.mark.parametrize("seed", cases(0, 6, hunted=100))
 def test_any_classes_satisfy_what_is_true_of_a_tree_that_is_asked(seed: int, tmp_path: Path) -> None:
