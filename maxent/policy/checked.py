@@ -84,10 +84,12 @@ class Checked(Exchanged, Summarised, RecordedReview):
         named = self.adversaries
 
         def own(rung: Rung) -> Rung:
-            found = worst([row.status for row in self.rows if not row.off and row.adversary == ADVERSARY])
-            status: Any = found if ADVERSARY in named else "not_assessed"
-            why = rung.why if rung.why != UNNAMED else ""  # what a check of the policy names, no limit of a review need
-            return replace(rung, status=status, why=why if ADVERSARY in named else UNNAMED)
+            mine = [row for row in self.rows if not row.off and row.adversary == ADVERSARY]
+            found: Any = worst([row.status for row in mine if row.check.id not in NOT_PEOPLE])
+            if ADVERSARY not in named or not (self._about_people or found == "fail"):
+                return replace(rung, status="not_assessed", why=UNNAMED)
+            # What a check of the policy names, no limit of a review need.
+            return replace(rung, status=found, why=rung.why if rung.why != UNNAMED else "")
 
         return tuple(own(rung) if rung.adversary == ADVERSARY else rung for rung in self.review.ladder)
 

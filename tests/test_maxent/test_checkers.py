@@ -101,6 +101,8 @@ def test_a_skops_file_states_the_settings_of_its_training(tmp_path: Path, how: A
     assert row.status == status
     assert "min_samples_leaf=5" in row.finding.said
     assert found.status == ("cannot_tell" if status == "pass" else "fail")  # of settings alone there is no PASS
+    table_rung = next(rung for rung in found.ladder if rung.adversary == "table")
+    assert table_rung.status == "not_assessed"  # settings judge nobody
     found.review.release.save(tmp_path / "tree.json")
     plain = maxent.check(tmp_path / "tree.json", table[["age", "sex"]], truth=table, no_unnecessary_risk=True)
     assert plain.rows[0].status == "cannot_tell"
