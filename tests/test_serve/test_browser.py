@@ -84,6 +84,7 @@ def judge(window):
 def faults(window):
     """What axe-core finds that is serious or critical."""
     sync_playwright = pytest.importorskip("axe_playwright_python.sync_playwright", reason="needs axe-playwright-python")
+    window.wait_for_load_state()  # else axe may read a page whose style sheets are on their way
     found = sync_playwright.Axe().run(window).response["violations"]
     return [(each["id"], each["nodes"][0]["html"]) for each in found if each["impact"] in ("serious", "critical")]
 
