@@ -120,10 +120,15 @@ def with_statements(release: Release, documents: Sequence[Release], names: Seque
         raise InvalidInput("releases", problems)
     own = {a.name: a.role for a in release.attributes}
     named = dict.fromkeys(a.name for r in releases for a in r.attributes)
-    attributes = (_attribute(name, releases) for name in named)
-    attributes = (replace(a, role=own[a.name]) if a.name in own else a for a in attributes)
+    joined = (_attribute(name, releases) for name in named)
+    attributes = tuple(replace(a, role=own[a.name]) if a.name in own else a for a in joined)
+    trees = []
+    for tree in release.trees:  # splits on columns that only statements name did not compete
+        made = tree.induction
+        made = replace(made, compared=tuple(own) if made.compared is None else made.compared)
+        trees.append(replace(tree, induction=_induction(release, made, attributes)))
     said = tuple(each for r in releases for each in r.statements)
-    return replace(release, attributes=tuple(attributes), statements=said)
+    return replace(release, attributes=attributes, trees=tuple(trees), statements=said)
 
 
 def group_name(row: Sequence[bool]) -> str:

@@ -16,6 +16,7 @@ import maxent
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import class_ends, stated_cells
@@ -668,6 +669,27 @@ def test_statements_tell_the_base_rate(seed: int) -> None:
         if settled:
             found = maxent.estimate(document(frame, *said), frame.drop(columns="y"))
             assert found.summary["baseline"]["base_rate"] == pytest.approx(max(yes, len(frame) - yes) / len(frame))
+
+
+def test_splits_on_columns_that_only_statements_name_did_not_compete() -> None:
+    frame = pd.DataFrame(
+        {"sex": list("ffffmmmm"), "town": list("bbbabaaa"), "y": ["no"] * 3 + ["yes", "no"] + ["yes"] * 3}
+    )
+    branches = [{"in": [sex], "child": sex} for sex in ("f", "m")]
+    nodes = [{"id": "f", "counts": {"no": 3, "yes": 1}}, {"id": "m", "counts": {"no": 1, "yes": 3}}]
+    made = {"algorithm": "id3", "impurity": "entropy", "candidates": "unused"}
+    release = parse_release(
+        {
+            "format": "maxent/1",
+            "target": {"name": "y", "classes": ["no", "yes"]},
+            "attributes": [{"name": "sex", "type": "categorical", "values": ["f", "m"]}],
+            "trees": [{"nodes": [{"id": "root", "attribute": "sex", "branches": branches}, *nodes], "induction": made}],
+        },
+        "tree.json",
+    )
+    said = document(frame, {"kind": "count", "class": "yes", "where": {"town": "a"}, "equals": 4})
+    found: Any = maxent.check([release, said], frame.drop(columns="y"), max_certain=7)
+    assert (found.status, found.review.estimate.outcome.status) == ("fail", "optimal")
 
 
 def test_classes_of_statements_may_stand_in_another_order_than_those_of_a_tree() -> None:
