@@ -26,6 +26,7 @@ from maxent.models.statements.statement import (
     between,
 )
 from maxent.models.statements.sums import count_row, some, whole_between
+from maxent.models.trees.printed_rates import decimals
 
 if TYPE_CHECKING:
     from typing import Self
@@ -134,8 +135,6 @@ def _are_exact(release: Release) -> bool:
 
     A printed rate is exact if it is the only one of so many records that rounds to it, and nothing was rounded off.
     """
-    from maxent.models.trees.printed_rates import decimals
-
     if release.predicts == "score" or (release.predicts == "vote" and len(release.trees) > 1):
         return True
     if release.rounded is not None or release.suppressed_below or release.noise is not None:
