@@ -16,8 +16,8 @@ from maxent.api.convert import as_published, converted, wanted_of
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review_subject
 from maxent.api.review_input import Subject, apart, files_of, with_others
-from maxent.disclosure.ladder import ADVERSARIES, about, check_adversary
-from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNORDERED, Limits
+from maxent.disclosure.ladder import ADVERSARIES, MEMBER, about, check_adversary
+from maxent.disclosure.limits import ADVERSARY, IDS, NO_DRAWS_ID, UNORDERED, Limits
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, check_unused, invalid
 from maxent.models.formats.registry import open_published
@@ -69,9 +69,10 @@ def check(call: decision_options.Checking, limits: dict[str, Any]) -> Checked:
         raise invalid("options", ARGUMENT, "sample_weight", expected, shorten(call.sample_weight))
     solving = options.of(Solving, call)
     said = {name: getattr(call, name) for name in SAID} | {"limits": limits}
-    check_adversary(call.adversary, limits)
+    policy = read_policy(call.policy)
+    check_adversary(call.adversary, limits, policy.named)
     said["limits"] = about(call.adversary, limits)
-    chosen = read_policy(call.policy).with_limits(checked_limits(said["limits"]))
+    chosen = policy.with_limits(checked_limits(said["limits"]))
     words = results.Asked(f"maxent.check({_named(call.release)}, qi, policy={chosen.name!r})")
     told = call.progress
     return check_release(
@@ -97,7 +98,7 @@ def checked_limits(limits: Mapping[str, Any]) -> dict[str, Any]:
     """Limits of a call by the keys of checks, those on another adversary by its name."""
     for key, limit in limits.items():
         if key in ADVERSARIES and key != ADVERSARY and isinstance(limit, Mapping):
-            check_adversary(key, limit)
+            check_adversary(key, limit, limited=(key,))
             checked_limits(limit)
             continue
         if key not in BY_KEY:
@@ -147,9 +148,12 @@ def check_release(
     name = Path(release).stem if isinstance(release, (str, os.PathLike)) else "release"
     active = {key: limit for key, limit in policy.limits.items() if BY_KEY[key].id not in policy.off}
     limits = Limits(**{each.name: active[each.name] for each in fields(Limits) if each.name in active})
+    named = policy.named
+    if IDS[MEMBER] in policy.off:
+        named = {name: replace(limits, max_member=None) for name, limits in named.items()}
     how = replace(solving, bounds=policy.proof)
     subject = Subject(name, found, tables).weighed(said.get("sample_weight"), said["truth"], reading)
-    review = review_subject(subject, known, how, limits, words, interruptible, progress, named=policy.named)
+    review = review_subject(subject, known, how, limits, words, interruptible, progress, named=named)
     asked_by = replace(review.asked, inputs=tuple(InputFile(f.role, shown(f.path), f.size, f.sha256) for f in inputs))
     review = replace(review, files=files_of([release, *others]), asked=asked_by)
     names = tuple(os.path.basename(each.path) for each in inputs if each.role == "release")
@@ -158,9 +162,9 @@ def check_release(
         RecordRow(each, limit, finding := each.judge(matter, limit), _off(policy, each, finding))
         for each, limit in ((BY_KEY[key], limit) for key, limit in policy.limits.items())
     )
-    named = policy.named
-    judged = [rung for rung in review.ladder if rung.adversary in named]
-    rows += tuple(row for rung in judged for row in named_rows(rung, named[rung.adversary]))
+    for rung in review.ladder:
+        for row in named_rows(rung, policy.named.get(rung.adversary, Limits())):
+            rows += (replace(row, off=policy.off.get(row.check.id, "") if row.check.key == MEMBER else ""),)
     asked = AskedRecord(paths, recorded_options(said, solving, reading), said["title"], said["purpose"])
     return Checked(policy, rows, review, asked, inputs)
 

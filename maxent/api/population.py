@@ -167,13 +167,6 @@ class PopulationFigures:
         return self.estimate.membership.as_dict() | ({} if control is None else {"control": dict(control)})
 
     @property
-    def member_numbers(self) -> dict[str, Any]:
-        """The numbers of being in the data, which limits are judged by; none where they are not to be relied on."""
-        names = ("member", "possible_member", "proved_members")
-        found = {name: self.row[name] for name in names if name in self.row}
-        return found | ({"possible_member": 1.0} if found and "unread" in self.row else {})
-
-    @property
     def words(self) -> str:
         """What is inferred of a register, in a sentence."""
         of, base = self.membership, self.base_rate

@@ -33,8 +33,8 @@ from maxent.api.review_input import (
 )
 from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.inference import Inference, measure
-from maxent.disclosure.ladder import about, check_adversary
-from maxent.disclosure.limits import ADVERSARY, Limits, Verdict, limits_of
+from maxent.disclosure.ladder import about, check_adversary, told_apart
+from maxent.disclosure.limits import ADVERSARY, ORDERED, Limits, Verdict, limits_of
 from maxent.disclosure.truth import predicted_classes, pure_people, right_by
 from maxent.models.arrays import FloatArray, IntArray, ranges, run_ends
 from maxent.models.columns import NOTHING, Columns, Statements
@@ -514,14 +514,12 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     words = f"maxent.review({subject.name}{beside}, X, y, qi=[{', '.join(map(repr, qi))}], target={named})"
     early = call.early or (lambda verdict: None)
     recording = review_call(call, limits)
-    stated = limits_of(limits)
-    named_ones: dict[str, Limits] = {} if call.adversary == ADVERSARY else {call.adversary: stated}
-    about = Limits() if named_ones else stated
+    stated, named_ones = told_apart(_whom(call), limits)
     read = ({"release": "model"}.get(f.role, f.role) for f in recording.inputs)
     named_files = [InputFile(r, shown(f.path), f.size, f.sha256) for r, f in zip(read, recording.inputs, strict=True)]
     asked = Asked(words, told, tuple(named_files))
     first = call.first or (lambda found: None)
-    how = (known, solving, about, asked, call.interruptible, call.progress, early, call.rows, named_ones, first)
+    how = (known, solving, stated, asked, call.interruptible, call.progress, early, call.rows, named_ones, first)
     files = files_of(call.model)
     if len(subjects) == 1:
         return replace(review_subject(subject, *how), files=files, recording=recording)
@@ -576,11 +574,16 @@ def review_call(call: decision_options.Reviewing, limits: Mapping[str, Any]) -> 
         "reading": None if call.reading is None else call.reading.stated(),
     }
     kept = {name: value for name, value in given.items() if value is not None}
-    stated = about(call.adversary, {name: value for name, value in limits.items() if value is not None})
+    stated = about(_whom(call), {name: value for name, value in limits.items() if value is not None})
     policy = read_policy(None).with_limits(stated)
     if stated:
         kept["limits"] = stated
     return ReviewCall(policy, AskedRecord(paths, kept, command="review"), tuple(inputs))
+
+
+def _whom(call: decision_options.Reviewing) -> str:
+    """Whom limits are about, unless that is the one of the verdict, as is who knows the rows in a review of these."""
+    return ADVERSARY if call.rows and call.adversary == ORDERED else call.adversary
 
 
 def _plain(value: Any) -> Any:

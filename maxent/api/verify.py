@@ -18,6 +18,7 @@ from maxent.api.check import check_release, checked_limits
 from maxent.api.decision_options import Reviewing
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review
+from maxent.disclosure.ladder import stated_by
 from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNENDED
 from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
@@ -285,9 +286,8 @@ def _reviewed_again(
     unknown = [name for name in said if name not in {each.name for each in fields(Reviewing)}]
     if unknown:
         raise invalid("record", "call.options", unknown[0], "an option of a review", shorten(said[unknown[0]]))
-    limits = limits if adversary == ADVERSARY else limits.get(adversary, {})
     model = [paths["release"], *beside] if beside else paths["release"]
-    found = review(model, paths["table"], progress=progress, **said, **limits)
+    found = review(model, paths["table"], progress=progress, **said, **stated_by(adversary, limits))
     if isinstance(found, results.SeveralReviews):
         if column not in found.reviews:
             raise invalid("record", "call.options", "column", f"one of {', '.join(found.reviews)}", shorten(column))

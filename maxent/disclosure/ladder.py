@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
@@ -40,7 +40,9 @@ ASSUMED: Mapping[str, str] = {
 # Why a rung has figures and no verdict.
 UNNAMED = "no limit names this adversary"
 # Limits that may name an adversary: a group that is not told apart is one for everybody who has the file.
-KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift", "max_member")
+KEYS = ("max_posterior", "max_certain", "max_right_guesses", "max_lift")
+# The only adversary who does not know who is in the data, and the limit that is always about that one.
+REGISTERED, MEMBER = "population", "max_member"
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,13 +238,38 @@ def named_limits(stated: Mapping[str, Any]) -> dict[str, Limits]:
     return found
 
 
+def keys_of(adversary: str) -> tuple[str, ...]:
+    """Limits that may name an adversary."""
+    return (*KEYS, *[MEMBER] * (adversary == REGISTERED))
+
+
 def about(adversary: str, limits: Mapping[str, Any]) -> dict[str, Any]:
-    """The limits of a call as a policy has them: those on another adversary by its name."""
-    return dict(limits) if adversary == ADVERSARY or not limits else {adversary: dict(limits)}
+    """The limits of a call as a policy has them: those on another adversary by its name, whatever the call names."""
+    own = {name: limit for name, limit in limits.items() if name != MEMBER}
+    found = own if adversary == ADVERSARY or not own else {adversary: own}
+    if MEMBER in limits:
+        found[REGISTERED] = {**found.get(REGISTERED, {}), MEMBER: limits[MEMBER]}
+    return found
 
 
-def check_adversary(value: object, limits: Mapping[str, Any]) -> None:
-    """Refuse what is no adversary, and limits that name none, with an InvalidInput."""
+def stated_by(adversary: str, limits: Mapping[str, Any]) -> dict[str, Any]:
+    """The limits of the call that `about` makes so."""
+    own = limits.get(adversary, limits)
+    flat = {name: limit for name, limit in own.items() if name not in ADVERSARIES}
+    return {**limits.get(REGISTERED, {}), **flat}
+
+
+def told_apart(adversary: str, limits: Mapping[str, Any]) -> tuple[Limits, dict[str, Limits]]:
+    """The limits of a call on the adversary with the table, and those on others by their names."""
+    found = about(adversary, limits)
+    return limits_of({name: limit for name, limit in found.items() if name not in ADVERSARIES}), named_limits(found)
+
+
+def check_adversary(value: object, limits: Mapping[str, Any], limited: Collection[str] = ()) -> None:
+    """Refuse what is no adversary, limits that name none, and an adversary without any, with an InvalidInput.
+
+    ``limited`` are those that a policy has limits on.
+    """
     if not isinstance(value, str) or value not in ADVERSARIES:
         expected = f"one of {', '.join(ADVERSARIES)}"
         raise invalid(
@@ -250,13 +277,17 @@ def check_adversary(value: object, limits: Mapping[str, Any]) -> None:
         )
     if value == ADVERSARY:
         return
+    stated = {name: limit for name, limit in limits.items() if limit is not None}
     problems = [
-        Problem(ARGUMENT, name, f"a limit that can name an adversary ({', '.join(KEYS)})", shorten(limit))
-        for name, limit in limits.items()
-        if limit is not None and name not in KEYS
+        Problem(ARGUMENT, name, f"a limit that can name an adversary ({', '.join(keys_of(value))})", shorten(limit))
+        for name, limit in stated.items()
+        if name not in (*KEYS, MEMBER)
     ]
     if problems:
         raise InvalidInput("limits", problems)
+    if value not in limited and not stated.keys() & set(keys_of(value)):
+        expected = "the name of an adversary with a limit beside it, such as --max-certain 0 (max_certain=0)"
+        raise invalid("options", ARGUMENT, "adversary", expected, f"{value} without any limit on it")
 
 
 def ladder_lines(ladder: Sequence[Rung]) -> Iterator[str]:

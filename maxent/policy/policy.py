@@ -15,8 +15,7 @@ from typing import Any, get_args
 
 from maxent.constraints.kinds.context import Noise
 from maxent.constraints.kinds.registry import knowledge
-from maxent.disclosure.ladder import ADVERSARIES, named_limits
-from maxent.disclosure.ladder import KEYS as NAMED
+from maxent.disclosure.ladder import ADVERSARIES, MEMBER, REGISTERED, about, keys_of, named_limits
 from maxent.disclosure.limits import ADVERSARY, NO_DRAWS, NO_DRAWS_ID, Limits
 from maxent.models.arguments import shorten
 from maxent.models.display import counted
@@ -475,7 +474,8 @@ def _renamed(
 
 def _checked(policy: Policy, source: str) -> Policy:
     """A policy whose switched-off checks are its own."""
-    limited = [BY_KEY[key].id for key in policy.content.get("limits", {}) if key in BY_KEY]
+    stated = policy.content.get("limits", {})
+    limited = [BY_KEY[key].id for key in (*stated, *[MEMBER] * (MEMBER in stated.get(REGISTERED, {}))) if key in BY_KEY]
     problems = [
         Problem("[off]", id_, f"a check that the policy has a limit for ({', '.join(limited) or 'none'})", "another")
         for id_ in policy.off
@@ -521,16 +521,21 @@ def _limits(table: Table) -> dict[str, Any]:
         elif name in table.content:
             found |= _named(table, name)
     for key in table.content:
-        if key not in BY_KEY and key not in ADVERSARIES:
+        if key not in (*BY_KEY, *ADVERSARIES) and isinstance(table.content[key], Mapping):
+            others = ", ".join(name for name in ADVERSARIES if name != ADVERSARY)
+            table.note(key, f"the name of an adversary ({others})", f"an unknown one{close_to(key, ADVERSARIES)}")
+        elif key not in (*BY_KEY, *ADVERSARIES):
             hint = f": the limit of {key} is {CHECKS[key].key}" if key in CHECKS else close_to(key, BY_KEY)
             table.note(key, "the key of a check (maxent check --list)", f"an unknown key{hint}")
-    return found
+    if MEMBER in found and MEMBER in found.get(REGISTERED, {}):
+        table.note(MEMBER, f"one of them, as it is about the adversary {REGISTERED}", f"one in {REGISTERED}, too")
+    return about(ADVERSARY, found)
 
 
 def _named(table: Table, name: str) -> dict[str, Any]:
     """The limits on another adversary, by its name; nothing where there are none."""
     own = table.table(name)
-    rules = {key: (f"{BY_KEY[key].limit.expected} ({BY_KEY[key].id})", BY_KEY[key].limit.fits) for key in NAMED}
+    rules = {key: (f"{BY_KEY[key].limit.expected} ({BY_KEY[key].id})", BY_KEY[key].limit.fits) for key in keys_of(name)}
     found = _closed(own, rules)
     return {name: found} if found else {}
 

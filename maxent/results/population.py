@@ -14,6 +14,7 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import unread_in
+from maxent.disclosure.ladder import REGISTERED
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.disclosure.membership import ProvedMembers, proved_members
 from maxent.models.display import ROWS, Display, Summarised, counted
@@ -107,6 +108,7 @@ class PopulationEstimate(Summarised):
             "release": "release",
             "status": self.outcome.status,
             "certificate": self.certificate,
+            "adversary": REGISTERED,
             "base_rate": None,
             **self.membership.measures,
             **base,

@@ -21,6 +21,7 @@ from maxent.disclosure.ladder import (
     check_adversary,
     ladder_lines,
     rung_of,
+    told_apart,
 )
 from maxent.disclosure.limits import (
     ADVERSARY,
@@ -33,7 +34,6 @@ from maxent.disclosure.limits import (
     draws_of,
     judge_informed,
     judge_rows,
-    limits_of,
     published_words,
 )
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
@@ -110,11 +110,6 @@ class Registered(Protocol):
     @property
     def membership(self) -> dict[str, Any]:
         """The key ``membership`` of a summary."""
-        ...
-
-    @property
-    def member_numbers(self) -> dict[str, Any]:
-        """The numbers of being in the data, by the keys of `maxent.disclosure.measures`."""
         ...
 
     @property
@@ -258,16 +253,13 @@ class Review(Exchanged, Summarised):
             Fields of `maxent.disclosure.limits.Limits`: ``max_posterior`` (a probability), ``min_k``, ``max_certain``
             (individuals), ``max_right_guesses``, ``max_lift`` (shares of individuals).
         """
-        named = dict(self.named)
+        stated, named = self.limits, self.named
         if adversary is not None or limits:
             check_adversary(adversary or ADVERSARY, limits)
-            stated = limits_of(limits)
-            named = {} if adversary in (None, ADVERSARY) else {str(adversary): stated}
-        else:
-            stated = self.limits
-        table = Limits() if named and (adversary or limits) else stated
+            whom = ADVERSARY if adversary in (None, self._first) else str(adversary)
+            stated, named = told_apart(whom, limits)
         rungs = tuple(self.rung(name, its) for name, its in named.items())
-        return replace(self.judged(table, mend=not rungs), rungs=rungs).reached([self.drawing])
+        return replace(self.judged(stated, mend=not rungs), rungs=rungs).reached([self.drawing])
 
     def judged(self, stated: Limits, *, mend: bool = True) -> Verdict:
         """The verdict on the first adversary."""
@@ -388,7 +380,6 @@ class Review(Exchanged, Summarised):
             "defense": described(self.release),
             **found,
             **self.draws_told,
-            **({} if self.register is None else self.register.member_numbers),
         }
 
     @property

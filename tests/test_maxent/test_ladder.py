@@ -13,6 +13,7 @@ import pytest
 from sklearn.ensemble import GradientBoostingClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from support.brute_force import dense
+from support.calls import refused
 from support.search import cases
 from support.small import release_and_people
 from support.strategies import leaves_of
@@ -207,7 +208,9 @@ def test_limits_of_a_policy_name_an_adversary(tmp_path: Path, capsys: pytest.Cap
         ("[limits.table]\nmax_certain = 0\n", "which are about the adversary with the table"),
         ("[limits.rows]\nmin_k = 3\n", "min_k"),
         ("[limits.rows]\nmax_certain = -1\n", "a number of individuals of at least 0"),
-        ("[limits.row]\nmax_certain = 1\n", "unknown key"),
+        ("[limits.row]\nmax_certain = 1\n", r"row: .*an adversary \(predictions, population, rows, .*mean 'rows'"),
+        ("[limits.rows]\nmax_member = 0.5\n", "max_member"),
+        ("[limits]\nmax_member = 0.5\n[limits.population]\nmax_member = 0.4\n", "max_member: expected one of them"),
     ],
 )
 def test_what_is_wrong_with_limits_that_name_an_adversary(text: str, said: str, tmp_path: Path) -> None:
@@ -234,10 +237,34 @@ def test_python_names_an_adversary_too() -> None:
     assert found.verdict(max_certain=5).status == "fail"
     assert found.verdict(adversary="all_but_one", max_certain=10).status == "fail"
     assert found.summary["ladder"][0]["status"] == "pass"
+    without = r"adversary: expected .* limit .*\(max_certain=0\), found rows without any limit"
+    refused(without, found.verdict, "rows")
+    refused(without, found.verdict, "rows", max_member=0.5)
+    refused(without, maxent.review, D1 / "tree.json", truth, qi=QI, target="Salary", adversary="rows")
+    refused(without, maxent.check, D1 / "tree.json", truth, {"limits": {"max_certain": 5}}, adversary="rows")
+    of_rows = {"limits": {"rows": {"max_certain": 5}}}
+    assert maxent.check(D1 / "tree.json", truth, of_rows, truth=truth, adversary="rows").status == "fail"
     with pytest.raises(InvalidInput, match="adversary: expected one of predictions"):
         maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="row")
     with pytest.raises(InvalidInput, match="min_k: expected a limit that can name an adversary"):
         maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="rows", min_k=3)
+
+
+def test_a_limit_that_names_the_rows_judges_a_review_of_rows(tmp_path: Path) -> None:
+    dice = np.random.default_rng(0)
+    people = pd.DataFrame({name: dice.integers(0, 2, 12) for name in "AB"})
+    people["y"] = np.where(dice.random(12) < 0.5, "a", "b")
+    model = RandomForestClassifier(3, max_depth=1, random_state=0).fit(people[["A", "B"]], people["y"])
+    maxent.from_sklearn(model, target="y").save(tmp_path / "forest.json")
+    people.to_csv(tmp_path / "data.csv", index=False)
+    files = tmp_path / "forest.json", tmp_path / "data.csv"
+    given: dict[str, Any] = {"qi": ["A", "B"], "target": "y", "rows": True, "max_posterior": 0.01}
+    found, unnamed = (maxent.review(*files, **given, **more) for more in ({"adversary": "rows"}, {}))
+    assert found.verdict().as_dict() == unnamed.verdict().as_dict()
+    assert (found.verdict().status, found.verdict().adversary, rung(found, "rows").status) == ("fail", "rows", "fail")
+    assert found.verdict("rows", max_posterior=0.01).as_dict() == unnamed.verdict(max_posterior=0.01).as_dict()
+    found.record(tmp_path / "record.json")
+    assert not maxent.verify(tmp_path / "record.json").differences
 
 
 def test_a_file_that_tells_draws_never_passes_for_anybody() -> None:

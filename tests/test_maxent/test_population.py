@@ -502,6 +502,35 @@ def test_a_review_has_the_figures_of_who_has_a_register_beside_the_table() -> No
     )
 
 
+def test_a_limit_on_membership_is_about_who_has_the_register_whomever_the_others_are_about(tmp_path: Path) -> None:
+    published(*COUNTS).save(tmp_path / "tree.json")
+    PEOPLE.to_csv(tmp_path / "data.csv", index=False)
+    register(4, 3).to_csv(tmp_path / "register.csv", index=False)
+    files = tmp_path / "tree.json", tmp_path / "data.csv"
+    given: dict[str, Any] = {"population": tmp_path / "register.csv"}
+    of_review = {"qi": ["Sex"], "target": "Ill", **given}
+    for more, whom in (({}, []), ({"max_certain": 5}, [None]), ({"max_certain": 5, "adversary": "rows"}, ["rows"])):
+        found = maxent.review(*files, **of_review, **more, max_member=0.7)
+        record = found.record(tmp_path / "review.json")
+        assert not maxent.verify(tmp_path / "review.json").differences
+        told = [each.get("adversary") for each in found.verdict().as_dict()["checks"] if each["key"] != "no_draws"]
+        assert told == [each.get("adversary") for each in record["checks"] if each["key"] != "no_draws"]
+        assert sorted(map(str, told)) == sorted(map(str, [*whom, "population"]))
+        assert (found.verdict().status, found.rung("population", found.named["population"]).status) == ("fail", "fail")
+        off = {} if more.get("adversary") else {"off": {"MX209": "nobody has one"}}
+        policy = {"limits": {key: more[key] for key in more if key != "adversary"} | {"max_member": 0.7}, **off}
+        checked: Any = maxent.check(*files, policy, truth=files[1], **given)
+        [row] = [row.as_dict() for row in checked.rows if row.check.id == "MX209"]
+        assert (row["adversary"], row["status"], row["off"]) == (
+            "population",
+            *(("cannot_tell", "nobody has one") if off else ("fail", None)),
+        )
+    said: Any = maxent.estimate(files[0], **given)
+    assert said.verdict(max_member=0.8).announced == (
+        "PASS for an adversary with a register of the population, within the stated limits"
+    )
+
+
 def test_no_limit_on_membership_is_passed_over_what_is_not_read() -> None:
     made = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds", "min_samples_leaf": 2}
     given: dict[str, Any] = {"qi": ["Sex"], "target": "Ill", "population": register(4, 3)}
