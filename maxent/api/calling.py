@@ -178,7 +178,7 @@ def _split_reading(signature: inspect.Signature, given: inspect.BoundArguments) 
             if found.get(name) is not None:
                 raise invalid("options", ARGUMENT, name, "one value", "two: one of them in reading=")
         found.update(needed)
-    elif first == "release" and (needed or _is_model(found["release"])):
+    elif first == "release":
         found["release"] = _converted(found, needed)
     elif first == "releases":
         found["releases"] = _each_converted(found, needed)
@@ -208,25 +208,39 @@ def _is_model(value: Any) -> bool:
     return bool(is_boosted_elsewhere(value) or is_model(value) or hasattr(value, "steps"))
 
 
-def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Release:
-    """The release of a model; what it takes of the other arguments of the call is taken away from them."""
+def _converted(found: dict[str, Any], needed: Mapping[str, Any]) -> Any:
+    """A release, or a list of them, with those of models in the place of models.
+
+    What models take of the other arguments of the call is taken away from them.
+    """
+    given = found["release"]
+    listed = isinstance(given, (list, tuple))
+    each = list(given) if listed else [given]
+    models = [_is_model(one) or bool(needed and not (listed and isinstance(one, Release))) for one in each]
+    if not any(models):
+        return given
     from maxent.api.convert import with_kept
+    from maxent.models.formats.scikit_learn.pipelines import joined
 
     names = ("target", "classes", "features", "parameters")
     taken: dict[str, Any] = {name: found.pop(name) for name in names if name in found}
     asked = {name: value for name, value in {**taken, **needed}.items() if value is not None}
-    if "train" not in asked and hasattr(found["release"], "steps"):
+    if "train" not in asked and any(hasattr(one, "steps") for one in each):
         frames = [found.get(name) for name in ("truth", "qi")]
-        asked["train"] = next((each for each in frames if hasattr(each, "columns")), None)
-    plain = {name: _plain(each) for name, each in asked.items()}
+        asked["train"] = next((frame for frame in frames if hasattr(frame, "columns")), None)
+    plain = {name: _plain(value) for name, value in asked.items()}
     reading: Reading | None = found.get("reading")
-    release, kept = with_kept(found["release"], **plain, reading=reading)
+    kept = []
+    for i, is_one in enumerate(models):
+        if is_one:
+            each[i], beside = with_kept(each[i], **plain, reading=reading)
+            kept += [beside] if beside else []
     if kept:
         usual = Reading() if reading is None else reading
         found["reading"] = ReadingBeside(
-            **{each.name: getattr(usual, each.name) for each in fields(Reading)}, aside=kept
+            **{own.name: getattr(usual, own.name) for own in fields(Reading)}, aside=joined(*kept)
         )
-    return release
+    return each if listed else each[0]
 
 
 def _each_converted(found: Mapping[str, Any], needed: Mapping[str, Any]) -> Any:

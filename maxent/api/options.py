@@ -581,8 +581,8 @@ RELEASE = (
     "A release, a fitted model, the path of a ``maxent/1`` document or of a model, or generalised records. What a "
     "model needs stands in ``reading``, such as ``{'target': 'ill'}``. Records are a `GeneralizedTable`, a DataFrame "
     "like its ``frame()``, or the path of a file with that, CSV or Parquet by its suffix: every row stands for one "
-    "individual of ``qi``, whose values lie in its ranges and sets. Or a sequence of releases (trees) about "
-    "overlapping people, which hold together: docs/successive.md."
+    "individual of ``qi``, whose values lie in its ranges and sets. Or a sequence of releases (trees, statements, "
+    "fitted models) about overlapping people, which hold together: docs/successive.md."
 )
 QI = (
     "The adversary's table: a row per individual of the training data, a column per public attribute. CSV or Parquet; "

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from operator import attrgetter, methodcaller
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,25 @@ def test_a_fitted_tree_and_a_fitted_regression_are_reviewed_together() -> None:
     posterior = only.estimate.posterior
     told = (posterior["P(yes)"] * posterior["count"]).sum()
     assert told == pytest.approx((y == "yes").sum(), abs=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("function", "shown"),
+    [
+        (maxent.estimate, attrgetter("posterior")),
+        (maxent.bounds, methodcaller("frame")),
+        (maxent.audit, pd.Series),
+    ],
+)
+def test_fitted_models_stand_in_lists_beside_files(function: Any, shown: Any, tmp_path: Path) -> None:
+    people = pd.read_csv(D1 / "truth.csv")
+    inputs, answers = pd.get_dummies(people[QI]).astype(int), people["Salary"]
+    tree = DecisionTreeClassifier(max_leaf_nodes=3, random_state=0).fit(inputs, answers)
+    fit = LogisticRegression().fit(inputs, answers)
+    beside = table(tmp_path, {**MEN, "where": {"Gender_Male": 1}})
+    read = [maxent.convert(each, target="Salary") for each in (tree, fit)]
+    found, wanted = function([tree, fit, beside], inputs, target="Salary"), function([*read, beside], inputs)
+    assert shown(found).equals(shown(wanted))
 
 
 def test_a_check_has_a_record_of_all_files_that_can_be_verified(tmp_path: Path) -> None:
