@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +54,7 @@ _SPECIAL = {
     "]": "{]}",
 }
 
+ALL = r"\text{all}"  # everybody
 _HEAD = r"""\documentclass{article}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
@@ -71,13 +72,14 @@ def escaped(text: str) -> str:
 def latex_document(program: Program) -> str:
     """The objective, the general form of each kind of constraint that occurs, and every constraint as a formula."""
     kinds = [kind for kind, number in kinds_of(program).items() if number]
-    constraints = in_tree_order(program)
+    constraints, sets = in_tree_order(program), _sets(program)
     lines = [_HEAD + r"\section*{Unknowns and objective}", *_unknowns(program), r"\section*{Kinds of constraints}"]
     for kind in kinds:
         lines += [rf"\paragraph{{{kind}}}", rf"\[ {KINDS[kind].latex} \]"]
     for measure in sorted({c.measure for c in program.internal}):
         lines += _impurity(measure)
     lines += [
+        *_stated_of_sets(program, sets),
         r"\section*{Constraints}",
         r"\begin{itemize}",
         rf"\item {escaped(program.table.source)}, qi: $\sum_{{c \in C(q)}} \sum_x m_{{c,x}} = w_q$"
@@ -85,7 +87,9 @@ def latex_document(program: Program) -> str:
     ]
     for constraint in constraints:
         kind = constraint.kind if isinstance(constraint, Linear) else "internal"
-        formulas = _linear(program, constraint) if isinstance(constraint, Linear) else _internal(program, constraint)
+        formulas = (
+            _linear(program, constraint, sets) if isinstance(constraint, Linear) else _internal(program, constraint)
+        )
         lines.append(rf"\item {escaped(str(constraint.origin))}, {kind}: " + ",\n  ".join(f"${f}$" for f in formulas))
     return "\n".join([*lines, r"\end{itemize}", r"\end{document}"]) + "\n"
 
@@ -119,22 +123,38 @@ def _impurity(measure: str) -> list[str]:
     return [rf"\paragraph{{impurity: {name}}}", *(rf"\[ {formula} \]" for formula in (gain, entropy, information))]
 
 
-def _linear(program: Program, constraint: Linear) -> list[str]:
+def _linear(program: Program, constraint: Linear, sets: Mapping[int, str]) -> list[str]:
     """A formula per row."""
-    region, classes = _region(constraint), program.release.target.classes
+    node, classes = constraint.origin.node, program.release.target.classes
+    region = sets[constraint.region] if node is None else rf"\text{{{escaped(node)}}}"
     return [
         _bounded(_sum(region, constraint.coef[r], classes), float(low), float(high))
         if constraint.weights is None
-        else _weighted(constraint, r, classes)
+        else _weighted(constraint, r, classes, region)
         for r, (low, high) in enumerate(zip(constraint.lower, constraint.upper, strict=True))
     ]
 
 
-def _region(constraint: Linear) -> str:
-    """The domain of a sum: a node, everybody, or the individuals of a fact."""
-    if constraint.origin.node is not None:
-        return rf"\text{{{escaped(constraint.origin.node)}}}"
-    return r"\text{all}" if constraint.kind == "marginal" else "F"
+def _sets(program: Program) -> dict[int, str]:
+    """A symbol for each region that is no node, one for each set of cells."""
+    held: dict[bytes, str] = {}
+    named = {}
+    for region in dict.fromkeys(each.region for each in program.linear if each.origin.node is None):
+        cells = np.unique(program.regions[region])
+        new = ALL if len(cells) == len(program.cells) else f"F_{{{1 + sum(symbol != ALL for symbol in held.values())}}}"
+        named[region] = held.setdefault(cells.tobytes(), new)
+    return named
+
+
+def _stated_of_sets(program: Program, sets: Mapping[int, str]) -> list[str]:
+    """Who the people of each set are, by what is stated of them."""
+    stated: dict[str, list[str]] = {}
+    for each in program.linear:
+        symbol = sets[each.region] if each.origin.node is None else ALL
+        if symbol != ALL:
+            stated.setdefault(symbol, []).append(f"{each.origin}: {each.says}")
+    items = [rf"\item ${symbol}$: {escaped('; '.join(said))}" for symbol, said in stated.items()]
+    return [r"\section*{Sets of individuals}", r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
 
 
 def _sum(region: str, coef: Iterable[float], classes: tuple[str, ...]) -> str:
@@ -148,7 +168,7 @@ def _sum(region: str, coef: Iterable[float], classes: tuple[str, ...]) -> str:
     return " ".join(terms) or "0"
 
 
-def _weighted(constraint: Linear, row: int, classes: tuple[str, ...]) -> str:
+def _weighted(constraint: Linear, row: int, classes: tuple[str, ...], region: str) -> str:
     """``sum_c a_{c,x} m_{c,x}``, and the range of the coefficients a."""
     assert constraint.weights is not None
     terms, ranges = [], []
@@ -158,7 +178,7 @@ def _weighted(constraint: Linear, row: int, classes: tuple[str, ...]) -> str:
             terms.append(rf"a_{{{at}}}\,m_{{{at}}}")
             low, high = sorted((float((coef * weights).min()), float((coef * weights).max())))
             ranges.append(rf"a_{{{at}}} \in [{_number(low)}, {_number(high)}]")
-    body = rf"\sum_{{c \in {_region(constraint)}}} \bigl({' + '.join(terms)}\bigr)"
+    body = rf"\sum_{{c \in {region}}} \bigl({' + '.join(terms)}\bigr)"
     said = _bounded(body, float(constraint.lower[row]), float(constraint.upper[row]))
     return rf"{said} \quad \text{{with}} \quad {', '.join(ranges)}"
 

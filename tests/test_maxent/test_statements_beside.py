@@ -137,6 +137,21 @@ def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["statements"]["smallest"] == 2
 
 
+def test_one_set_of_people_has_one_symbol_in_latex(tmp_path: Path, capsys: Any) -> None:
+    women = {**MEN, "where": {"Gender": "Female"}, "source": "A"}
+    rest = {name: value for name, value in {**MEN, "equals": 4, "source": "B"}.items() if name != "where"}
+    again = {**MEN, "class": "<=50K", "equals": 4, "source": "C"}
+    call = [bare(tmp_path), table(tmp_path, rest, women, MEN, again), str(D1 / "qi.csv"), "--latex"]
+    assert run(["explain", *call]) == 0
+    text = capsys.readouterr().out
+    salary = r"m_{%s,\text{\textgreater{}50K}} = %d$"
+    assert r"B, statements: $" + salary % (r"\text{all}", 4) in text
+    assert r"A, statements: $" + salary % ("F_{1}", 2) in text
+    assert r"Table 1,{} row 1, statements: $" + salary % ("F_{2}", 2) in text
+    assert r"C, statements: $m_{F_{2},\text{\textless{}=50K}} = 4$" in text
+    assert r"Table 1,{} row 1: \textgreater{}50K 2 among Gender Male; table1.json,{} C: \textless{}=50K 4 among" in text
+
+
 def test_what_cannot_stand_beside_a_tree_is_refused(tmp_path: Path) -> None:
     truth = D1 / "truth.csv"
     with pytest.raises(InvalidInput, match="statements beside one model of trees"):
