@@ -137,6 +137,18 @@ def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["statements"]["smallest"] == 2
 
 
+def test_cells_are_not_passed_where_more_is_stated_than_is_read(tmp_path: Path) -> None:
+    """Splits were chosen among two columns in some way that nobody states."""
+    tree = json.loads(Path(bare(tmp_path)).read_text(encoding="utf-8"))
+    limits = {"min_stated_cell": 2, "max_stated_zeros": 0}
+    for among, status in (({}, "pass"), ({"among": QI[:2]}, "cannot_tell")):
+        tree["trees"][0]["induction"] |= among
+        path = tmp_path / "drawn.json"
+        path.write_text(json.dumps(tree), encoding="utf-8")
+        rows = maxent.check([path, table(tmp_path)], D1 / "qi.csv", {"limits": limits}).rows
+        assert {row.check.key: row.status for row in rows if row.check.key in limits} == dict.fromkeys(limits, status)
+
+
 def test_one_set_of_people_has_one_symbol_in_latex(tmp_path: Path, capsys: Any) -> None:
     women = {**MEN, "where": {"Gender": "Female"}, "source": "A"}
     rest = {name: value for name, value in {**MEN, "equals": 4, "source": "B"}.items() if name != "where"}

@@ -232,16 +232,21 @@ def _told(of: Matter, name: str) -> dict[str, Any] | Finding:
     return unknown(name, "the table of the people is not given") if found is None else found
 
 
+def _all_read(of: Matter) -> bool:
+    """Whether what follows from statements rests on all that is stated."""
+    return of.reliable and not (of.review.release.statements and of.row.get("unread"))
+
+
 def _min_stated_cell(of: Matter, limit: int) -> Finding:
     name = "smallest number of people that follows from statements, zeros apart,"
     told = _told(of, name)
     if isinstance(told, Finding):
         return told
-    if told["smallest"] is None and told["complete"] and of.reliable:
+    if told["smallest"] is None and told["complete"] and _all_read(of):
         return Finding("pass", None, f"{name} there is none: {CHECK_WORDS['pass']}")
     most = inf if told["smallest"] is None else told["smallest"]
     least = most if told["complete"] else 1
-    return within(name, least, most, limit, bound="at least", sure=of.reliable, why=_NOT_ALL)
+    return within(name, least, most, limit, bound="at least", sure=_all_read(of), why=_NOT_ALL)
 
 
 def _max_stated_zeros(of: Matter, limit: int) -> Finding:
@@ -250,10 +255,13 @@ def _max_stated_zeros(of: Matter, limit: int) -> Finding:
     if isinstance(told, Finding):
         return told
     most = told["zeros"] if told["complete"] else inf
-    return within(name, told["zeros"], most, limit, bound="at most", sure=of.reliable, why=_NOT_ALL)
+    return within(name, told["zeros"], most, limit, bound="at most", sure=_all_read(of), why=_NOT_ALL)
 
 
-_NOT_ALL = "as statements contradict the table, or it is not settled what follows from all for whole people"
+_NOT_ALL = (
+    "as statements contradict the table, more is stated than is read, or it is not settled what follows from all for "
+    "whole people"
+)
 
 
 # The checks of this family.
