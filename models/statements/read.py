@@ -213,8 +213,7 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
         except InvalidInput as error:
             wrong.append(error)
     if target_name in columns:
-        use = columns[target_name]
-        where = use.numbers or next(iter(use.values.values()), "document")
+        where = columns[target_name].place or "document"
         wrong.append(invalid(source, where, name(target_name), "a column of the table, not the target", "the target"))
     if wrong:
         raise together(wrong)

@@ -168,6 +168,11 @@ class ColumnUse:
     values: dict[str | float, str] = field(default_factory=dict)
     known: dict[str, None] = field(default_factory=dict)
 
+    @property
+    def place(self) -> str | None:
+        """The first statement that uses the column; None where a release that scores are from has it."""
+        return self.numbers or next(iter(self.values.values()), None)
+
 
 @dataclass(frozen=True, slots=True)
 class PrintedNumber:

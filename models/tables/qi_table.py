@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -258,7 +258,7 @@ def read_rows(
         classes = categorical(named, of.name, of.classes, problems, key="classes", expected=words)
     people = keys_of(frame, who, problems) if who and who in frame.columns else ()
     if problems:
-        raise InvalidInput(frame.source, problems)
+        raise InvalidInput(frame.source, [_as_stated(each, release) for each in problems])
     return Records(
         tuple(attributes),
         codes,
@@ -271,6 +271,16 @@ def read_rows(
         frame.locate,
         people,
     )
+
+
+def _as_stated(problem: Problem, release: Release) -> Problem:
+    """A problem of a column that is missing, with the statement that names the column."""
+    if problem.expected.startswith("a column of this name"):
+        for document in release.statements:
+            if (use := document.columns.get(problem.field)) is not None:
+                where = ", ".join([str(document.name), *[use.place] * (use.place is not None)])
+                return replace(problem, expected=f"{problem.expected}, as {where} has it")
+    return problem
 
 
 def declared_values(attributes: Iterable[Attribute], target: Target) -> dict[str, tuple[str, ...]]:

@@ -137,6 +137,14 @@ def test_explain_and_audit_name_the_source(tmp_path: Path, capsys: Any) -> None:
     assert json.loads(capsys.readouterr().out)["statements"]["smallest"] == 2
 
 
+def test_a_column_that_is_missing_is_named_with_the_statement_that_has_it(tmp_path: Path) -> None:
+    young = table(tmp_path, MEN, {**MEN, "where": {"Age": {"lt": 30}}, "source": "Table 2"})
+    match = r"Age: expected a column of this name, as table1\.json, statement 2 \(Table 2\) has it, found none"
+    for release in (young, [D1 / "tree.json", young]):
+        with pytest.raises(InvalidInput, match=match):
+            maxent.estimate(release, D1 / "qi.csv")
+
+
 def test_cells_are_not_passed_where_more_is_stated_than_is_read(tmp_path: Path) -> None:
     """Splits were chosen among two columns in some way that nobody states."""
     tree = json.loads(Path(bare(tmp_path)).read_text(encoding="utf-8"))
