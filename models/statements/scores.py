@@ -9,11 +9,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from maxent.models.arguments import show
+from maxent.models.arguments import shorten_list, show
 from maxent.models.release import Release
 from maxent.models.statements.statement import (
     COMPUTED,
@@ -26,16 +26,25 @@ from maxent.models.statements.statement import (
     between,
 )
 from maxent.models.statements.sums import count_row, some, whole_between
-from maxent.models.trees.printed_rates import decimals
+from maxent.models.trees.predict import (
+    alike_at,
+    limits_at,
+    may_predict,
+    places_of,
+    states_answers,
+    states_shares,
+    tested_attributes,
+)
+from maxent.models.trees.printed_rates import SINGLE, decimals
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
-# What tools make of a probability of 0 when they take its logarithm: the precision of a single number, at the most
-# that of the smallest that 1 is told from.
-LARGEST_LOSS, SMALLEST_LOSS = -np.log(2.0**-53), -np.log(1.2e-7)
+# What tools make of a probability of 0 when they take its logarithm: at the most the precision of a single number, at
+# the least 1e-16.
+LARGEST_LOSS, SMALLEST_LOSS = -np.log(0.99e-16), -np.log(1.2e-7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +66,6 @@ class Answers:
                 keys.columns[column].known |= dict.fromkeys(keys.classes)
             return cls(column)
         from maxent.models.formats.registry import load_release
-        from maxent.models.trees.predict import states_answers, states_shares, tested_attributes
 
         file = keys.text("from")
         release = load_release(os.path.join(keys.folder, file))
@@ -79,36 +87,53 @@ class Answers:
                 keys.columns[attribute.name].known[value] = None
         return cls(release=release, name=file)
 
-    def predicted(self, people: StatementPeople) -> IntArray:
-        """The code of the class that is predicted of each quasi-identifier, shape (n_qi,); -1 of another answer."""
+    def may_predict(self, people: StatementPeople) -> BoolArray:
+        """Which classes may be predicted of each quasi-identifier, shape (n_qi, n_classes); none of another answer."""
         if self.release is None:
-            found = np.full(len(people), -1)
-            for x, klass in enumerate(people.classes):
-                found[people.has(self.column, klass)] = x
-            return found
-        from maxent.models.trees.predict import predict_columns
+            return np.stack([people.has(self.column, klass) for klass in people.classes], axis=1)
+        return np.asarray(may_predict(self.release, self._places(people), len(people))[:, self._order(people)])
 
-        attributes, columns = self._tested(people)
-        codes = predict_columns(self.release, attributes, columns, len(people))
-        return np.array([people.classes.index(c) for c in self.release.target.classes])[codes]
+    def shares(self, people: StatementPeople, klass: int | None) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest probability of each class, shape (n_qi, n_classes).
 
-    def shares(self, people: StatementPeople) -> FloatArray:
-        """The probabilities that a release answers, shape (n_qi, n_classes), in the order of the people's classes."""
-        from maxent.models.trees.predict import predict_proba_columns
+        With a class the others have what its probability leaves.
+        """
+        if self.release is None:
+            low = high = np.repeat(people.numbers(self.column)[:, None], len(people.classes), axis=1)
+            if ((low < 0) | (low > 1))[people.counts > 0].any():
+                people.refuse(self.column, "probabilities, from 0 to 1", "others")
+        else:
+            order = self._order(people)
+            low, high = limits_at(self.release, self._places(people), len(people))
+            low, high = low[:, order], high[:, order]
+        if klass is None:
+            return low, high
+        own = np.arange(len(people.classes)) == klass
+        return np.where(own, low, 1 - high[:, [klass]]), np.where(own, high, 1 - low[:, [klass]])
 
+    def ranks(self, people: StatementPeople, klass: int) -> tuple[FloatArray, FloatArray]:
+        """The least and the largest rank of each quasi-identifier by the score of a class, from 1, ties in the middle.
+
+        Those of whom it is not known who has the larger score may stand in either order, and tie.
+        """
+        if self.release is None:
+            low = high = people.numbers(self.column)
+            _, group = np.unique(low, return_inverse=True)
+        else:
+            low, high = (side[:, klass] for side in self.shares(people, klass))
+            group = alike_at(self.release, self._places(people), len(people))
+        tied = np.bincount(group, people.counts)[group]
+        below = _people_up_to(high, people.counts, low, "left")
+        others = _people_up_to(low, people.counts, high, "right") - below - tied
+        middle = below + (tied + 1) / 2
+        return middle, middle + others
+
+    def _order(self, people: StatementPeople) -> list[int]:
         assert self.release is not None
-        attributes, columns = self._tested(people)
-        found = predict_proba_columns(self.release, attributes, columns, len(people))
-        return np.asarray(found[:, [self.release.target.classes.index(c) for c in people.classes]])
+        return [self.release.target.classes.index(c) for c in people.classes]
 
-    def score(self, people: StatementPeople, klass: int) -> FloatArray:
-        """The score of a class of each quasi-identifier, shape (n_qi,)."""
-        return people.numbers(self.column) if self.release is None else self.shares(people)[:, klass]
-
-    def _tested(self, people: StatementPeople) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        """Attributes that the trees test, and the codes or numbers of the people."""
-        from maxent.models.trees.predict import tested_attributes
-
+    def _places(self, people: StatementPeople) -> list[IntArray]:
+        """Where the people end in each tree."""
         assert self.release is not None
         attributes = tuple(tested_attributes(self.release))
         columns: list[Any] = []
@@ -116,11 +141,14 @@ class Answers:
             if attribute.values is None:
                 columns.append(people.numbers(attribute.name))
                 continue
-            codes = np.zeros(len(people), np.int64)
+            codes = np.full(len(people), -1)
             for code, value in enumerate(attribute.values):
                 codes[people.has(attribute.name, value)] = code
+            if (codes < 0)[people.counts > 0].any():
+                expected = f"values that {self} knows: {shorten_list(attribute.values)}"
+                people.refuse(attribute.name, expected, "others")
             columns.append(codes)
-        return attributes, tuple(columns)
+        return places_of(self.release, attributes, columns, len(people))
 
     def __str__(self) -> str:
         return self.name or self.column
@@ -178,12 +206,12 @@ class Confusion:
         return cls(model, tuple(found))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
-        """A row for each entry."""
-        predicted = self.model.predicted(people)
+        """A row for each entry, or one for each side."""
+        may = self.model.may_predict(people) & (people.counts > 0)[:, None]
+        sure = may & (may.sum(axis=1, keepdims=True) == 1)
         for p, x, n in self.matrix:
-            weight = (predicted == p) & (people.counts > 0)
             says = f"{n:,} of {people.classes[x]} predicted {people.classes[p]} by {self.model}"
-            yield LinearStatement(weight.astype(np.float64), float(n), float(n), says, x)
+            yield from _about_between(sure[:, p], may[:, p], float(n), float(n), says, x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,12 +226,29 @@ class AccuracyStatement:
         return cls(Answers.parse(keys, "prediction", numbers=False), keys.printed())
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
-        """One row."""
-        predicted, n = self.model.predicted(people), round(float(people.counts.sum()))
-        weights = (predicted[:, None] == np.arange(len(people.classes))).astype(np.float64)
+        """One row, or one for each side."""
+        may, n = self.model.may_predict(people), round(float(people.counts.sum()))
+        sure = may & (may.sum(axis=1, keepdims=True) == 1)
         slack = Fraction(COMPUTED) * n
         low, high = whole_between(self.value.low * n - slack, self.value.high * n + slack)
-        yield LinearStatement(weights, low, high, f"accuracy {self.value} of {self.model}")
+        yield from _about_between(sure, may, low, high, f"accuracy {self.value} of {self.model}")
+
+
+def _about_between(
+    small: FloatArray | BoolArray,
+    large: FloatArray | BoolArray,
+    low: float,
+    high: float,
+    says: str,
+    klass: int | None = None,
+) -> Iterator[LinearStatement]:
+    """Rows for a sum of weights that lie between two: one, or one for each side."""
+    small, large = small.astype(np.float64), large.astype(np.float64)
+    if (small == large).all():
+        yield LinearStatement(large, low, high, says, klass)
+    else:
+        yield LinearStatement(large, low, np.inf, says, klass)
+        yield LinearStatement(small, -np.inf, high, says, klass)
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,12 +290,12 @@ class RankSum:
         [(least, most)], everybody = box, float(people.counts.sum())
         if least > most:
             return
-        rank = _ranks(self.model.score(people, self.klass), people.counts)
+        least_rank, most_rank = self.model.ranks(people, self.klass)
         low, high = between(max(self.value.low, Fraction(0)), min(self.value.high, Fraction(1)))
         says = f"AUC {self.value} of {self.model} for {people.classes[self.klass]}"
         off = COMPUTED * everybody**2
         inside = (people.counts > 0).astype(np.float64)
-        for end, above in ((low, True), (high, False)):
+        for end, above, rank in ((low, True, most_rank), (high, False, least_rank)):
             for slope, constant in _lines(end, everybody, least, most, above):
                 sides = (constant - off, np.inf) if above else (-np.inf, constant + off)
                 yield LinearStatement((rank - slope) * inside, *sides, says, self.klass)
@@ -277,12 +322,10 @@ def _lines(end: float, everybody: float, least: float, most: float, above: bool)
 TANGENTS = 7
 
 
-def _ranks(score: FloatArray, counts: FloatArray) -> FloatArray:
-    """The middle rank of each quasi-identifier among all people, from 1, shape (n_qi,)."""
-    _, group = np.unique(score, return_inverse=True)
-    people = np.bincount(group, counts)
-    before = np.cumsum(people) - people
-    return np.asarray((before + (people + 1) / 2)[group], np.float64)
+def _people_up_to(score: FloatArray, counts: FloatArray, end: FloatArray, side: Literal["left", "right"]) -> FloatArray:
+    """How many people have a score below each of some ends, or up to it."""
+    order = np.argsort(score)
+    return np.append(0.0, np.cumsum(counts[order]))[np.searchsorted(score[order], end, side)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -304,11 +347,11 @@ class LogLoss:
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row, or one for each side."""
-        shares = _probabilities(self.model, self.klass, people)
         with np.errstate(divide="ignore"):
-            loss = -np.log(shares)
-        extreme = loss > SMALLEST_LOSS - 1e-3
-        large, small = np.where(extreme, LARGEST_LOSS, loss), np.where(extreme, SMALLEST_LOSS, loss)
+            large, small = (-np.log(side) for side in self.model.shares(people, self.klass))
+        most = np.maximum(np.where(large < np.inf, large, 0.0), LARGEST_LOSS)
+        large = np.where(large > SMALLEST_LOSS - 1e-3, most, large)
+        small = np.minimum(small, SMALLEST_LOSS)
         yield from _mean_of(people, small, large, self.value, f"log-loss {self.value} of {self.model}")
 
 
@@ -329,17 +372,10 @@ class Brier:
         return cls(*_scored(keys))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
-        """One row."""
-        n_classes = len(people.classes)
-        if self.klass is None:
-            shares = self.model.shares(people)
-            all_squares = (shares**2).sum(axis=1, keepdims=True)
-            squares = all_squares - shares**2 + (1 - shares) ** 2
-        else:
-            score = self.model.score(people, self.klass)
-            squares = np.repeat((score**2)[:, None], n_classes, axis=1)
-            squares[:, self.klass] = (1 - score) ** 2
-        yield from _mean_of(people, squares, squares, self.value, f"Brier score {self.value} of {self.model}")
+        """One row, or one for each side."""
+        shares = self.model.shares(people, self.klass)
+        small, large = (_squares(side, other, self.klass) for side, other in (shares, shares[::-1]))
+        yield from _mean_of(people, small, large, self.value, f"Brier score {self.value} of {self.model}")
 
 
 def _scored(keys: Keys) -> tuple[Answers, int | None, PrintedNumber]:
@@ -348,15 +384,12 @@ def _scored(keys: Keys) -> tuple[Answers, int | None, PrintedNumber]:
     return model, keys.klass(optional=model.release is not None), keys.printed()
 
 
-def _probabilities(model: Answers, klass: int | None, people: StatementPeople) -> FloatArray:
-    """The probability that each class has by the scores, shape (n_qi, n_classes); of others than one what it leaves."""
-    if klass is None:
-        return model.shares(people)
-    score = model.score(people, klass)
-    if ((score < 0) | (score > 1))[people.counts > 0].any():
-        people.refuse(str(model), "probabilities, from 0 to 1", "others")
-    found = np.repeat(1 - score[:, None], len(people.classes), axis=1)
-    found[:, klass] = score
+def _squares(shares: FloatArray, others: FloatArray, klass: int | None) -> FloatArray:
+    """Squared differences by true class, shape (n_qi, n_classes), with one side of probabilities, 1 less the other."""
+    of = slice(None) if klass is None else slice(klass, klass + 1)
+    squares, away = shares**2, (1 - others) ** 2
+    found = np.repeat(squares[:, of].sum(axis=1, keepdims=True), shares.shape[1], axis=1)
+    found[:, of] += (away - squares)[:, of]
     return found
 
 
@@ -367,8 +400,6 @@ def _mean_of(
     n = float(people.counts.sum())
     off = COMPUTED * n * (1.0 + float(np.abs(large[people.counts > 0]).max(initial=0.0)))
     low, high = between(value.low * round(n), value.high * round(n))
-    if (small == large).all():
-        yield LinearStatement(large, low - off, high + off, says)
-    else:
-        yield LinearStatement(large, low - off, np.inf, says)
-        yield LinearStatement(small, -np.inf, high + off, says)
+    if (small != large).any():  # then the tool may have added them in single precision, too, pair by pair
+        off += 64 * SINGLE * abs(high)
+    yield from _about_between(small, large, low - off, high + off, says)

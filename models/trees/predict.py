@@ -32,6 +32,7 @@ from maxent.models.tables.frame import Frame, Source, missing_columns
 from maxent.models.tables.qi_table import declared_values, read_counted
 from maxent.models.tables.table_files import read_frame
 from maxent.models.trees.places import Places, assign, number_places
+from maxent.models.trees.printed_rates import SINGLE
 
 if TYPE_CHECKING:
     from maxent.models.tables.training import Training
@@ -423,6 +424,66 @@ def answers_at(
     total[~total.any(axis=1)] = 1.0
     best = total.argmax(axis=1)
     return shares_of(total), best if len(release.trees) > 1 else np.where(label < 0, best, label)
+
+
+# How far tools that add in single precision, in whatever order, may be from these numbers.
+
+
+def limits_at(release: Release, reached: Sequence[IntArray], n: int) -> tuple[FloatArray, FloatArray]:
+    """The least and the largest probability of each class, see `answers_at`, that the model's own tool may give.
+
+    A sum of T numbers is off by T times `SINGLE` of the sum of their sizes at most, in any order; two more are for what
+    the numbers themselves lost. An initial score is that of a rounded probability. A link then loses a few places,
+    and one minus a probability that of 1. A single tree adds nothing: equal leaves are equal.
+    """
+    found, many = answers_at(release, reached, n)[0], len(release.trees) + 16
+    if release.predicts != "score":
+        lost = 0.0 if len(release.trees) == 1 else 2 * many * SINGLE
+        return np.maximum(found * (1 - lost) - lost, 0.0), np.minimum(found * (1 + lost) + lost, 1.0)
+    scores, base = sum_of_scores(release, reached, n), base_scores(release)
+    size = np.tile(np.abs(base), (n, 1))
+    for terms, place in zip(score_terms(release), reached, strict=True):
+        size += np.abs(terms)[place]
+    with np.errstate(over="ignore"):
+        off = SINGLE * (many * size + 4 * np.exp(np.maximum(base, 0.0)) * (base != 0))
+    low, high = np.empty_like(scores), np.empty_like(scores)
+    for x in range(scores.shape[1]):
+        mine = np.arange(scores.shape[1]) == x
+        low[:, x] = linked(np.where(mine, scores - off, scores + off), release.boosting)[:, x]
+        high[:, x] = linked(np.where(mine, scores + off, scores - off), release.boosting)[:, x]
+    lost = (16 + scores.shape[1]) * SINGLE
+    return np.maximum(low * (1 - lost) - 4 * SINGLE, 0.0), np.minimum(high * (1 + lost) + 4 * SINGLE, 1.0)
+
+
+def alike_at(release: Release, reached: Sequence[IntArray], n: int) -> IntArray:
+    """A number for each record, the same of those whose probabilities are surely equal, shape (n,).
+
+    So they are where all trees add the same, and where whole numbers, whose sums are exact, add up to the same.
+    """
+    scored = release.predicts == "score"
+    added = score_terms(release) if scored else (np.hstack([t.own, t.instead]) for t in terms_of(release))
+    found, whole = np.zeros(n, np.int64), True
+    for terms, place in zip(added, reached, strict=True):
+        whole &= bool((terms == np.rint(terms)).all())
+        _, kind = np.unique(terms, axis=0, return_inverse=True)
+        _, found = np.unique(found * len(terms) + kind[place], return_inverse=True)
+    if whole or (len(release.trees) == 1 and not scored):
+        _, found = np.unique(answers_at(release, reached, n)[0], axis=0, return_inverse=True)
+    return found
+
+
+def may_predict(release: Release, reached: Sequence[IntArray], n: int) -> BoolArray:
+    """Which classes the model's own tool may predict of records, shape (n, n_classes): several where they are close."""
+    codes = [answers_at(release, reached, n)[1]]
+    if predicts_numbers(release):
+        largest = max(float(np.nanmax(np.abs(numbers_of(tree)))) for tree in release.trees)
+        numbers, off = predicted_numbers(release, reached), SINGLE * (len(release.trees) + 16) * largest
+        codes += [predicted_classes(release, numbers - off), predicted_classes(release, numbers + off)]
+    found: BoolArray = np.any([np.eye(len(release.target.classes), dtype=bool)[each] for each in codes], axis=0)
+    if predicts_numbers(release) or (len(release.trees) == 1 and release.predicts != "score"):
+        return found
+    low, high = limits_at(release, reached, n)
+    return np.asarray(found | (high >= low.max(axis=1, keepdims=True)))
 
 
 def places_of(

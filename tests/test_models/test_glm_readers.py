@@ -35,31 +35,11 @@ from maxent.models.errors import InvalidInput
 from maxent.models.reading import Reading, reader_of
 from maxent.models.statements.rule_models import fitted_statements
 from maxent.solvers.certainty.stated import stated_cells
+from tests.support.satisfied import satisfied
 from tests.support.search import cases
 
 FOLDER = Path(__file__).parent / "regressions"
 PEOPLE = pd.read_csv(FOLDER / "people.csv")
-
-
-def satisfied(release: maxent.Release, people: pd.DataFrame, target: str) -> int:
-    """How many rows the statements of a release are, all of which its people satisfy."""
-    program = compile_release(release, people.drop(columns=target))
-    names = [a.name for a in program.table.attributes]
-    where = {
-        tuple(str(v) if isinstance(v, str) else float(v) for v in row): i
-        for i, row in enumerate(program.table.frame()[names].itertuples(index=False))
-    }
-    masses = np.zeros((len(program.table), program.n_classes))
-    for row, klass in zip(people[names].itertuples(index=False), people[target].astype(str), strict=True):
-        key = tuple(str(v) if isinstance(v, str) else float(v) for v in row)
-        masses[where[key], release.target.classes.index(klass)] += 1
-    rows = [row for row in program.linear if row.kind == "statements"]
-    for row in rows:
-        inside = masses[program.cells.owner][program.regions[row.region]]
-        value = (inside * (1.0 if row.weights is None else row.weights) * row.coef[0]).sum()
-        assert row.lower[0] - 1e-9 * len(people) <= value <= row.upper[0] + 1e-9 * len(people), row.says
-    assert not program.contradictions
-    return len(rows)
 
 
 PRINTED = [
