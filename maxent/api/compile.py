@@ -165,7 +165,8 @@ def refuse_contradictions(program: Program, status: str, *, whole: bool = False)
     """
     if status != "inconsistent" or not (program.release.statements):
         return
-    from maxent.solvers.certainty.stated import SEARCH, contradicting
+    from maxent.solvers.certainty.stated import contradicting
+    from maxent.solvers.certainty.sums import SEARCH
 
     wrong = contradicting(program, Clock(SEARCH), whole=whole)
     named = tuple(f"{each.name}, " for each in program.release.statements)

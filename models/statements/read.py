@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -97,9 +97,14 @@ class MeasuredStatement:
     people: StatementPeople
     order: IntArray
 
-    def given(self, box: Box) -> Iterator[LinearStatement]:
-        """Its rows where each sum lies between two ends, in the order of the classes that were asked for."""
-        for row in self.statement.given(self.people, box):
+    @property
+    def source(self) -> str:
+        """Where it stands, as constraints name it."""
+        return f"{self.people.source}, {self.statement.source}"
+
+    def rows(self, box: Box = ()) -> Iterator[LinearStatement]:
+        """Its rows, or those where each sum lies between two ends, in the order of the classes that were asked for."""
+        for row in self.statement.given(self.people, box) if box else self.statement.rows(self.people):
             yield _reordered(replace(row, source=f"{self.people.source}, {row.source}"), self.order)
 
 
@@ -140,6 +145,18 @@ class StatementDocument:
         for row in self._own_rows(table, None if total is None else total[order], of_members):
             yield _reordered(row, order)
 
+    def only(self, sources: Collection[str]) -> StatementDocument:
+        """The document with those of its statements whose sources are among some."""
+        return replace(self, statements=tuple(s for s in self.statements if f"{self.name}, {s.source}" in sources))
+
+    def _paired(self) -> Iterator[Statement]:
+        """The statements, each with what others say of the same people."""
+        for each in self.statements:
+            if isinstance(each.content, Paired):
+                others = [other.content for other in self.statements if other.where == each.where]
+                each = replace(each, content=each.content.paired(others))
+            yield each
+
     def _order(self, classes: Sequence[str]) -> IntArray:
         """The number that each class of the document has among others."""
         return np.array([classes.index(c) for c in self.target.classes] if classes else range(len(self.target.classes)))
@@ -147,7 +164,7 @@ class StatementDocument:
     def measured(self, table: QITable, classes: Sequence[str]) -> Iterator[MeasuredStatement]:
         """The statements that are linear for each value of some sums, with these."""
         people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
-        for statement in self.statements:
+        for statement in self._paired():
             if found := statement.measures(people):
                 sums = tuple(replace(each, klass=int(order[each.klass])) for each in found)
                 yield MeasuredStatement(statement, sums, people, order)
@@ -161,7 +178,7 @@ class StatementDocument:
             ones = np.ones((len(people), len(people.classes)))
             n = float(self.individuals)
             yield LinearStatement(ones, n, n, f"{self.individuals:,} people", source=f"{self.name}, individuals")
-        for statement in self.statements:
+        for statement in self._paired():
             if isinstance(statement.content, RankSum) != (total is not None):
                 continue
             if of_members and statement.kind not in OF_MEMBERS:
@@ -217,13 +234,8 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
         wrong.append(invalid(source, where, name(target_name), "a column of the table, not the target", "the target"))
     if wrong:
         raise together(wrong)
-    paired = tuple(
-        replace(each, content=each.content.paired([o.content for o in found if o.where == each.where]))
-        if isinstance(each.content, Paired)
-        else each
-        for each in found
-    )
-    statements = StatementDocument(source, Target(target_name, tuple(texts)), individuals, paired, columns, document)
+    target = Target(target_name, tuple(texts))
+    statements = StatementDocument(source, target, individuals, tuple(found), columns, document)
     statements.release  # noqa: B018  # columns that are numbers and texts are refused
     return statements
 

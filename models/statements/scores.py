@@ -276,14 +276,17 @@ class RankSum:
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row where the number of people of the class is known, else a few."""
         everybody = float(people.counts.sum())
-        yield count_row(people, self.klass, 1.0, everybody - 1, "people of both classes")
         least, most = people.class_total(self.klass)
         yield from self.given(people, [(max(np.ceil(least - 1e-6), 1.0), min(np.floor(most + 1e-6), everybody - 1))])
+        yield count_row(people, self.klass, 1.0, everybody - 1, f"{self._says(people)}: people of both classes")
 
     def measures(self, people: StatementPeople) -> tuple[ClassSum, ...]:
         """The number of people of the class."""
         inside = (people.counts > 0).astype(np.float64)
         return (ClassSum(inside, self.klass, 1.0, float(people.counts.sum()) - 1, 1.0),)
+
+    def _says(self, people: StatementPeople) -> str:
+        return f"AUC {self.value} of {self.model} for {people.classes[self.klass]}"
 
     def given(self, people: StatementPeople, box: Box) -> Iterator[LinearStatement]:
         """Rows for numbers of people of the class between two ends."""
@@ -292,8 +295,7 @@ class RankSum:
             return
         least_rank, most_rank = self.model.ranks(people, self.klass)
         low, high = between(max(self.value.low, Fraction(0)), min(self.value.high, Fraction(1)))
-        says = f"AUC {self.value} of {self.model} for {people.classes[self.klass]}"
-        off = COMPUTED * everybody**2
+        says, off = self._says(people), COMPUTED * everybody**2
         inside = (people.counts > 0).astype(np.float64)
         for end, above, rank in ((low, True, most_rank), (high, False, least_rank)):
             for slope, constant in _lines(end, everybody, least, most, above):

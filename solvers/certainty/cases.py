@@ -7,17 +7,18 @@ that points do not.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.statements import with_rows
+from maxent.constraints.kinds.statements import KIND as STATEMENTS
+from maxent.constraints.kinds.statements import REACHED, with_rows
 from maxent.models.statements.statement import LinearStatement
-from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, whole_numbers
-from maxent.solvers.certainty.sums import SIZE, sum_ends
+from maxent.solvers.certainty.bounds import WHOLE, Bounds, Proved, Source, source_of, whole_numbers
+from maxent.solvers.certainty.sums import SIZE, Misses, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -51,6 +52,11 @@ class SumCases:
                 ends = max(known.low, one.low), min(known.high, one.high)
                 found[_key(one)] = replace(known, low=ends[0], high=ends[1])
         return found
+
+    @property
+    def sources(self) -> frozenset[str]:
+        """Where the statements stand."""
+        return frozenset(each.source for each in self.statements)
 
     @property
     def first(self) -> Box | None:
@@ -103,7 +109,22 @@ class SumCases:
             off = 1e-9 * (abs(low) + abs(high)) if one.grain != 1.0 else 0.0
             yield LinearStatement(one.weights, low - off, high + off, "a case", one.klass)
         for statement in self.statements:
-            yield from statement.given([at[_key(one)] for one in statement.sums])
+            yield from statement.rows([at[_key(one)] for one in statement.sums])
+
+    def hold(self, people: FloatArray) -> bool:
+        """Whether people of each quasi-identifier and class, shape (n_quasi_identifiers, n_classes), satisfy them."""
+        box = []
+        for one in self.sums.values():
+            value, off = float(people[:, one.klass] @ one.weights), WHOLE * (1 + float(np.abs(one.weights).max()))
+            if not one.low - off <= value <= one.high + off:
+                return False
+            box.append((value, value))
+        for row in self.rows(box):
+            weighed = row.weights * people if row.klass is None else row.weights * people[:, row.klass]
+            off = REACHED * float(np.abs(weighed).sum())
+            if not row.low - off <= float(weighed.sum()) <= row.high + off:
+                return False
+        return True
 
 
 def _key(one: ClassSum) -> bytes:
@@ -127,9 +148,11 @@ def by_cases(program: Program, last: str, known: Proved, prove: Prove, clock: Cl
 
     ``known``: what is proved of the program. ``prove``: proves the bounds of a program.
     """
-    cases = cases_of(program) if known.bounds.open.any() else None
+    cases = cases_of(program)
     if cases is None:
         return known
+    if not known.bounds.open.any():
+        return known if cases.hold(known.bounds.low) else replace(known, status="inconsistent")
     done, left, ended = _explored(cases, last, known.bounds, prove, _Limit(clock))
     found = [*done, *left]
     if not found:
@@ -197,6 +220,8 @@ def _explored(
         if halves is not None:
             waiting += [(part, found.bounds) for part in halves]
             continue
+        if not whole and _no_shares(piece, limit.clock):
+            continue
         done.append(found.bounds)
         low, high = found.bounds.low, found.bounds.high
         union = (low, high) if union is None else (np.minimum(union[0], low), np.maximum(union[1], high))
@@ -208,16 +233,17 @@ def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock
     from maxent.solvers.certainty.integer import whole_bounds
     from maxent.solvers.certainty.witness import worlds_of
     from maxent.solvers.worlds.part import whole_program
-    from maxent.solvers.worlds.settle import Patience, kept_elsewhere, need_cp_sat, two_kept_elsewhere
+    from maxent.solvers.worlds.settle import Patience, kept_elsewhere, need_cp_sat
 
     need_cp_sat()
-    patience, bounds = Patience.of(clock), known.bounds
+    patience, bounds, whole = Patience.of(clock), known.bounds, whole_program(piece)
     questions = bounds.open & who[:, None]
+    beside = np.setdiff1d(np.arange(len(whole.pieces)), whole.asked(np.asarray(questions.any(axis=1))))
+    _, states = worlds_of(whole, *whole_numbers(bounds.low, bounds.high), patience, kept_elsewhere, beside)
+    if any(state.possible is False for state in states):
+        return replace(known, status="inconsistent")
     if not questions.any():
-        sides = whole_numbers(bounds.low, bounds.high)
-        _, states = worlds_of(whole_program(piece), *sides, patience, two_kept_elsewhere)
-        none = any(state.possible is False for state in states)
-        return replace(known, status="inconsistent") if none else known
+        return known
     found = whole_bounds(piece, bounds.low, bounds.high, questions, patience, kept_elsewhere)
     if found.contradicted:
         return replace(known, status="inconsistent")
@@ -225,3 +251,60 @@ def _of_whole_people(piece: Program, known: Proved, who: BoolArray, clock: Clock
     high = np.where(questions, found.high, np.inf).astype(np.float64)
     bounds = replace(bounds.narrowed(low, high), ended=found.ended)
     return replace(known, bounds=bounds.stamped(known.bounds, INTEGER))
+
+
+def contradict(program: Program, clock: Clock, some: Collection[Source], *, whole: bool = True) -> bool | None:
+    """Whether statements of some sources contradict each other, of whole people or of shares; None without an answer.
+
+    What one says with the help of another is not said without it.
+    """
+    names, cases = {name for name, kind in some if kind == STATEMENTS.name}, cases_of(program)
+    others = frozenset[str]() if cases is None else cases.sources
+    statements = tuple(each.only(names) for each in program.release.statements)
+    alone = replace(
+        program,
+        linear=tuple(row for row in program.linear if source_of(row) in some and str(row.origin) not in others),
+        contradictions=(),
+        release=replace(program.release, statements=statements),
+    )
+    own = () if (cases := cases_of(alone)) is None else [row for each in cases.statements for row in each.rows()]
+    return impossible(with_rows(alone, own), clock, whole=whole)
+
+
+def impossible(program: Program, clock: Clock, *, whole: bool) -> bool | None:
+    """Whether no people, or no shares of them, are in any case of a program; None where that was not found out."""
+    from maxent.solvers.certainty.integer import nobody
+
+    def empty(piece: Program, point: bool) -> bool | None:
+        answer = _no_shares(piece, clock)
+        return nobody(piece, clock) if whole and point and answer is not True else answer
+
+    cases = cases_of(program)
+    if cases is None:
+        return empty(program, True) if program.linear else False
+    first, limit, sure = cases.first, _Limit(clock), True
+    waiting = [] if first is None else [first]
+    while waiting:
+        if limit.reached():
+            return None
+        box = waiting.pop()
+        halves = cases.halves(box)
+        answer = empty(with_rows(cases.program, cases.rows(box)), halves is None)
+        if answer is True:
+            continue
+        if halves is not None:
+            waiting += halves
+        elif answer is False and all(low == high for low, high in box):
+            return False
+        else:
+            sure = False
+    return True if sure else None
+
+
+def _no_shares(piece: Program, clock: Clock) -> bool | None:
+    """Whether no shares of people satisfy all linear statements; None where that was not found out."""
+    if piece.contradictions:
+        return True
+    if sum(said.rows for said in piece.linear) * len(piece.cells) > SIZE:
+        return None
+    return Misses(piece, clock).contradict(np.ones(len(piece.linear), bool))[0]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -12,12 +12,13 @@ import numpy as np
 from maxent.constraints.membership import is_of_register
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
-from maxent.solvers.certainty.bounds import Source, source_of, whole_numbers
+from maxent.solvers.certainty.bounds import Source, whole_numbers
 from maxent.solvers.control import Clock, OutOfTime, in_time
 from maxent.solvers.solve.driver import solve_program
 from maxent.solvers.workers import Tell, WorkerLost, apart
 from maxent.solvers.worlds.part import COMPLETE, WholePart, WholeProgram, completed, whole_program
 from maxent.solvers.worlds.settle import (
+    CP_SAT,
     SMALL,
     Extremes,
     Patience,
@@ -30,7 +31,7 @@ from maxent.solvers.worlds.settle import (
 )
 
 if TYPE_CHECKING:
-    from maxent.constraints.program.program import Linear, Program
+    from maxent.constraints.program.program import Program
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.certainty.bounds import Bounds
 
@@ -220,13 +221,16 @@ QUESTION = 2.0
 Fewest = tuple[tuple[Source, ...], bool]
 
 
-def fewest(said: Sequence[Source], contradict: Callable[[Sequence[Source]], bool | None]) -> Fewest:
-    """Of statements that ``contradict`` each other some that do, and whether it is proved that none can be left out.
+def fewest(starts: Sequence[Sequence[Source]], contradict: Callable[[Sequence[Source]], bool | None]) -> Fewest:
+    """Of the first statements that ``contradict`` each other some that do, and whether none can be left out.
 
     A deletion filter, by halves first (Junker, "QuickXplain", AAAI 2004): what is left out is so because the rest still
-    contradicts itself; ``contradict`` is None where that was not found out.
+    contradicts itself; ``contradict`` is None where that was not found out. No statements where none of ``starts`` do.
     """
-    kept, size, proved = tuple(said), max(1, len(said) // 2), True
+    kept, proved = next((tuple(said) for said in starts if contradict(said)), ()), True
+    if not kept:
+        return (), False
+    size = max(1, len(kept) // 2)
     while True:
         begin = 0
         while begin < len(kept):
@@ -242,37 +246,32 @@ def fewest(said: Sequence[Source], contradict: Callable[[Sequence[Source]], bool
         size //= 2
 
 
-def contradicting_whole(program: Program, clock: Clock) -> Fewest:
+# Whether statements of some sources contradict each other; None where that was not found out.
+Contradict = Callable[["Program", Clock, Sequence[Source]], bool | None]
+
+
+def contradicting_whole(
+    program: Program, clock: Clock, contradict: Contradict, starts: Sequence[Sequence[Source]]
+) -> Fewest:
     """The fewest sources whose statements no whole people satisfy, and whether that was proved; none if not found."""
     need_cp_sat()
     try:
-        found = apart(_contradicting_there, (program,), clock, lambda nothing: None)
+        found = apart(_contradicting_there, (program, contradict, starts), clock, lambda nothing: None, keep=CP_SAT)
     except WorkerLost:
         found = None
     return ((), False) if found is None else found
 
 
-def _contradicting_there(program: Program, clock: Clock, tell: Tell) -> Fewest:
+def _contradicting_there(
+    program: Program, contradict: Contradict, starts: Sequence[Sequence[Source]], clock: Clock, tell: Tell
+) -> Fewest:
     """The same, in a process that has not loaded highspy."""
     # Without comparisons of splits where these are not needed: they are what takes long.
-    linear = replace(program, internal=())
-    for whole in (linear, program) if program.internal else (linear,):
-        of: dict[Source, list[Linear]] = {}
-        for row in whole.linear:
-            of.setdefault(source_of(row), []).append(row)
-        contradict = partial(_contradict, whole, of, clock)
-        if contradict(tuple(of)):
-            return fewest(tuple(of), contradict)
-    return (), False
+    found = fewest(starts, partial(contradict, replace(program, internal=()), clock))
+    return found if found[0] or not program.internal else fewest(starts, partial(contradict, program, clock))
 
 
-def _contradict(
-    program: Program, of: Mapping[Source, Sequence[Linear]], clock: Clock, some: Sequence[Source]
-) -> bool | None:
-    return _impossible(replace(program, linear=tuple(row for said in some for row in of[said])), clock)
-
-
-def _impossible(program: Program, clock: Clock) -> bool | None:
+def nobody(program: Program, clock: Clock) -> bool | None:
     """Whether no whole numbers of people satisfy a program; None where that was not found out."""
     if clock.stop() is not None:
         return None

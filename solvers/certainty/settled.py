@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.kinds.statements import with_rows
 from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.program import Linear, Regions
 from maxent.constraints.program.residuals import Evaluator
@@ -136,9 +135,8 @@ def _worlds(program: Program, clock: Clock) -> tuple[list[IntArray], bool]:
 def _holds(program: Program, world: IntArray) -> bool:
     """Whether a world satisfies everything that a program states, and the cases of what is not linear."""
     masses, cases = world.astype(np.float64), cases_of(program)
-    if cases is not None:
-        people = np.zeros((len(program.table), program.n_classes))
-        np.add.at(people, program.cells.owner, masses)
-        values = [float(people[:, one.klass] @ one.weights) for one in cases.sums.values()]
-        program = with_rows(program, cases.rows([(value, value) for value in values]))
-    return not program.contradictions and Evaluator(program).max_violation(masses) <= MET
+    people = np.zeros((len(program.table), program.n_classes))
+    np.add.at(people, program.cells.owner, masses)
+    if program.contradictions or (cases is not None and not cases.hold(people)):
+        return False
+    return Evaluator(program).max_violation(masses) <= MET

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
 
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
+from maxent.solvers.certainty.cases import cases_of, contradict
+from maxent.solvers.certainty.integer import contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
-from maxent.solvers.certainty.sums import SIZE, sparse_rows, sum_ends
+from maxent.solvers.certainty.sums import SIZE, Misses, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
@@ -210,10 +212,6 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
         yield f"{source} gives the number of {classes[klass]} in {often}{also}{small}"
 
 
-# Seconds that a search for statements that contradict each other may take.
-SEARCH = 10.0
-
-
 @dataclass(frozen=True, slots=True)
 class Contradiction:
     """Statements that cannot hold together, each with what it says; ``fewest``: none of them can be left out.
@@ -233,65 +231,37 @@ def contradicting(program: Program, clock: Clock, *, whole: bool = False) -> Con
     table. From the rows with a multiplier in the program of least violation, which contradict each other, one source
     after another is left out where the rest still does (a deletion filter), so that in the end none can be.
     """
-    from scipy.optimize import linprog
-
-    if wrong := [each for each in program.contradictions if each.origin.node is None]:
+    cases = cases_of(program)
+    by_cases = set() if cases is None else cases.sources
+    wrong = [each for each in program.contradictions if each.origin.node is None and str(each.origin) not in by_cases]
+    if wrong:
         return Contradiction(((wrong[0].origin, wrong[0].says),))
     if not program.linear:
         return Contradiction()
-    matrix, lower, upper, of = sparse_rows(program)
-    people, cells = program.table.counts.astype(np.float64), program.cells
-    n = len(cells) * program.n_classes
-    inside = np.arange(n) // program.n_classes
-    each = sparse.csr_matrix((np.ones(n), (inside if program.single else cells.owner[inside], np.arange(n))))
-    totals = program.weight if program.single else people
-    said, unsure = [source_of(row) for row in program.linear], False
+    said, misses, unsure = [source_of(row) for row in program.linear], Misses(program, clock), False
 
-    def least(kept: AbstractSet[Source]) -> set[Source] | None:
-        """Of some sources those that contradict each other; None where they can hold together, or time is up."""
+    def least(kept: AbstractSet[Source]) -> set[Source]:
+        """Of some sources those that contradict each other; none where they can hold together, or time is up."""
         nonlocal unsure
-        chosen = np.array([said[i] in kept for i in of])
-        above, below = np.flatnonzero(chosen & np.isfinite(upper)), np.flatnonzero(chosen & np.isfinite(lower))
-        unsure |= clock.late() > 0
-        if clock.late() > 0 or not len(above) + len(below):
-            return None
-        rows = sparse.vstack([matrix[above], -matrix[below]]).tocsr()
-        size = np.maximum(np.abs(rows).max(axis=1).toarray().ravel(), 1e-300)
-        rows = sparse.diags(1 / size) @ rows
-        sides = np.concatenate([upper[above], -lower[below]]) / size
-        slack = -sparse.identity(len(sides), format="csr")
-        found = linprog(
-            np.concatenate([np.zeros(n), np.ones(len(sides))]),
-            sparse.hstack([rows, slack]).tocsr(),
-            sides,
-            sparse.hstack([each, sparse.csr_matrix((len(totals), len(sides)))]).tocsr(),
-            totals,
-            method="highs",
-            options={"time_limit": max(clock.left() or SEARCH, 0.1)},
-        )
-        unsure |= found.status != 0
-        if found.status != 0 or found.fun <= LEAST * max(len(sides), 1):
-            return None
-        binding = np.abs(found.ineqlin.marginals) > LEAST
-        return {said[of[i]] for i in np.concatenate([above, below])[binding]}
+        answer, which = misses.contradict(np.array([each in kept for each in said]))
+        unsure |= answer is None
+        return {said[i] for i in which.tolist()}
 
     core = least(set(said))
-    if core is None and whole:
-        from maxent.solvers.certainty.integer import contradicting_whole
-
-        names, proved = contradicting_whole(program, clock)
-        return Contradiction(_first(program, set(names)), proved, whole=True)
-    for source in sorted(core or ()):
-        if core and source in core and len(core) > 1 and (fewer := least(core - {source})) is not None:
+    for source in sorted(core):
+        if source in core and len(core) > 1 and (fewer := least(core - {source})):
             core = fewer
-    return Contradiction(_first(program, core or set()), not unsure)
+    if not any(name in by_cases for name, _ in core) and (core or not (whole or by_cases)):
+        return Contradiction(_first(program, core), not unsure)
+    starts = [tuple(some) for some in (sorted(core), dict.fromkeys(said)) if some]
+    if whole:
+        names, proved = contradicting_whole(program, clock, contradict, starts)
+    else:
+        names, proved = fewest(starts, partial(contradict, program, clock, whole=False))
+    return Contradiction(_first(program, set(names)), proved, whole=whole)
 
 
 def _first(program: Program, sources: AbstractSet[Source]) -> tuple[tuple[Origin, str], ...]:
     """The first statement of each of some sources, in their order."""
     first = {source_of(row): row for row in reversed(program.linear)}
     return tuple((row.origin, row.says) for name, row in reversed(first.items()) if name in sources)
-
-
-# People by which statements that contradict each other miss, at least.
-LEAST = 1e-6

@@ -12,10 +12,13 @@ from maxent.solvers.certainty.bounds import WHOLE
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
+    from maxent.solvers.control import Clock
 
 # Rows times cells up to which linear programs are asked.
 SIZE = 20_000_000
+# Seconds that a search for statements that contradict each other may take, and what they miss by, people, at least.
+SEARCH, LEAST = 10.0, 1e-6
 
 
 def sum_ends(
@@ -94,3 +97,47 @@ def sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray
     at, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     shape = (len(of), len(program.cells) * len(classes))
     return sparse.csr_matrix((value, (at, column)), shape=shape), np.array(lower), np.array(upper), np.array(of)
+
+
+class Misses:
+    """What shares of people miss linear statements of a program by, at least, by linear programs."""
+
+    def __init__(self, program: Program, clock: Clock) -> None:
+        self._clock, self._rows = clock, sparse_rows(program)
+        people, cells = program.table.counts.astype(np.float64), program.cells
+        self._n = len(cells) * program.n_classes
+        inside = np.arange(self._n) // program.n_classes
+        owner = inside if program.single else cells.owner[inside]
+        self._each = sparse.csr_matrix((np.ones(self._n), (owner, np.arange(self._n))))
+        self._totals = program.weight if program.single else people
+
+    def contradict(self, kept: BoolArray) -> tuple[bool | None, IntArray]:
+        """Whether some statements, shape (n_linear,), cannot hold together, None without time to tell; which cannot."""
+        from scipy.optimize import linprog
+
+        (matrix, lower, upper, of), none = self._rows, np.empty(0, np.int64)
+        chosen = kept[of]
+        above, below = np.flatnonzero(chosen & np.isfinite(upper)), np.flatnonzero(chosen & np.isfinite(lower))
+        if self._clock.late() > 0:
+            return None, none
+        if not len(above) + len(below):
+            return False, none
+        rows = sparse.vstack([matrix[above], -matrix[below]]).tocsr()
+        size = np.maximum(np.abs(rows).max(axis=1).toarray().ravel(), 1e-300)
+        sides = np.concatenate([upper[above], -lower[below]]) / size
+        slack = -sparse.identity(len(sides), format="csr")
+        found = linprog(
+            np.concatenate([np.zeros(self._n), np.ones(len(sides))]),
+            sparse.hstack([sparse.diags(1 / size) @ rows, slack]).tocsr(),
+            sides,
+            sparse.hstack([self._each, sparse.csr_matrix((len(self._totals), len(sides)))]).tocsr(),
+            self._totals,
+            method="highs",
+            options={"time_limit": max(self._clock.left() or SEARCH, 0.1)},
+        )
+        if found.status != 0:
+            return None, none
+        if found.fun <= LEAST * max(len(sides), 1):
+            return False, none
+        binding = np.abs(found.ineqlin.marginals) > LEAST
+        return True, np.unique(of[np.concatenate([above, below])[binding]])

@@ -18,8 +18,11 @@ from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
+from maxent.solvers.certainty import sums
+from maxent.solvers.certainty.cases import impossible
 from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import class_ends, stated_cells
+from maxent.solvers.control import Clock
 
 CLASSES = ["no", "yes"]
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -636,6 +639,46 @@ def test_the_smallest_set_that_only_whole_people_contradict_is_named(seed: int) 
     assert named == {i for i, (some, _) in enumerate(groups) if set(some) <= set(who[:circle])}
 
 
+@pytest.mark.search
+@pytest.mark.parametrize("seed", [*cases(26, 14, hunted=150), 196])
+def test_what_contradicts_an_auc_or_a_deviation_is_named(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Statements of two labellings: what is named contradicts itself, and all of it is needed, by enumeration."""
+    monkeypatch.setattr(sums, "SEARCH", 100.0)
+    rng = np.random.default_rng([seed, 36])
+    frame = people(rng, int(rng.integers(4, 8)))
+    other = frame.assign(y=rng.choice(CLASSES, len(frame)))
+    kinds = ["auc", "sd", *rng.choice(["auc", "sd", "mean", "mean", "count", "share", "table", "linear"], 3).tolist()]
+    said: list[Fact] = []
+    for kind in kinds[int(rng.integers(0, 2)) :]:
+        each = statement(kind, frame if rng.random() < 0.6 else other, rng)
+        if each is not None:
+            cells = [cell for cell in each.pop("cells", ()) if "*" not in cell["at"]]
+            said += [{**each, "cells": [cell]} for cell in rng.permutation(cells)[:3]] if kind == "table" else [each]
+    if rng.random() < 0.5:  # a deviation is then beside the mean of the same people
+        all_ = {"where": {"age": {"gt": 0.0}}}
+        said = [{**each, **all_} if each["kind"] in ("mean", "sd") else each for each in said]
+    said = [{**each, "source": f"Table {i}"} for i, each in enumerate(said)]
+    level, refused, status = str(rng.choice(["linear", "integer"])), "", ""
+    given, table, places = document(frame, *said), frame.drop(columns="y"), set[str]()
+    try:
+        status = maxent.bounds(given, table, level=level).status
+    except InvalidInput as error:
+        refused, places = str(error), {problem.where.split(", ")[1] for problem in error.problems}
+    if not places:
+        assert status == "proved"
+        if level == "integer":
+            assert len(brute(frame, said)), said
+        else:
+            assert not impossible(compile_release(given, table), Clock(), whole=False), said
+        return
+    named = [each for each in said if each["source"] in places]
+    assert "no time" not in refused
+    assert not len(brute(frame, named)), named
+    for place in places if "whole people" in refused else ():
+        rest = [each for each in named if each["source"] != place]
+        assert not rest or len(brute(frame, rest)), (place, named)
+
+
 @pytest.mark.parametrize("silent", [(), ("b",)])
 def test_a_set_is_proved_smallest_where_every_question_was_answered(silent: tuple[str, ...]) -> None:
     def contradict(some: Sequence[tuple[str, str]]) -> bool | None:
@@ -644,7 +687,7 @@ def test_a_set_is_proved_smallest_where_every_question_was_answered(silent: tupl
             return True
         return None if names.isdisjoint(silent) and silent else False
 
-    kept, proved = fewest([(name, "statements") for name in "abcdef"], contradict)
+    kept, proved = fewest([[(name, "statements") for name in some] for some in ("ab", "abcdef")], contradict)
     assert [name for name, _ in kept] == ["b", "d"]
     assert proved is not bool(silent)
 
