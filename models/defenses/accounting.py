@@ -14,9 +14,10 @@ is: only the largest n of every m >= k counts, ``ceil(m / gamma) - 1``. Where Ch
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, wraps
+from inspect import signature
 from math import isfinite
 from typing import Any, Literal
 
@@ -43,15 +44,64 @@ def gamma(beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
     return 1.0 - (1.0 - np.asarray(beta, np.float64)) * np.exp(-np.asarray(epsilon, np.float64))
 
 
-def n_m(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
+def elementwise(function: Callable[..., float]) -> Callable[..., Any]:
+    """A function of numbers as one of arrays, which broadcast after they are checked."""
+
+    @wraps(function)
+    def of_arrays(*arguments: npt.ArrayLike, **named: npt.ArrayLike) -> Any:
+        return _broadcast(function, **signature(function).bind(*arguments, **named).arguments)
+
+    return of_arrays
+
+
+def _broadcast(function: Callable[..., float], **arguments: npt.ArrayLike) -> Any:
+    """Apply a function of numbers to arrays, after checking them; for one tree epsilon has a least value."""
+    given = {name: np.asarray(value) for name, value in arguments.items()}
+    problems = [problem for name, values in given.items() for problem in _refused(name, values)]
+    if problems:
+        raise InvalidInput(function.__name__, problems)
+    arrays = np.broadcast_arrays(*given.values())
+    if "trees" not in given and {"beta", "epsilon"} <= given.keys():
+        beta, epsilon = (np.broadcast_arrays(given["beta"], given["epsilon"])[i].ravel() for i in (0, 1))
+        least = smallest_valid_epsilon(beta)
+        if (low := np.flatnonzero(epsilon < least * (1 - _WHOLE))).size:
+            at = int(low[0])
+            expected = (
+                f"at least -ln(1 - beta) = {least[at]:.6g} nats for beta {beta[at]:.6g}, where the theorem begins"
+            )
+            raise InvalidInput(function.__name__, [Problem("argument", "epsilon", expected, f"{epsilon[at]:.6g}")])
+    if not arrays[0].ndim:
+        return function(*(array.item() for array in arrays))
+    rows = zip(*(array.ravel().tolist() for array in arrays), strict=True)
+    return np.array([function(*row) for row in rows]).reshape(arrays[0].shape)
+
+
+def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
+    """Mistake in an argument by itself."""
+    if name in ("k", "trees"):
+        expected = "whole numbers of records, at least 1" if name == "k" else "whole numbers, at least 1"
+        fits = values.dtype.kind in "iu" and bool((values >= 1).all())
+    elif name == "epsilon":
+        expected = "finite numbers above 0"
+        fits = values.dtype.kind in "iuf" and bool(((values > 0) & np.isfinite(values)).all())
+    else:
+        expected = "numbers above 0 and below 1"
+        fits = values.dtype.kind in "iuf" and bool(((values > 0) & (values < 1)).all())
+    if not fits:
+        yield Problem("argument", name, expected, shorten(values.tolist()))
+
+
+@elementwise
+def n_m(k: int, beta: float, epsilon: float) -> int:
     """``ceil(k / gamma - 1)``, the number of people from which on a published count can exceed ``gamma n``.
 
     Parameters and errors as in `kanon_delta` (Waseda et al. 2025, Theorem 1).
     """
-    return broadcast("n_m", _n_m, k=k, beta=beta, epsilon=epsilon)
+    return int(_last(np.array([k]), beta, epsilon)[0])
 
 
-def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
+@elementwise
+def kanon_delta(k: int, beta: float, epsilon: float) -> float:
     """The delta of one tree (Waseda et al. 2025, Theorem 1).
 
     Parameters
@@ -68,59 +118,17 @@ def kanon_delta(k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -
         Accurate to a relative 1e-12, where ``m / gamma`` that is whole but for rounding counts as whole; what is too
         small for a float is rounded up to the smallest positive one.
     """
-    return broadcast("kanon_delta", _delta, k=k, beta=beta, epsilon=epsilon)
+    best = max((float(tail.max()) for _, _, tail in _teeth(k, beta, epsilon)), default=0.0)
+    return max(best, float(np.nextafter(0.0, 1.0)))
 
 
-def smallest_epsilon(k: npt.ArrayLike, beta: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
+@elementwise
+def smallest_epsilon(k: int, beta: float, delta: float) -> float:
     """The smallest epsilon (nats) whose `kanon_delta` is at most ``delta``; inf where none is.
 
     Parameters and errors as in `kanon_delta`; ``delta`` is above 0 and below 1. The least gamma for which the largest n
     of every m keeps the tail at most delta is the largest of ``m / (N_m + 1)``, N_m the last n that does.
     """
-    return broadcast("smallest_epsilon", _smallest_epsilon, k=k, beta=beta, delta=delta)
-
-
-def smallest_k(beta: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
-    """The smallest threshold k whose `kanon_delta` is at most ``delta``; parameters and errors as there."""
-    return broadcast("smallest_k", _smallest_k, beta=beta, epsilon=epsilon, delta=delta)
-
-
-def largest_beta(k: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
-    """The largest sampling rate that the theorem covers whose `kanon_delta` is at most ``delta``, to a relative 1e-12.
-
-    Parameters and errors as in `kanon_delta`. Delta is a saw tooth in beta: smaller rates may have a larger one.
-    """
-    return broadcast("largest_beta", _largest_beta, k=k, epsilon=epsilon, delta=delta)
-
-
-def composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> tuple[Any, Any]:
-    """Epsilon and delta of several trees with samples of their own: both add up (Dwork and Roth 2014, Theorem 3.16).
-
-    Delta is at most 1.
-    """
-    number = np.asarray(trees)
-    total, failing = number * np.asarray(epsilon, np.float64), np.minimum(number * np.asarray(delta, np.float64), 1.0)
-    return (float(total), float(failing)) if total.ndim == failing.ndim == 0 else (total, failing)
-
-
-# --- One set of arguments at a time ----------------------------------------------------------------------------
-
-
-def _n_m(k: int, beta: float, epsilon: float) -> int:
-    return int(_last(np.array([k]), beta, epsilon)[0])
-
-
-def _delta(k: int, beta: float, epsilon: float) -> float:
-    best = max((float(tail.max()) for _, _, tail in _teeth(k, beta, epsilon)), default=0.0)
-    return max(best, float(np.nextafter(0.0, 1.0)))
-
-
-def _smallest_k(beta: float, epsilon: float, delta: float) -> int:
-    above = [int(m[tail > delta].max(initial=0)) for m, _, tail in _teeth(1, beta, epsilon, down_to=delta)]
-    return 1 + max(above, default=0)
-
-
-def _smallest_epsilon(k: int, beta: float, delta: float) -> float:
     least = float(smallest_valid_epsilon(beta))
     if beta**k > delta:
         return float("inf")  # a class of k people is published whole with that probability
@@ -133,19 +141,19 @@ def _smallest_epsilon(k: int, beta: float, delta: float) -> float:
             return least if needed == first else float(np.log1p(-beta) - np.log1p(-needed))
 
 
-def _last_n(m: IntArray, beta: float, delta: float) -> IntArray:
-    """The largest n with P[Bin(n, beta) >= m] <= delta, given that it is so for n = m."""
-    low, high = m.copy(), 2 * m
-    while (short := upper_tail(m, high, beta) <= delta).any():
-        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
-    while (high - low > 1).any():
-        middle = (low + high) // 2
-        fits = upper_tail(m, middle, beta) <= delta
-        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
-    return low
+@elementwise
+def smallest_k(beta: float, epsilon: float, delta: float) -> int:
+    """The smallest threshold k whose `kanon_delta` is at most ``delta``; parameters and errors as there."""
+    above = [int(m[tail > delta].max(initial=0)) for m, _, tail in _teeth(1, beta, epsilon, down_to=delta)]
+    return 1 + max(above, default=0)
 
 
-def _largest_beta(k: int, epsilon: float, delta: float) -> float:
+@elementwise
+def largest_beta(k: int, epsilon: float, delta: float) -> float:
+    """The largest sampling rate that the theorem covers whose `kanon_delta` is at most ``delta``, to a relative 1e-12.
+
+    Parameters and errors as in `kanon_delta`. Delta is a saw tooth in beta: smaller rates may have a larger one.
+    """
     from scipy.special import betaincinv
 
     beta = min(-float(np.expm1(-epsilon)), float(delta ** (1 / k)))  # k people alike are shown with beta^k at least
@@ -160,6 +168,28 @@ def _largest_beta(k: int, epsilon: float, delta: float) -> float:
         if lower == beta:
             return beta
         beta = lower
+
+
+def composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike) -> tuple[Any, Any]:
+    """Epsilon and delta of several trees with samples of their own: both add up (Dwork and Roth 2014, Theorem 3.16).
+
+    Delta is at most 1.
+    """
+    number = np.asarray(trees)
+    total, failing = number * np.asarray(epsilon, np.float64), np.minimum(number * np.asarray(delta, np.float64), 1.0)
+    return (float(total), float(failing)) if total.ndim == failing.ndim == 0 else (total, failing)
+
+
+def _last_n(m: IntArray, beta: float, delta: float) -> IntArray:
+    """The largest n with P[Bin(n, beta) >= m] <= delta, given that it is so for n = m."""
+    low, high = m.copy(), 2 * m
+    while (short := upper_tail(m, high, beta) <= delta).any():
+        low, high = np.where(short, high, low), np.where(short, 2 * high, high)
+    while (high - low > 1).any():
+        middle = (low + high) // 2
+        fits = upper_tail(m, middle, beta) <= delta
+        low, high = np.where(fits, middle, low), np.where(fits, high, middle)
+    return low
 
 
 def _teeth(
@@ -204,50 +234,9 @@ def _divergence(p: float, q: float) -> float:
     return float(p * np.log(p / q) + tails)
 
 
-# --- Arguments -------------------------------------------------------------------------------------------------
-
-
-def broadcast(source: str, function: Any, *, theorem: bool = True, **arguments: npt.ArrayLike) -> Any:
-    """Apply a function of numbers to arrays, after checking them; with ``theorem`` epsilon has a least value."""
-    given = {name: np.asarray(value) for name, value in arguments.items()}
-    problems = [problem for name, values in given.items() for problem in _refused(name, values)]
-    if problems:
-        raise InvalidInput(source, problems)
-    arrays = np.broadcast_arrays(*given.values())
-    if theorem and {"beta", "epsilon"} <= given.keys():
-        beta, epsilon = (np.broadcast_arrays(given["beta"], given["epsilon"])[i].ravel() for i in (0, 1))
-        least = smallest_valid_epsilon(beta)
-        if (low := np.flatnonzero(epsilon < least * (1 - _WHOLE))).size:
-            at = int(low[0])
-            expected = (
-                f"at least -ln(1 - beta) = {least[at]:.6g} nats for beta {beta[at]:.6g}, where the theorem begins"
-            )
-            raise InvalidInput(source, [Problem("argument", "epsilon", expected, f"{epsilon[at]:.6g}")])
-    if not arrays[0].ndim:
-        return function(*(array.item() for array in arrays))
-    rows = zip(*(array.ravel().tolist() for array in arrays), strict=True)
-    return np.array([function(*row) for row in rows]).reshape(arrays[0].shape)
-
-
-def _refused(name: str, values: npt.NDArray[Any]) -> Iterator[Problem]:
-    """Mistake in an argument by itself."""
-    if name in ("k", "trees"):
-        expected = "whole numbers of records, at least 1" if name == "k" else "whole numbers, at least 1"
-        fits = values.dtype.kind in "iu" and bool((values >= 1).all())
-    elif name in ("epsilon", "total"):
-        expected = "finite numbers above 0"
-        fits = values.dtype.kind in "iuf" and bool(((values > 0) & np.isfinite(values)).all())
-    else:
-        expected = "numbers above 0 and below 1"
-        fits = values.dtype.kind in "iuf" and bool(((values > 0) & (values < 1)).all())
-    if not fits:
-        yield Problem("argument", name, expected, shorten(values.tolist()))
-
-
 # Joint guarantee of several private random trees, tighter than the sum over trees.
 #
-# There are two answers. `optimally_composed` knows of each tree that it is (epsilon, delta)-differentially private, and
-# nothing else. `forest_delta` knows the mechanism: one record more changes one count of a tree, which is then a draw
+# `forest_delta` knows the mechanism: one record more changes one count of a tree, which is then a draw
 # from Bin(n, beta) in place of Bin(n - 1, beta), published as 0 below k. How far apart these two can be at most,
 # whatever n is, at every epsilon, is the *privacy profile* of a tree. A pair of distributions with that profile is
 # worse than any pair of neighbours, and its powers are worse than what several trees make of them (Zhu, Dong and Wang
@@ -263,26 +252,8 @@ _LARGEST_K = 2000
 _BEYOND = 30.0  # losses of this much more than any epsilon that is asked for (nats) are as good as infinite
 
 
-def optimally_composed(trees: npt.ArrayLike, epsilon: npt.ArrayLike, delta: npt.ArrayLike, total: npt.ArrayLike) -> Any:
-    """The least delta that mechanisms have together at epsilon ``total`` (Kairouz, Oh and Viswanath 2015).
-
-    Each of them is (epsilon, delta)-differentially private. Some are no better than that, so that no smaller delta
-    holds for all. Where ``total`` is ``(trees - 2 i) * epsilon`` it is the paper's Theorem 3.3, in closed form.
-
-    Parameters
-    ----------
-    trees : whole numbers, at least 1
-    epsilon, total : numbers above 0, nats
-    delta : numbers above 0 and below 1
-
-    Returns
-    -------
-    float, or float64 array of the shape that the arguments broadcast to
-    """
-    return broadcast("optimally_composed", _optimally_composed, trees=trees, epsilon=epsilon, delta=delta, total=total)
-
-
-def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, epsilon: npt.ArrayLike) -> Any:
+@elementwise
+def forest_delta(trees: int, k: int, beta: float, epsilon: float) -> float:
     """The delta of several trees at an epsilon for all of them together, from what their counts can be.
 
     Parameters
@@ -300,35 +271,15 @@ def forest_delta(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, ep
         At least ``1 - (1 - beta**k)**trees``: with that probability k people who are all alike are published. What is
         too small for a float is rounded up to the smallest positive one.
     """
-    return broadcast("forest_delta", _forest_delta, theorem=False, trees=trees, k=k, beta=beta, epsilon=epsilon)
+    return max(_composed(trees, k, beta, epsilon).delta(epsilon), float(np.nextafter(0.0, 1.0)))
 
 
-def forest_epsilon(trees: npt.ArrayLike, k: npt.ArrayLike, beta: npt.ArrayLike, delta: npt.ArrayLike) -> Any:
+@elementwise
+def forest_epsilon(trees: int, k: int, beta: float, delta: float) -> float:
     """The smallest epsilon of several trees whose `forest_delta` is at most ``delta``, nats; inf where none is.
 
     To a relative 1e-9. Parameters and errors as there.
     """
-    return broadcast("forest_epsilon", _forest_epsilon, trees=trees, k=k, beta=beta, delta=delta)
-
-
-def _optimally_composed(trees: int, epsilon: float, delta: float, total: float) -> float:
-    from scipy.special import gammaln
-
-    i = np.arange(trees + 1)
-    loss = (trees - 2.0 * i) * epsilon
-    i, loss = i[loss > total], loss[loss > total]
-    ways = gammaln(trees + 1) - gammaln(i + 1) - gammaln(trees - i + 1)
-    # So many of the trees that leak an epsilon leak it the other way.
-    likely = np.exp(ways - i * epsilon - trees * np.log1p(np.exp(-epsilon)))
-    apart = float((likely * -np.expm1(total - loss)).sum())
-    return float(-np.expm1(trees * np.log1p(-delta) + np.log1p(-apart))) if apart < 1 else 1.0
-
-
-def _forest_delta(trees: int, k: int, beta: float, epsilon: float) -> float:
-    return max(_composed(trees, k, beta, epsilon).delta(epsilon), float(np.nextafter(0.0, 1.0)))
-
-
-def _forest_epsilon(trees: int, k: int, beta: float, delta: float) -> float:
     low, high = 0.0, 1.0
     while (losses := _composed(trees, k, beta, high)).delta(high) > delta:
         if losses.never > delta:

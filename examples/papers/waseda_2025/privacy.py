@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from decimal import ROUND_DOWN, ROUND_HALF_EVEN, Decimal
 
 import numpy as np
 
 from maxent import privacy
-from maxent.models.defenses.accounting import _delta
 from papers.tables import table
 from papers.waseda_2025.elsewhere import CELLS, RECORDED, TREES
 from papers.waseda_2025.published import TABLE_5
@@ -27,7 +27,7 @@ def verdict_5(cell: tuple[float, ...], printed: str) -> tuple[float, str, bool]:
     Where it does not, ours is the same formula, which then guarantees nothing.
     """
     total, k, beta = cell
-    ours = TREES * _delta(int(k), beta, total / TREES)
+    ours = TREES * privacy.kanon_delta.__wrapped__(int(k), beta, total / TREES)
     if Decimal(printed) == rounded(ours, printed, ROUND_HALF_EVEN):
         verdict = "exact"
     else:
@@ -74,7 +74,17 @@ def optimal(k: int, beta: float, total: float) -> float:
     """The least delta that follows from what the paper guarantees of each tree, at any epsilon of theirs."""
     least = float(privacy.smallest_valid_epsilon(beta))
     each = np.concatenate([np.linspace(least, max(2 * total / TREES, 2 * least), 200), [max(total / TREES, least)]])
-    return float(privacy.optimally_composed(TREES, each, privacy.kanon_delta(k, beta, each), total).min())
+    return min(optimally_composed(epsilon, float(privacy.kanon_delta(k, beta, epsilon)), total) for epsilon in each)
+
+
+def optimally_composed(epsilon: float, delta: float, total: float) -> float:
+    """The least delta of `TREES` (epsilon, delta)-private mechanisms at ``total`` (Kairouz, Oh and Viswanath 2015)."""
+    found = 0.0
+    for i in range(TREES + 1):
+        if (loss := (TREES - 2 * i) * epsilon) > total:
+            likely = math.comb(TREES, i) * math.exp(-i * epsilon) / (1 + math.exp(-epsilon)) ** TREES
+            found += likely * -math.expm1(total - loss)
+    return -math.expm1(TREES * math.log1p(-delta) + math.log1p(-found)) if found < 1 else 1.0
 
 
 def composition() -> str:
