@@ -29,12 +29,13 @@ from maxent.attacks.linking import (
 )
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
-from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows, limits_of
+from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows
 from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Summarised, counted
+from maxent.models.display import Display, counted
+from maxent.models.files.output import AUDIT
 from maxent.models.nodes import nodes_at, parts_of
 from maxent.models.tables.cells import own_names
-from maxent.results.solved import Drawing, draws_told
+from maxent.results.solved import AttackReport, Drawing, draws_told
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -486,7 +487,7 @@ class AuditedPart(dict[str, Any]):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit(Summarised, Findings):
+class Audit(AttackReport, Findings):
     """Structural attacks on a release.
 
     `summary` is the JSON summary; `leaves`, `individuals` and `table` are DataFrames. The findings behind them are
@@ -496,6 +497,7 @@ class Audit(Summarised, Findings):
     and ``drawing`` is how far somebody comes who computes draws; ``parts`` has people who are taken in parts.
     """
 
+    kept_as = AUDIT
     targets: Mapping[str, Audit] = field(default_factory=dict)
     beside: Mapping[str, Any] = field(default_factory=dict)
     mended: Callable[[Limits], Mend] | None = None
@@ -514,17 +516,11 @@ class Audit(Summarised, Findings):
         found = summarise(self) | dict(self.beside) | ({"targets": alone} if alone else {})
         return found if self.parts is None else found | self.parts.summary
 
-    def verdict(self, **limits: Any) -> Verdict:
-        """The verdict against limits, as far as attacks alone can tell: whether ``min_k`` is kept, and what is not.
+    def judged(self, limits: Limits, name: str = "release") -> Verdict:
+        """The verdict, as far as attacks alone can tell: whether ``min_k`` is kept, and what is not.
 
         Nobody knows less than the base rate, where counts state it.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
         """
-        return self.judged(limits_of(limits))
-
-    def judged(self, limits: Limits, name: str = "release") -> Verdict:
-        """The same, of a release by its name."""
         told = draws_told(self.release, self.noticed.aside)
         row: dict[str, Any] = {"release": name, **self._numbers, **told}
         if self.targets:
@@ -558,16 +554,6 @@ class Audit(Summarised, Findings):
     def _people(self) -> int:
         """Individuals, of the table or else of the leaves."""
         return max(tree.records for tree in self.trees) if self.people is None else self.people.individuals
-
-    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
-        """Write a short report for whoever decides: one .html file, for any browser.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
-        """
-        from maxent.results.html_report.build import save_brief
-
-        verdict = self.verdict(**limits)
-        save_brief(path, title or "Audit", [*verdict.lines(), *self.lines], purpose)
 
     @property
     def leaves(self) -> DataFrame:
@@ -617,22 +603,5 @@ class Audit(Summarised, Findings):
 
         return audit_display(f"Audit of {counted(len(self.trees), 'tree')}", self._summary, self.lines)
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `individuals`, or `leaves` without a table, by suffix (.csv, .parquet, .json with the summary).
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
-        """
-        if self.parts is not None:
-            raise self.parts.kept(path)
-        from maxent.models.files.output import AUDIT
-        from maxent.models.files.result_files import save_frame
-
-        found = self.leaves if self.individuals is None else self.individuals
-        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, AUDIT, csv_literal=csv_literal)
-
-    def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
-        from maxent.models.files.output import GROUPS
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.table, lambda rows: {"rows": rows}, GROUPS, csv_literal=csv_literal)
+    def _saved(self) -> DataFrame:
+        return self.leaves if self.individuals is None else self.individuals

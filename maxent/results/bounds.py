@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -12,11 +13,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.program.program import unread_in
-from maxent.disclosure.limits import Verdict, judge_rows, limits_of
-from maxent.models.display import ROWS, Display, Shown, Summarised, counted
+from maxent.disclosure.limits import Limits, Verdict, judge_rows
+from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.files.output import BOUNDS, WITNESSES
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS, Proof
-from maxent.results.solved import Drawing, draws_told, noted
+from maxent.results.solved import Brief, Drawing, draws_told, noted
 from maxent.results.text.estimate import contradiction_lines, in_sentence, kinds_line, surest_rows
 from maxent.results.text.terminal import print_lines, print_table
 from maxent.solvers.certainty.levels import level_names
@@ -113,7 +115,7 @@ def _verdict(fragile: int) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ProvedBounds(Summarised, Proof):
+class ProvedBounds(Brief, Proof):
     """Smallest and largest P(class | quasi-identifier) over all data consistent with a release, proved.
 
     ``program``, ``bounds``, ``status``, ``level``, ``seconds``, ``noticed``, `low`, `high`, `certain`,
@@ -135,6 +137,8 @@ class ProvedBounds(Summarised, Proof):
         quasi-identifiers in the same leaf with as many people, shape (n_rows,).
     """
 
+    kept_as = BOUNDS
+    titled = "Proved bounds"
     worlds: Worlds | None = None
     witness: Witness | None = None
     unwitnessed: str | None = None
@@ -182,31 +186,21 @@ class ProvedBounds(Summarised, Proof):
     def _unread(self) -> list[dict[str, Any]]:
         return [each.as_dict("not") for each in unread_in(self.noticed, self.program)]
 
-    def verdict(self, **limits: Any) -> Verdict:
-        """The verdict against limits, as far as proofs alone can tell: ``max_certain``; of others it cannot be told.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
-        """
+    def judged(self, limits: Limits) -> Verdict:
+        """The verdict against limits, as far as proofs alone can tell: ``max_certain``; of others it cannot be told."""
         row: dict[str, Any] = {"release": "release", "status": "optimal" if self.reliable else self.status}
         row |= {"certain_proved": self.certain_proved, "certain_at_most": self.certain_at_most}
         ordered = self.program.row_equations is not None
         row |= draws_told(self.program.release, self.noticed.aside, ordered=ordered)
         row["unread"] = self._unread
         row["no_marginal"] = True  # proofs are of what is stated, and no estimate
-        [judged] = judge_rows(limits_of(limits), [row]).releases
-        return Verdict(limits_of(limits), (replace(judged, no_marginal=False),)).reached([self.drawing])
+        [judged] = judge_rows(limits, [row]).releases
+        return Verdict(limits, (replace(judged, no_marginal=False),)).reached([self.drawing])
 
-    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
-        """Write a short report for whoever decides: one .html file, for any browser.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
-        """
-        from maxent.results.html_report.build import save_brief
-
-        verdict = self.verdict(**limits)
-        save_brief(
-            path, title or "Proved bounds", [*verdict.lines(), *str(self._display().text()).split("\n")], purpose
-        )
+    @property
+    def reported(self) -> Sequence[str]:
+        """The lines of a report below its verdict."""
+        return self._display().text().split("\n")
 
     def frame(self) -> DataFrame:
         """One row per distinct quasi-identifier and class, in the order in which they were read.
@@ -269,17 +263,8 @@ class ProvedBounds(Summarised, Proof):
             [f"... the tightest; .frame() has {rest} more quasi-identifiers"] * bool(rest) + lines,
         )
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `frame` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
-        """
-        if self.parts is not None:
-            raise self.parts.kept(path)
-        from maxent.models.files.output import BOUNDS
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, BOUNDS, csv_literal=csv_literal)
+    def _saved(self) -> DataFrame:
+        return self.frame()
 
 
 # The same as text.
@@ -366,7 +351,6 @@ def _each(by_class: IntArray) -> IntArray:
 
 def save_witness(program: Program, found: Witness, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
     """Write `witness_frame` (.csv or .parquet; .json as ``rows``), atomically."""
-    from maxent.models.files.output import WITNESSES
     from maxent.models.files.result_files import save_frame
 
     frame = witness_frame(program, found)

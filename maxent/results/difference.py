@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.models.defenses.method import CERTAIN
-from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.display import ROWS, Display, counted
+from maxent.models.files.output import DIFFERENCE
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.proof import STATUS
+from maxent.results.solved import Saved
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence
 from maxent.results.text.terminal import print_lines, print_table
 
@@ -32,9 +33,9 @@ if TYPE_CHECKING:
 CHANGES = ("joined", "left", "stayed")
 
 
-@dataclass(frozen=True, eq=False)
-class DifferenceFindings:
-    """What two successive releases tell together, and what each of them alone.
+@dataclass(frozen=True, eq=False, repr=False)
+class ReleaseDifference(Saved):
+    """What two successive releases tell together of those who joined, left or stayed, and what each of them alone.
 
     ``people``: who is in which release. ``who``: the column that names people; None where groups of people who are
     alike are told apart only. ``estimate``: of both releases together. ``proof``: what is proved by both releases
@@ -42,6 +43,7 @@ class DifferenceFindings:
     row of the table.
     """
 
+    kept_as = DIFFERENCE
     people: People
     who: str | None
     estimate: Estimate
@@ -149,6 +151,12 @@ class DifferenceFindings:
         """Names of the releases."""
         return self.people.joined.names
 
+    def _display(self) -> Display:
+        return successive_display(self)
+
+    def _saved(self) -> DataFrame:
+        return self.frame()
+
 
 def _change(first: bool, second: bool) -> str:
     """How somebody is in two releases."""
@@ -160,7 +168,7 @@ def _change(first: bool, second: bool) -> str:
 STAYED = "stayed"
 
 
-def print_successive(found: DifferenceFindings) -> None:
+def print_successive(found: ReleaseDifference) -> None:
     """Print who joined and left, what is known of them, and of whom else the difference tells something."""
     header, rows, rest = _rows(found, SHOWN_ROWS)
     if rows:
@@ -169,7 +177,7 @@ def print_successive(found: DifferenceFindings) -> None:
     print_lines(successive_lines(found))
 
 
-def successive_display(found: DifferenceFindings) -> Display:
+def successive_display(found: ReleaseDifference) -> Display:
     """The difference in a console and in a notebook."""
     header, rows, rest = _rows(found, ROWS)
     lines = successive_lines(found)
@@ -177,7 +185,7 @@ def successive_display(found: DifferenceFindings) -> Display:
     return Display(title, lines, header, rows, [*rest, *lines])
 
 
-def successive_lines(found: DifferenceFindings) -> list[str]:
+def successive_lines(found: ReleaseDifference) -> list[str]:
     """What the releases tell together, in plain language."""
     summary = found.summary
     target = in_sentence(found.proof.program.release.target.name)
@@ -197,7 +205,7 @@ def successive_lines(found: DifferenceFindings) -> list[str]:
     return lines + contradiction_lines(summary.get("contradictions", []))
 
 
-def _rows(found: DifferenceFindings, most: int) -> tuple[list[str], list[Sequence[str]], list[str]]:
+def _rows(found: ReleaseDifference, most: int) -> tuple[list[str], list[Sequence[str]], list[str]]:
     """Header and rows of those who joined or left, or of whom the difference proves something; and what is left out."""
     table, proof = found.people.table, found.proof
     attributes = [a for a in table.attributes if a is not found.people.joined.membership]
@@ -221,25 +229,3 @@ def _rows(found: DifferenceFindings, most: int) -> tuple[list[str], list[Sequenc
         cells.append([*key, *values, change, *([] if named else [str(table.counts[row])]), proved, *spans])
     left_out = len(shown) - len(cells)
     return header, cells, [f"... and {left_out:,} more rows; -o FILE writes all of them"] * bool(left_out)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class ReleaseDifference(Shown, DifferenceFindings):
-    """What two successive releases tell together of those who joined, left or stayed, and what each of them alone.
-
-    ``people``, ``who``, ``estimate``, ``proof``, ``alone``, `reliable`, `change`, `by_difference`, `summary`, `notes`
-    and `frame` are those of `DifferenceFindings`.
-    """
-
-    def _display(self) -> Display:
-        return successive_display(self)
-
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `frame` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.save`.
-        """
-        from maxent.models.files.output import DIFFERENCE
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.frame(), lambda rows: {**self.summary, "rows": rows}, DIFFERENCE, csv_literal=csv_literal)

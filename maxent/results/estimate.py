@@ -13,9 +13,11 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure.limits import Limits, Verdict, judge_informed, limits_of
-from maxent.models.display import Display, Summarised
+from maxent.models.display import Display
 from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.files.output import ESTIMATE
 from maxent.results.solved import (
+    Saved,
     Solved,
     assessed_numbers,
     described,
@@ -37,7 +39,7 @@ EXACT, MOST = 2**53, 10**308
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate(Summarised, Solved):
+class Estimate(Saved, Solved):
     """An estimate: the posterior of the individuals of a table, given a release, and how it was solved.
 
     ``program``, ``probabilities``, ``disclosure``, `posterior`, `columns`, `order` and `row` are those of
@@ -45,6 +47,9 @@ class Estimate(Summarised, Solved):
     ``targets``, `reliable`, `certificate`, `unique`, `notes` and `contradictions` those of
     `maxent.results.solved.Solved`.
     """
+
+    kept_as = ESTIMATE
+    rows_key = "posterior"
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -216,22 +221,8 @@ class Estimate(Summarised, Solved):
         draw_estimate(axes, self, kind, tree)
         return axes
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically.
-
-        Parameters
-        ----------
-        csv_literal : bool
-            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
-        """
-        if self.parts is not None:
-            raise self.parts.kept(path)
-        from maxent.models.files.output import ESTIMATE
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(
-            path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, ESTIMATE, csv_literal=csv_literal
-        )
+    def _saved(self) -> DataFrame:
+        return self.posterior
 
 
 def inferred_numbers(found: Inference) -> dict[str, Any]:

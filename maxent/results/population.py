@@ -7,7 +7,6 @@ from copy import deepcopy
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import isfinite
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,11 +16,12 @@ from maxent.constraints.program.program import unread_in
 from maxent.disclosure.ladder import REGISTERED
 from maxent.disclosure.limits import Verdict, judge_rows, limits_of
 from maxent.disclosure.membership import ProvedMembers, proved_members
-from maxent.models.display import ROWS, Display, Summarised, counted
+from maxent.models.display import ROWS, Display, counted
+from maxent.models.files.output import ESTIMATE
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import draws_told, noted
+from maxent.results.solved import Saved, draws_told, noted
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
 from maxent.solvers.solve.attempt import PROVED
 
@@ -36,13 +36,15 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(Summarised):
+class PopulationEstimate(Saved):
     """Estimate of who in a register is in the data, and of the classes of members.
 
     ``program`` has one class more, of those who are out, as its last. ``membership`` is what is inferred, ``base`` what
     is known of how frequent classes are among members, ``outcome`` how it was solved.
     """
 
+    kept_as = ESTIMATE
+    rows_key = "posterior"
     program: Program
     outcome: Outcome
     membership: Membership
@@ -188,16 +190,8 @@ class PopulationEstimate(Summarised):
         """Rows of the register in the order in which they were first read."""
         return np.argsort(self.program.table.lines, kind="stable").astype(np.int64)
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write the posterior (.csv, .parquet) or the summary with it (.json), by suffix, atomically."""
-        if self.parts is not None:
-            raise self.parts.kept(path)
-        from maxent.models.files.output import ESTIMATE
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(
-            path, self.posterior, lambda rows: {**self.summary, "posterior": rows}, ESTIMATE, csv_literal=csv_literal
-        )
+    def _saved(self) -> DataFrame:
+        return self.posterior
 
     def lines(self) -> list[str]:
         """What is inferred, in plain language."""

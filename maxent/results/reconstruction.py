@@ -13,11 +13,13 @@ import numpy.typing as npt
 from maxent.constraints.kinds.boosted_leaves import SAYS
 from maxent.constraints.patterns import ANYTHING, MANY, Atoms, TreeCounts, noisy_numbers
 from maxent.constraints.scored_rows import is_scored, scored_rows
-from maxent.models.display import ROWS, Display, Shown, counted
+from maxent.models.display import ROWS, Display, counted
 from maxent.models.errors import Origin
+from maxent.models.files.output import PROVED, SHARES, TABLE, write_atomically
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import value_in_words
 from maxent.models.trees.places import assign
+from maxent.results.solved import Saved
 from maxent.results.text.estimate import SHOWN_ROWS
 from maxent.results.text.terminal import print_lines, print_table
 
@@ -140,8 +142,8 @@ def _origin(release: Release, tree: int, place: int) -> Origin:
     return Origin("leaf" if node.is_leaf else "node", node.id, tree if len(release.trees) > 1 else None)
 
 
-@dataclass(frozen=True, eq=False)
-class RebuiltTable:
+@dataclass(frozen=True, eq=False, repr=False)
+class Reconstruction(Saved):
     """A whole table of the people behind a release, and which of its cells every such table has.
 
     Attributes
@@ -176,6 +178,7 @@ class RebuiltTable:
         How near the table is to the people of the data and to others, and what noise left open of one row.
     """
 
+    kept_as = TABLE
     release: Release
     atoms: Atoms
     value: IntArray
@@ -285,32 +288,22 @@ class RebuiltTable:
             **self.noticed.summary,
         }
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `table` (.csv, .parquet) or the summary with it as ``rows`` (.json), by suffix, atomically."""
-        from maxent.models.files.output import TABLE
-        from maxent.models.files.result_files import save_frame
+    def _display(self) -> Display:
+        return reconstruction_display(self)
 
-        save_frame(path, self._table, lambda rows: {**self.summary, "rows": rows}, TABLE, csv_literal=csv_literal)
+    def _saved(self) -> DataFrame:
+        return self._table
 
     def save_proved(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `proved` as `save` writes the table."""
-        from maxent.models.files.output import PROVED
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.proved, lambda rows: {**self.summary, "rows": rows}, PROVED, csv_literal=csv_literal)
+        self._write(path, self.proved, PROVED, csv_literal)
 
     def save_probabilities(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write `probabilities` as `save` writes the table."""
-        from maxent.models.files.output import SHARES
-        from maxent.models.files.result_files import save_frame
-
-        found = self.probabilities
-        save_frame(path, found, lambda rows: {**self.summary, "rows": rows}, SHARES, csv_literal=csv_literal)
+        self._write(path, self.probabilities, SHARES, csv_literal)
 
     def to_csv(self, path: str | PathLike[str]) -> None:
         """Write `table` as CSV, whatever the file is called; text that a spreadsheet would run is written as it is."""
-        from maxent.models.files.output import write_atomically
-
         write_atomically(path, lambda name: self._table.to_csv(name, index=False, lineterminator="\n"))
 
 
@@ -330,7 +323,7 @@ SHOWN_MISSED = 10
 OPEN = "?"
 
 
-def print_reconstruction(found: RebuiltTable) -> None:
+def print_reconstruction(found: Reconstruction) -> None:
     """Print the first rows, and what is proved of them, to standard output."""
     print_table(found.columns, _rows(found, SHOWN_ROWS), [False] * len(found.columns))
     rest = len(found.value) - SHOWN_ROWS
@@ -338,13 +331,13 @@ def print_reconstruction(found: RebuiltTable) -> None:
     print_lines([*more, "", *reconstruction_lines(found)])
 
 
-def reconstruction_display(found: RebuiltTable) -> Display:
+def reconstruction_display(found: Reconstruction) -> Display:
     """A table in a console and in a notebook: its first rows, and what is proved."""
     lines = reconstruction_lines(found)
     return Display(f"Table of {found.columns[-1]}: {found.status}", lines, found.columns, _rows(found, ROWS), lines)
 
 
-def reconstruction_lines(found: RebuiltTable) -> list[str]:
+def reconstruction_lines(found: Reconstruction) -> list[str]:
     """What is proved, in plain language."""
     facts = found.summary
     individuals = counted(facts["individuals"], "individual")
@@ -367,7 +360,7 @@ def reconstruction_lines(found: RebuiltTable) -> list[str]:
     return lines
 
 
-def _nearness(found: RebuiltTable) -> list[str]:
+def _nearness(found: Reconstruction) -> list[str]:
     """How near the table is to the people of the data and to others, and what is known of the last row."""
     lines, null, others = [], found.null, found.others
     if null is not None:
@@ -391,7 +384,7 @@ def _nearness(found: RebuiltTable) -> list[str]:
     return lines
 
 
-def _rows(found: RebuiltTable, most: int) -> list[list[str]]:
+def _rows(found: Reconstruction, most: int) -> list[list[str]]:
     """The first rows as text."""
     rows = found.table.head(most).itertuples(index=False, name=None)
     return [
@@ -403,15 +396,3 @@ def _rows(found: RebuiltTable, most: int) -> list[list[str]]:
 def _cell(cell: str | float, proved: bool) -> str:
     """A cell as text."""
     return value_in_words(cell) + ("" if proved or cell == ANYTHING else OPEN)
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Reconstruction(Shown, RebuiltTable):
-    """A whole table of the people behind a release, and which of its cells every such table has.
-
-    Its attributes and methods are those of `RebuiltTable`: ``table``, ``proved``, ``status``, ``settled``,
-    ``missed``, ``summary``, ``save``, ``save_proved`` and ``to_csv``.
-    """
-
-    def _display(self) -> Display:
-        return reconstruction_display(self)

@@ -11,7 +11,6 @@ from collections.abc import Iterator, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import cached_property
-from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,11 +19,13 @@ import numpy.typing as npt
 from maxent.attacks.linking import NO_CLASS, Attacked, CountBounds, background_knowledge, homogeneity, uniqueness
 from maxent.constraints.records import Assignment, left_out
 from maxent.disclosure.baseline import base_numbers, baseline_of
-from maxent.disclosure.limits import Limits, Verdict, judge_rows, limits_of
+from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.disclosure.measures import audited
-from maxent.models.display import Display, Summarised, counted
+from maxent.models.display import Display, counted
+from maxent.models.files.output import AUDIT
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names
+from maxent.results.solved import AttackReport
 
 if TYPE_CHECKING:
     from pandas import DataFrame
@@ -61,7 +62,7 @@ class RecordCandidates:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RecordsAudit(Summarised):
+class RecordsAudit(AttackReport):
     """Structural attacks on generalised records.
 
     `summary` is the JSON summary; `individuals`, `groups` and `table` are DataFrames. ``owner`` and ``group``, shapes
@@ -74,6 +75,7 @@ class RecordsAudit(Summarised):
     ``assignment``  all rows are that may be theirs when every row is one person's
     """
 
+    kept_as = AUDIT
     records: PublishedRecords
     people: QITable
     owner: IntArray
@@ -201,29 +203,12 @@ class RecordsAudit(Summarised):
                     "path": ", ".join(f"{name}={value}" for name, value in values.items()),
                 }
 
-    def verdict(self, **limits: Any) -> Verdict:
-        """The verdict against limits, as far as attacks alone can tell.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
-        """
-        return self.judged(limits_of(limits))
-
     def judged(self, limits: Limits, name: str = "records", **alone: Any) -> Verdict:
-        """The same, of a release by its name; ``alone`` are numbers of sensitive classes alone."""
+        """The verdict, of a release by its name; ``alone`` are numbers of sensitive classes alone."""
         counts = self.records.counts.sum(axis=0).astype(np.float64)
         people = int(counts.sum())
         base = base_numbers(baseline_of(len(counts), people, low=counts, high=counts), people)
         return judge_rows(limits, [{"release": name, **audited(self._summary), **base, **alone}])
-
-    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
-        """Write a short report for whoever decides: one .html file, for any browser.
-
-        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
-        """
-        from maxent.results.html_report.build import save_brief
-
-        verdict = self.verdict(**limits)
-        save_brief(path, title or "Audit", [*verdict.lines(), *self.lines], purpose)
 
     @property
     def individuals(self) -> DataFrame:
@@ -280,19 +265,8 @@ class RecordsAudit(Summarised):
 
         return audit_display(f"Audit of {counted(len(self.records), 'group')} of records", self.summary, self.lines)
 
-    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `individuals` by suffix (.csv, .parquet, .json with the summary); the rest is as in `Audit.save`."""
-        from maxent.models.files.output import AUDIT
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.individuals, lambda rows: {**self.summary, "rows": rows}, AUDIT, csv_literal=csv_literal)
-
-    def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
-        """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
-        from maxent.models.files.output import GROUPS
-        from maxent.models.files.result_files import save_frame
-
-        save_frame(path, self.table, lambda rows: {"rows": rows}, GROUPS, csv_literal=csv_literal)
+    def _saved(self) -> DataFrame:
+        return self.individuals
 
 
 # An audit of generalised records for people to read; numbers are formatted here, none is computed.

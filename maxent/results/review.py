@@ -455,8 +455,6 @@ class Review(Exchanged, Summarised):
         title, purpose : str
             The title, and what the model is for.
         """
-        import os
-
         from maxent.models.files.output import check_outputs, write_text
         from maxent.models.files.result_files import REPORT
 
@@ -514,19 +512,7 @@ class Review(Exchanged, Summarised):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`; a table needs an estimate.
         """
-        import os
-
-        from maxent.models.files.output import REVIEW
-        from maxent.models.files.result_files import save_document, save_frame
-
-        if self.estimate is not None:
-            summary = self.summary
-            frame = self.estimate.posterior
-            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
-        elif os.fspath(path).lower().endswith(".json"):
-            save_document(path, {**self.summary, "posterior": None}, REVIEW)
-        else:
-            raise invalid("output", ARGUMENT, "path", "a .json file, as there is no posterior", self.unsolved)
+        _save(path, self.summary, self.estimate, ("", self.unsolved), csv_literal)
 
     def _display(self) -> Display:
         """A row for each number, and the verdict below."""
@@ -647,19 +633,31 @@ class SeveralReviews(Exchanged, Summarised):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.save`; a table needs a ``joint``.
         """
-        from maxent.models.files.output import REVIEW
-        from maxent.models.files.result_files import save_document, save_frame
-
-        if self.joint is not None:
-            frame, summary = self.joint.posterior, self.summary
-            save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
-        elif os.fspath(path).lower().endswith(".json"):
-            save_document(path, {**self.summary, "posterior": None}, REVIEW)
-        else:
-            raise invalid("output", ARGUMENT, "path", "a .json file, as there is no joint posterior", self.left_out)
+        _save(path, self.summary, self.joint, ("joint ", self.left_out), csv_literal)
 
     def _display(self) -> Display:
         return several_display(self)
+
+
+def _save(
+    path: str | PathLike[str],
+    summary: dict[str, Any],
+    inferred: Inference | None,
+    without: tuple[str, str],
+    csv_literal: bool,
+) -> None:
+    """Write a summary with a posterior; ``without`` is which posterior there is not, and why."""
+    from maxent.models.files.output import REVIEW
+    from maxent.models.files.result_files import save_document, save_frame
+
+    if inferred is not None:
+        frame = inferred.posterior
+        save_frame(path, frame, lambda rows: {**summary, "posterior": rows}, REVIEW, csv_literal=csv_literal)
+    elif os.fspath(path).lower().endswith(".json"):
+        save_document(path, {**summary, "posterior": None}, REVIEW)
+    else:
+        which, why = without
+        raise invalid("output", ARGUMENT, "path", f"a .json file, as there is no {which}posterior", why)
 
 
 # The same as text; nothing is computed here.

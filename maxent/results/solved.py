@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import log
-from typing import TYPE_CHECKING, Any, Protocol
+from os import PathLike
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 import numpy as np
 
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.limits import DRAWS_KEYS, ORDERED
+from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
 from maxent.disclosure.measures import audited
+from maxent.models.display import Summarised
 from maxent.models.draws import tells_draws
+from maxent.models.files.output import GROUPS, FileKind
 from maxent.models.formats.release_reader import UNPROVEN
 from maxent.models.reading import NOTHING, Noticed
 from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
+    from pandas import DataFrame
+
     from maxent.attacks.wp216 import Risks
     from maxent.disclosure.baseline import Baseline, ControlShares
-    from maxent.disclosure.limits import Limits, Mend, Reached
+    from maxent.disclosure.limits import Mend, Reached
     from maxent.disclosure.measures import Leakage
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
@@ -360,3 +366,93 @@ def described(release: Release) -> str | None:
 # Reasons not to rely on a result, in words, and the warning with them in Python.
 
 """Status of an estimate -> why it is not to be relied on."""
+
+
+class Saved(Summarised):
+    """A result with rows, which are saved as a table, or with its summary."""
+
+    __slots__ = ()
+    kept_as: ClassVar[FileKind]
+    rows_key: ClassVar[str] = "rows"
+    parts: Parts | None = None
+
+    @abstractmethod
+    def _saved(self) -> DataFrame:
+        """Return the rows that `save` writes."""
+
+    def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write the rows (.csv, .parquet) or the summary with them (.json), by suffix, atomically.
+
+        Parameters
+        ----------
+        csv_literal : bool
+            Whether text in a .csv file is written as it is, also where a spreadsheet would run it as a formula.
+        """
+        if self.parts is not None:
+            raise self.parts.kept(path)
+        self._write(path, self._saved(), self.kept_as, csv_literal)
+
+    def _write(self, path: str | PathLike[str], frame: DataFrame, kind: FileKind, csv_literal: bool) -> None:
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(path, frame, lambda rows: {**self.summary, self.rows_key: rows}, kind, csv_literal=csv_literal)
+
+
+class Brief(Saved):
+    """A result without an estimate of people, whose verdict and short report have its lines."""
+
+    __slots__ = ()
+    titled: ClassVar[str] = "Audit"
+
+    @abstractmethod
+    def judged(self, limits: Limits) -> Verdict:
+        """Return the verdict against limits."""
+
+    @property
+    @abstractmethod
+    def reported(self) -> Sequence[str]:
+        """The lines of a report below its verdict."""
+
+    def verdict(self, **limits: Any) -> Verdict:
+        """The verdict against limits, as far as this alone can tell; of others it cannot be told.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.verdict`.
+        """
+        return self.judged(limits_of(limits))
+
+    def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "", **limits: Any) -> None:
+        """Write a short report for whoever decides: one .html file, for any browser.
+
+        Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
+        """
+        from maxent.results.html_report.build import save_brief
+
+        verdict = self.verdict(**limits)
+        save_brief(path, title or self.titled, [*verdict.lines(), *self.reported], purpose)
+
+
+class AttackReport(Brief):
+    """What structural attacks find, with the release as an anonymised table."""
+
+    __slots__ = ()
+
+    @property
+    @abstractmethod
+    def table(self) -> DataFrame:
+        """The release as an anonymised table."""
+
+    @property
+    @abstractmethod
+    def lines(self) -> tuple[str, ...]:
+        """The summary in plain language."""
+
+    @property
+    def reported(self) -> Sequence[str]:
+        """The lines of a report below its verdict."""
+        return self.lines
+
+    def save_table(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
+        """Write `table` by suffix (.csv, .parquet, .json); the rest is as in `save`."""
+        from maxent.models.files.result_files import save_frame
+
+        save_frame(path, self.table, lambda rows: {"rows": rows}, GROUPS, csv_literal=csv_literal)
