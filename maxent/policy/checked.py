@@ -155,7 +155,7 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
     def report(self, path: str | PathLike[str], *, title: str = "", purpose: str = "") -> None:
         """Write a short report for whoever decides, with a line for each check: one .html file."""
-        from maxent.results.html_report.build import save_brief
+        from maxent.results.html_report.view import save_brief
 
         save_brief(path, title or self.asked.title or self.title, self.lines, purpose or self.asked.purpose)
 

@@ -103,7 +103,8 @@ class Comparison(Summarised):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
         """
-        from maxent.results.html_report.build import Gatherer, check_report, save_report
+        from maxent.results.html_report.build import Gatherer, save_report
+        from maxent.results.html_report.view import check_report
 
         verdict = self.verdict(**limits)
         check_report(path)

@@ -181,7 +181,8 @@ class Estimate(Saved, Solved):
         """
         if self.parts is not None:
             raise invalid("options", ARGUMENT, "report", "none of an estimate in parts", str(path))
-        from maxent.results.html_report.build import Gatherer, check_report, save_report
+        from maxent.results.html_report.build import Gatherer, save_report
+        from maxent.results.html_report.view import check_report
 
         verdict = self.verdict(**limits)
         check_report(path)

@@ -425,7 +425,7 @@ class Brief(Saved):
 
         Parameters and errors are those of `maxent.results.estimate.Estimate.report`.
         """
-        from maxent.results.html_report.build import save_brief
+        from maxent.results.html_report.view import save_brief
 
         verdict = self.verdict(**limits)
         save_brief(path, title or self.titled, [*verdict.lines(), *self.reported], purpose)

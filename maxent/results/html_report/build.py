@@ -5,12 +5,10 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from heapq import heappop, heappush
-from html import escape
 from importlib import resources
 from math import isfinite, isinf, log
 from os import PathLike
@@ -23,9 +21,7 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.disclosure import ladder as ladders
 from maxent.disclosure import limits
 from maxent.disclosure.measures import TOLERANCE
-from maxent.models.errors import printable
-from maxent.models.files.output import check_outputs, write_text
-from maxent.models.files.result_files import REPORT
+from maxent.models.files.output import write_text
 from maxent.models.nodes import parts_in_words
 from maxent.results.html_report import summaries
 from maxent.results.html_report import trees as drawing
@@ -223,27 +219,6 @@ def save_report(
     source = replace(provenance([], stated, (), gatherer.backends), command=call)
     text = gatherer.report(verdict, source, notes, interrupted=interrupted, title=title, purpose=purpose)
     write_text(path, text)
-
-
-BRIEF = """<!DOCTYPE html>
-<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="maxent"><title>{title}</title>
-<style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}pre{{white-space:pre-wrap}}</style>
-</head><body><h1>{title}</h1>
-<p>{purpose}</p>
-<pre>{lines}</pre></body></html>
-"""
-
-
-def save_brief(path: str | PathLike[str], title: str, lines: Sequence[str], purpose: str = "") -> None:
-    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file."""
-    check_report(path)
-    shown = "\n".join(escape(printable(line)) for line in lines)
-    write_text(path, BRIEF.format(title=escape(printable(title)), purpose=escape(printable(purpose)), lines=shown))
-
-
-def check_report(path: str | PathLike[str]) -> None:
-    """Refuse a place where no report can be written, with an InvalidInput."""
-    check_outputs({"report": (os.fspath(path), REPORT)})
 
 
 def _title(releases: Sequence[ReleaseView]) -> str:

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from html import escape
 from math import isinf
+from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
 from maxent.disclosure.measures import TOLERANCE
 from maxent.models.errors import printable
+from maxent.models.files.output import check_outputs, write_text
+from maxent.models.files.result_files import REPORT
 
 if TYPE_CHECKING:
     from maxent.disclosure.inference import NodeDisclosure
@@ -292,3 +297,26 @@ def within_words(row: Mapping[str, object], status: str, limit: float | None) ->
         f"The surest guess about anybody is right with {percent(surest)}. That is within the limits: {allowed}, "
         "and no class is certain. A guess, however good, is an inference; a limit says how good it may be."
     )
+
+
+# A short report of a result that has no estimate to draw.
+
+BRIEF = """<!DOCTYPE html>
+<html lang="en"><head><meta charset="utf-8"><meta name="generator" content="maxent"><title>{title}</title>
+<style>body{{font-family:sans-serif;max-width:60em;margin:2em auto}}pre{{white-space:pre-wrap}}</style>
+</head><body><h1>{title}</h1>
+<p>{purpose}</p>
+<pre>{lines}</pre></body></html>
+"""
+
+
+def save_brief(path: str | PathLike[str], title: str, lines: Sequence[str], purpose: str = "") -> None:
+    """Write a short report, of a result that has no estimate to draw: a title and lines, one .html file."""
+    check_report(path)
+    shown = "\n".join(escape(printable(line)) for line in lines)
+    write_text(path, BRIEF.format(title=escape(printable(title)), purpose=escape(printable(purpose)), lines=shown))
+
+
+def check_report(path: str | PathLike[str]) -> None:
+    """Refuse a place where no report can be written, with an InvalidInput."""
+    check_outputs({"report": (os.fspath(path), REPORT)})
