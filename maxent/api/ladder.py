@@ -146,9 +146,12 @@ class Climb:
         answer, table = grouped(case, told)
         estimate = self._estimate(table, replace(self.known, impurity=None, noise=None))
         surest = int(np.lexsort((case.people.lines, -estimate.probabilities.max(axis=1)[answer]))[0])
-        worst = _person(case, surest, estimate.probabilities[answer[surest]])
+        found, proved = _of_estimate(estimate), estimate.proved_codes[answer[surest]] >= 0
+        worst = _person(
+            case, surest, estimate.probabilities[answer[surest]], proved=bool(found.certain_proved and proved)
+        )
         note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
-        return replace(_of_estimate(estimate), worst=worst, note=note)
+        return replace(found, worst=worst, note=note)
 
     def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
         """Answers taken for probabilities: their mean over all inputs that somebody may have.
@@ -193,7 +196,7 @@ class Climb:
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
         q = int(np.argmax(posterior.max(axis=1)))
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
-        who = _person(case, q, posterior[q])
+        who = _person(case, q, posterior[q], proved=bool(proved[q]))
         return Figures(found.certain, row["exposed"], right_guesses, row["base_rate"], who, note=note, row=row)
 
     # Everybody but one.
@@ -219,14 +222,15 @@ class Climb:
         return _of_others(case, program, *left)
 
 
-def _person(case: Case, q: int, posterior: FloatArray) -> dict[str, Any]:
+def _person(case: Case, q: int, posterior: FloatArray, *, proved: bool) -> dict[str, Any]:
     """A quasi-identifier, and what is inferred of its people."""
     table, best = case.people, int(np.argmax(posterior))
     return {
         "qi": _values(case, q),
         "people": int(table.counts[q]),
         "class": case.release.target.classes[best],
-        "probability": float(posterior[best]),
+        "probability": 1.0 if proved else float(posterior[best]),
+        **({"proved": True} if proved else {}),
     }
 
 
@@ -440,7 +444,7 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     q, x = np.unravel_index(int(np.argmin(np.where(there, n_left, len(classes) + 1))), truth.shape)
     possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
     worst: dict[str, Any] = {"qi": _values(case, int(q)), "people": int(case.people.counts[q])}
-    worst |= {"class": possible[0], "probability": 1.0} if len(possible) == 1 else {"classes": possible}
+    worst |= {"class": possible[0], "probability": 1.0, "proved": True} if len(possible) == 1 else {"classes": possible}
     row: dict[str, Any] = {
         **{"release": "release", "status": "optimal", "individuals": people, "unread": ()},
         **{"max_posterior": surest, "certain": certain, "exposed": certain, "right_guesses": right},

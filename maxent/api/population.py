@@ -221,6 +221,7 @@ def population_figures(
         for a, level, code in zip(table.attributes, table.levels, table.codes[worst], strict=True)
     }
     klass = int(known_of.joint[worst].argmax())
+    inferred = {"probability": float(known_of.joint[worst, klass]), "member": float(known_of.member[worst])}
     row = found.numbers | ({"right_guesses": right} if in_truth else {})
     certain = row["certain"]
     if not found.reliable:
@@ -235,8 +236,7 @@ def population_figures(
         {
             "qi": values,
             "class": found.classes[klass],
-            "probability": float(known_of.joint[worst, klass]),
-            "member": float(known_of.member[worst]),
+            **({"probability": 1.0, "member": 1.0, "proved": True} if known_of.proved.known[worst] else inferred),
         },
         row,
         "" if found.reliable else not_reliable(found.outcome.status),

@@ -97,6 +97,7 @@ class Certainty:
     seconds: float = LONGEST
     _perhaps: list[tuple[BoolArray, ...]] = field(default_factory=list, init=False, repr=False)
     _proof: list[Proof | None] = field(default_factory=list, init=False, repr=False)
+    _alone: list[Proof | None] = field(default_factory=list, init=False, repr=False)
 
     def __call__(self, row: Mapping[str, Any], limits: Limits) -> Mapping[str, Any]:
         """A row with the numbers that are proved, where a limit asks for them: by the truth, then by levels."""
@@ -111,13 +112,20 @@ class Certainty:
 
     def codes(self) -> IntArray:
         """The class proved of each quasi-identifier by what was asked so far, -1 where none is, shape (n_qi,)."""
-        found = self._proof[0] if self._proof else None
+        found = self._proof[0] if self._proof else self._of_leaves(Clock(min(TRYING, self.seconds)))
         return np.full(len(self.program.table), -1) if found is None else found.codes
+
+    def _of_leaves(self, clock: Clock) -> Proof | None:
+        """What the totals of single leaves prove, which takes no time."""
+        if not self._alone:
+            found = in_time(clock, lambda: proof_of(self.program, "closed", clock))
+            self._alone.append(found if found is not None and found.reliable else None)
+        return self._alone[0]
 
     def early(self, clock: Clock) -> dict[str, Any]:
         """The key ``proved_least`` of a row, by the totals of single leaves: what takes no time, before a solution."""
-        proof = in_time(clock, lambda: proof_of(self.program, "closed", clock))
-        if proof is None or not proof.reliable:
+        proof = self._of_leaves(clock)
+        if proof is None:
             return {}
         counts, (surely, _) = self.program.table.counts, _of_view(proof, self._views()[0])
         alone = surely & self._sensitive(proof)

@@ -16,7 +16,7 @@ import numpy as np
 from maxent.api import decision_options, options
 from maxent.api.attack import audit_case
 from maxent.api.calling import takes_limits
-from maxent.api.compile import Knowledge, noise_of
+from maxent.api.compile import Knowledge
 from maxent.api.estimate import Progress, Solving, estimate_case
 from maxent.api.ladder import NO_REGISTER, Climb
 from maxent.api.population import population_figures
@@ -504,8 +504,7 @@ def review(call: decision_options.Reviewing, limits: dict[str, Any]) -> Review |
     subject = subjects[0]
     known = options.of(Knowledge, call)
     told: dict[str, Any] = {"knowledge": call.knowledge, "impurity": call.impurity}
-    told["noise"] = noise_of(subject.converted.release) if call.noise is None else call.noise
-    told |= {"time_limit": call.time_limit, "top": call.top}
+    told |= {"noise": call.noise, "time_limit": call.time_limit, "top": call.top}
     named_only = ("no_marginal", "rows", "published_as", "rows_unknown")
     told |= {name: value for name in named_only if (value := getattr(call, name)) not in (None, False)}
     named = repr(list(targets)) if len(targets) > 1 else repr(subject.target)

@@ -99,7 +99,6 @@ def _run(
     check_outputs(outputs, [*models, data, *opt.inputs(options)])
     handing.check({name: path for name, (path, _) in outputs.items()}, [*models, data, *opt.inputs(options)])
     limits = asked.limits()
-    from maxent.api.compile import noise_of
     from maxent.api.review import review
     from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
@@ -125,7 +124,6 @@ def _run(
             first=partial(_tell_first, time.monotonic()),
         )
     reviews = found.reviews if isinstance(found, SeveralReviews) else {"": found}
-    shown["noise"] = options["noise"] or noise_of(next(iter(reviews.values())).release)
     read = next(iter(reviews.values())).asked.inputs
     call = results.Asked(["review", *models, data], {**shown, **limits.as_dict()}, read)
     reviews = {name: replace(each, asked=call) for name, each in reviews.items()}

@@ -131,8 +131,13 @@ class Rung:
 
     @property
     def certain_words(self) -> str:
-        """``4 by the estimate, at least 2 proved``; without "at least" where it is proved that there are no more."""
+        """``4 by the estimate, at least 2 proved``; ``2 proved`` where both are as many, ``nobody`` where that is 0.
+
+        "At least" is left out where it is proved that there are no more.
+        """
         found = self.figures
+        if found.certain is not None and found.certain == found.certain_proved:
+            return f"{found.proved_words} proved" if found.certain else "nobody"
         told = [f"{found.certain:,} by the estimate"] if found.certain is not None else []
         told += [f"{found.proved_words} proved"] if found.certain_proved is not None else []
         return ", ".join(told) or "not known"
@@ -163,7 +168,7 @@ class Rung:
 
     @property
     def worst_words(self) -> str:
-        """``ill with 0.950: age 30, sex f``; a row by its number, who is in a register as in the data."""
+        """``ill with 0.950: age 30``, or ``ill, proved: age 30``; a row by its number, a member as one."""
         found = self.figures.worst
         if found is None:
             return "not known"
@@ -173,7 +178,8 @@ class Rung:
         if "class" not in found:
             return f"{', '.join(found['classes'])} are possible: {who}"
         inside = "in the data and " if "member" in found else ""
-        return f"{inside}{found['class']} with {found['probability']:.3f}: {who}"
+        how = ", proved" if found.get("proved") else f" with {found['probability']:.3f}"
+        return f"{inside}{found['class']}{how}: {who}"
 
     @property
     def line(self) -> str:

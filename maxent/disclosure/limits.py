@@ -201,7 +201,8 @@ class LimitCheck:
         """What the number rests on; empty where there is none."""
         if self.found is None:
             return ""
-        beside = "" if self.estimated is None else f"({self._text(self.estimated)} by the estimate)"
+        other = self.estimated is not None and self.estimated != self.found
+        beside = f"({self._text(self.estimated or 0.0)} by the estimate)" * other
         return f"{OTHERWISE.get((self.limit, self.origin), HOW[self.origin])} {beside}".strip()
 
     def as_dict(self) -> dict[str, Any]:
@@ -755,10 +756,8 @@ def judge(
         found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
         checks.append(replace(found, unproved="were not asked for"))
     elif limits.max_certain is not None:
-        many, origin = worse_certain(certain, exposed, pure)
-        beside = None
-        if proved_least and (many is None or proved_least > many):
-            many, origin, beside = proved_least, "proof", certain
+        many, origin = worse_certain(certain, exposed, pure, proved_least)
+        beside = certain if origin == "proof" else None
         allowed = None if many is None else max(many, possible_certain or 0)
         possible = None if allowed is None else max(allowed, proved_most or 0)
         status = _status(many, possible, limits.max_certain, sure)
@@ -899,13 +898,20 @@ def _difference(found: float, base: float, stated: float) -> float:
     return stated if abs(found - base - stated) <= ROUNDED else found - base
 
 
-def worse_certain(certain: int | None, exposed: int | None, pure: int | None = None) -> tuple[int | None, Origin]:
-    """Individuals whose class is certain, by the estimate, by what groups prove, or in truth, whichever are most."""
+def worse_certain(
+    certain: int | None, exposed: int | None, pure: int | None = None, proved: int | None = None
+) -> tuple[int | None, Origin]:
+    """Individuals whose class is certain, by the estimate, by groups, in truth, or by proof, whichever are most."""
     found: tuple[int | None, Origin] = (certain, "estimate")
-    for many, origin in ((exposed, _GROUPS), (pure, _TRUTH)):
+    for many, origin in ((exposed, _GROUPS), (pure, _TRUTH), (proved or None, _PROOF)):
         if many is not None and (found[0] is None or many > found[0]):
             found = (many, origin)
     return found
+
+
+def proved_in(row: Mapping[str, Any]) -> tuple[int | None, int | None, int | None]:
+    """What a row has for `worse_certain` and `worse_posterior` beside the estimate."""
+    return row.get("exposed"), row.get("pure"), row.get("proved_least")
 
 
 def worse_posterior(
@@ -927,6 +933,7 @@ ROUNDED = 1e-12
 
 _GROUPS: Origin = "groups"
 _TRUTH: Origin = "truth"
+_PROOF: Origin = "proof"
 
 # Keys of a row of a comparison that are arguments of `judge`.
 ROW_KEYS = (

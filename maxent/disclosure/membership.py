@@ -97,8 +97,8 @@ class Membership:
 
     @property
     def worst(self) -> int:
-        """The quasi-identifier whose membership and class are most probable; the first of several alike."""
-        return int(self.joint.max(axis=1).argmax())
+        """The quasi-identifier whose membership and class are proved, or most probable; the first of several alike."""
+        return int(np.where(self.proved.known, np.inf, self.joint.max(axis=1)).argmax())
 
     @property
     def right_guesses(self) -> float:

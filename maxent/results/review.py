@@ -34,7 +34,10 @@ from maxent.disclosure.limits import (
     draws_of,
     judge_informed,
     judge_rows,
+    proved_in,
     published_words,
+    worse_certain,
+    worse_posterior,
 )
 from maxent.disclosure.limits import WORDS as LIMIT_WORDS
 from maxent.disclosure.measures import MEASURES
@@ -287,7 +290,7 @@ class Review(Exchanged, Summarised):
         """What came out otherwise than in the first answer: ``what``, ``first`` and ``now`` of each number."""
         if not self.first:
             return []
-        now = self._figures(self.verdict().status, self._own_rung.figures.row or self.row)
+        now = self._figures(self.verdict().status, self.proved_row)
         changed = [key for key, old in self.first.items() if old is not None and now[key] != old]
         return [{"what": key, "first": self.first[key], "now": now[key]} for key in changed]
 
@@ -327,10 +330,11 @@ class Review(Exchanged, Summarised):
         proving = next((limits for limits in (self.limits, *above) if limits.stated), None)
         if proving is not None and estimate is not None and not self.weaker:
             row = estimate.proved(row, proving)
+        if estimate is not None and estimate.program.row_equations:
+            by_rows = estimate.program.row_equations["proved"] or 0
+            row = {**row, "proved_least": max(row.get("proved_least") or 0, by_rows)}
         names = ("exposed", "proved_least", "certain_proved")
         proved = [number for name in names if (number := row.get(name)) is not None]
-        if estimate is not None and estimate.program.row_equations:
-            proved.append(estimate.program.row_equations["proved"] or 0)
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
         worst = None if estimate is None else surest_person(estimate, row)
         base = None if self.climb is None else self.climb.base_rate
@@ -381,6 +385,11 @@ class Review(Exchanged, Summarised):
             **found,
             **self.draws_told,
         }
+
+    @property
+    def proved_row(self) -> Mapping[str, Any]:
+        """The same with what is proved, as far as limits ask for it."""
+        return self._own_rung.figures.row
 
     @property
     def draws_told(self) -> dict[str, str]:
@@ -494,7 +503,7 @@ class Review(Exchanged, Summarised):
             expected = "a review with an estimate: give it more time (time_limit=), or review fewer trees"
             raise invalid("report", "review", "estimate", expected, self.unsolved)
         gatherer = Gatherer(int(self.asked.options.get("top") or 10))
-        gatherer(self.estimate, self.row)
+        gatherer(self.estimate, self.proved_row)
         verdict = self.verdict()
         by_name = isinstance(self.asked.call, str)
         options = {**self.asked.options, **verdict.limits.as_dict()}
@@ -740,9 +749,14 @@ def _measured(review: Review, most: int) -> list[str]:
 
 
 def _rows(review: Review) -> Iterator[tuple[str, str]]:
-    """Names and values of the numbers that are known."""
+    """Names and values of the numbers that are known, with what is proved."""
+    row = review.proved_row
+    worse = {
+        "certain": worse_certain(row.get("certain"), *proved_in(row))[0],
+        "max_posterior": worse_posterior(row.get("max_posterior"), *proved_in(row))[0],
+    }
     for key in SHOWN:
-        value = review.row.get(key)
+        value = worse.get(key, row.get(key))
         if value is not None:
             title = "people in leaves of one class" if key == "homogeneous_individuals" else MEASURES[key].title
             yield title, MEASURES[key].text(value)

@@ -292,7 +292,7 @@ def surest_person(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:
     """
     program = result.program
     surest = np.round(result.probabilities.max(axis=1), ALIKE)
-    told = bool(row.get("proved_least") or row.get("certain_proved"))
+    told = bool(row.get("proved_least") or row.get("certain_proved") or row.get("exposed"))
     unproved = (result.proved_codes < 0) | (not told)
     q = int(np.lexsort((program.table.lines, -surest, unproved))[0])
     p, names = result.probabilities[q], [attribute.name for attribute in program.table.attributes]
@@ -302,6 +302,7 @@ def surest_person(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:
         "people": int(program.table.counts[q]),
         "class": program.release.target.classes[best],
         "probability": probability,
+        **({} if unproved[q] else {"proved": True}),
         **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
     }
 

@@ -397,7 +397,7 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert places == sorted(places)
     assert "Confidential: describes people" in page
     first = page.partition('id="published"')[0]  # what is printed on the first page, by officers' questions
-    answers = ("truth.csv, 11 people; maxent ", "<h3>Who could attack</h3>", "an adversary with the table infers")
+    answers = ("truth.csv, 11 people; maxent ", "<h3>Who could attack</h3>", "an adversary with the table knows")
     assert [first.count(each) for each in (*answers, "no register of the population was given")] == [1, 1, 1, 2]
     assert "--max-certain 7" in page.partition("To make it again:")[2]
     assert "A. &lt;b&gt;Writer" in page
@@ -548,7 +548,7 @@ def test_whose_class_is_proved_comes_first_and_verify_finds_the_same(tmp_path: P
     found = maxent.review(model, people, target="ill", qi=["a", "b"], max_certain=0)
     figures = rung(found, "table").figures
     assert (figures.certain, figures.certain_proved) == (0, 2)
-    proved = {"qi": {"a": 7.0, "b": 0.0}, "people": 2, "class": "yes", "probability": 1.0}
+    proved = {"qi": {"a": 7.0, "b": 0.0}, "people": 2, "class": "yes", "probability": 1.0, "proved": True}
     assert figures.worst == proved
     found.dossier(tmp_path / "d.html")
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
@@ -559,7 +559,37 @@ def test_whose_class_is_proved_comes_first_and_verify_finds_the_same(tmp_path: P
     assert "an adversary with the table knows ill “yes” for certain, by proof." in page
     assert page.count("<td>“yes”, proved</td>") == 1
     assert "what is proved follows from several nodes: a smaller tree, reviewed again" in page
+    assert rung(found, "table").worst_words == "yes, proved: a 7, b 0"
     assert maxent.verify(tmp_path / "d.json").status == "pass"
+
+
+def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    model, people = proved_people(tmp_path)
+    call = ["review", str(model), str(people), "--target", "ill", "--qi", "a,b", "--max-certain", "0"]
+    assert main([*call, "--report", str(tmp_path / "report.html")]) == 0
+    shown = capsys.readouterr().out
+    assert "individuals whose class is certain 2 by proof (0 by the estimate), at most 0" in shown
+    assert "  certain individuals 2; largest posterior 1.000;" in shown
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "2 of 24 (8.3 %)" in page
+    assert "Here, by proof; the estimate has 0.875" in page
+    assert main(["estimate", str(model), str(people), "--bounds"]) == 0
+    shown = capsys.readouterr().out
+    assert "; the ill of 2 is certain" in shown
+    assert "largest posterior 1.000;" in shown
+
+
+def test_who_is_proved_by_their_leaf_alone_is_said_to_be_proved(tmp_path: Path) -> None:
+    """Whether or not a limit asks for proofs: a leaf of one class is one."""
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", qi=QI, target="Salary")
+    found.dossier(tmp_path / "d.html")
+    page = (tmp_path / "d.html").read_text(encoding="utf-8")
+    assert "for certain, by proof" in page
+    assert "with 1.000" not in page
+    assert page.count("@page people:first") == 1
+    for name in ("predictions", "table", "rows", "all_but_one"):
+        assert rung(found, name).figures.worst["proved"]
+    assert " --noise" not in page
 
 
 def test_a_pass_with_somebody_proved_does_not_say_that_no_class_is_certain(tmp_path: Path) -> None:
@@ -583,5 +613,7 @@ def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> N
     assert words({"individuals": 27}) == "0 by the estimate, 27 proved"
     more = Rung("table", Figures(30, 27, row={"individuals": 90}), "fail", "")
     assert more.plain.startswith("knows the class of 30 for certain by the estimate, of at least 27 by proof;")
+    assert words({}, 27) == "at least 27 proved"
+    assert Rung("table", Figures(0, 0), "pass", "").certain_words == "nobody"
     none = Rung("table", Figures(0, 0, row={"individuals": 90}), "pass", "")
     assert none.plain.startswith("knows nobody's class for certain;")

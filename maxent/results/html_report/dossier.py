@@ -346,7 +346,8 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
         for q in _order(review):
             best, surest = likeliest(estimate, q)
             one = {"qi": dict(zip(names, estimate.values(q), strict=True)), "people": int(table.counts[q])}
-            worst.append({**one, "class": classes[best], "probability": min(surest, 1.0)})
+            proved = {"proved": True} if estimate.proved_codes[q] >= 0 else {}
+            worst.append({**one, "class": classes[best], "probability": min(surest, 1.0), **proved})
     return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
 
 

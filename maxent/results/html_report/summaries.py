@@ -8,7 +8,7 @@ from math import isfinite, isinf, log
 from typing import TYPE_CHECKING, Any
 
 from maxent.attacks.wp216 import TITLES, Risks, Wp216Risk
-from maxent.disclosure.limits import HOW, UNINFORMED, worse_certain, worse_posterior
+from maxent.disclosure.limits import HOW, UNINFORMED, proved_in, worse_certain, worse_posterior
 from maxent.disclosure.measures import FORMS, MEASURES, Measure
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import leaves_in
@@ -140,9 +140,9 @@ def _number(measure: Measure, row: Row, words: Mapping[str, object], n_classes: 
     """One measure; of some what groups prove, or predictions achieve, where that is worse than the estimate."""
     value, unit = row[measure.key], measure.unit
     if measure.key == "certain":
-        value = worse_certain(value, row.get("exposed"), row.get("pure"))[0]
+        value = worse_certain(value, *proved_in(row))[0]
     elif measure.key == "max_posterior":
-        value = worse_posterior(value, row.get("exposed"), row.get("pure"))[0]
+        value = worse_posterior(value, *proved_in(row))[0]
     elif measure.key == "bayes_vulnerability":
         value, unit = row.get("right_guesses", value), "share"
     share = measure.share(value, row["individuals"])
@@ -171,7 +171,7 @@ def _text(measure: Measure, value: float, unit: str, row: Row, words: Mapping[st
 
 def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
     """The values of the braces in explanations."""
-    groups, by_estimate = (row.get("exposed"), row.get("pure")), row["max_posterior"]
+    groups, by_estimate = proved_in(row), row["max_posterior"]
     how = "by the estimate or simply as the release predicts, whichever is right more often."
     if row.get("train_accuracy") is None and row.get("right_guesses") is None:
         how = (

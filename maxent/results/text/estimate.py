@@ -107,7 +107,9 @@ def summary_lines(estimate: Solved) -> list[str]:
     """The disclosure by a release, in plain language."""
     program, found = estimate.program, estimate.disclosure
     target = in_sentence(program.release.target.name)
-    certain = f"the {target} of {found.certain:,} is certain" if found.certain else f"nobody's {target} is certain"
+    proved = 0 if estimate.proof is None else estimate.proof.certain_proved
+    many = max(found.certain, proved)
+    certain = f"the {target} of {many:,} is certain" if many else f"nobody's {target} is certain"
     parts, kinds = estimate.parts, kinds_of(program)
     distinct = program.table.distinct if parts is None else parts.distinct
     lines = [
@@ -118,8 +120,8 @@ def summary_lines(estimate: Solved) -> list[str]:
         *_divergence_lines(estimate),
         *_truth_lines(estimate),
         *_evidence_of(estimate),
-        f"largest posterior {found.max_posterior:.3f}; doubt left {of_most(found.entropy, program.n_classes)} "
-        "(0 %: all is known, 100 %: nothing)",
+        f"largest posterior {1.0 if proved else found.max_posterior:.3f}; "
+        f"doubt left {of_most(found.entropy, program.n_classes)} (0 %: all is known, 100 %: nothing)",
         "; ".join(
             f"{m.title} {m.text(found.measures[m.key])}"
             for m in MEASURES.values()
