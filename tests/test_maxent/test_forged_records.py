@@ -356,6 +356,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "dossier/worst/0/people": (9, "dossier.worst.1.people"),
     "dossier/worst/0/class": (more, "dossier.worst.1.class"),
     "dossier/worst/0/probability": (0.5, "dossier.worst.1.probability"),
+    "dossier/worst/0/proved": (False, "dossier.worst.1.proved"),
     "dossier/not_tested/0": (more, "dossier.not_tested.1"),
     "checks/0/id": ("MX102", "checks.MX102"),
     "checks/0/key": (more, "checks.MX101.key"),

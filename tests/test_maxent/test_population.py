@@ -592,7 +592,7 @@ def test_limits_that_name_a_register_are_judged_by_its_figures(tmp_path: Path) -
             assert json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))["ladder"][1] == rung
             report = tmp_path / f"report-{page.name}"
             each.report(report)
-            assert "in the data and yes with" in page.read_text(encoding="utf-8")
+            assert f"in the data and yes{', proved:' if certain else ' with'}" in page.read_text(encoding="utf-8")
             assert all(rung["why"] in file.read_text(encoding="utf-8") for file in (page, report))
     without = maxent.review(release, PEOPLE, **given, max_certain=5, adversary="population")
     [rung] = [each for each in without.summary["ladder"] if each["adversary"] == "population"]
