@@ -25,7 +25,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.models.defenses.kadet import Kadet, kadet
+from maxent.models.defenses.kadet import kadet
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.release import Release
 from maxent.models.tables.hierarchies import read_hierarchy
 from maxent.models.tables.training import Training, read_training

@@ -19,7 +19,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 import pandas as pd
 
-from maxent.models.defenses.accounting import RandomTrees
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.defenses.random_trees import draw_batches
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import predict_columns

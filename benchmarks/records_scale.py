@@ -42,7 +42,8 @@ def write(folder: Path, attributes: int, method: str, k: int) -> str:
 
     from maxent.models.defenses.error_risk import prune_erp
     from maxent.models.defenses.generalization import tiered, uniform
-    from maxent.models.induction.inducers import Growth, induce
+    from maxent.models.induction.growth import Growth
+    from maxent.models.induction.inducers import induce
     from maxent.models.tables.training import read_training
     from maxent.models.trees.places import assign
     from maxent.models.trees.reidentification import ranges_of

@@ -9,8 +9,6 @@ from importlib import import_module
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-import numpy as np
-
 from maxent.models.arguments import Impurity as Impurity
 from maxent.models.display import Display, Shown, counted
 
@@ -112,7 +110,7 @@ class AddedNoise:
         """Logarithms of densities or probabilities, but for a constant, nats; shape as given."""
         if self.mechanism == "gaussian":
             return -0.5 * (noise / self.scale) ** 2
-        found = -np.abs(noise) / self.scale
+        found = -abs(noise) / self.scale
         return found - math.log(2) * (noise != 0) if self.mechanism == "truncated-laplace" else found
 
     def __str__(self) -> str:

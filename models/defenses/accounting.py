@@ -19,13 +19,14 @@ from dataclasses import dataclass
 from functools import lru_cache, wraps
 from inspect import signature
 from math import isfinite
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import number, parameter, shorten, whole
+from maxent.models.arguments import shorten
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.errors import InvalidInput, Problem
 
 # Numbers this close to a whole one, relatively, are that one: rounding must not move a strict inequality
@@ -371,38 +372,6 @@ def _at_least(m: IntArray, n: IntArray, beta: float) -> FloatArray:
     possible = (m >= 1) & (m <= n)
     found = upper_tail(np.where(possible, m, 1), np.where(possible, n, 1), beta)
     return np.where(possible, found, np.where(m < 1, 1.0, 0.0))
-
-
-# Parameters of random trees.
-
-# What predictions are made from: the counts of all trees together (Waseda et al. 2025, Algorithm 2), or votes.
-Vote = Literal["sums", "trees"]
-
-
-@dataclass(frozen=True, slots=True)
-class RandomTrees:
-    """The parameters of drawing and filling random trees."""
-
-    trees: int = parameter(10, "Number of trees.", whole(1), small=1)
-    depth: int | None = parameter(None, "Splits on every path; default: half the columns.", whole(0))
-    beta: float = parameter(0.1, "The probability with which a tree counts a record.", number(0, most=1), metavar="P")
-    k: int = parameter(20, "Fewest records: in a published count.", whole(0, "records"))
-    epsilon: float | None = parameter(
-        None,
-        "Epsilon at which delta is stated; default: the least with a delta of at most 1e-6.",
-        number(0, unit="nats"),
-    )
-    seed: int | None = parameter(
-        None,
-        "Seed of random choices: trees and samples. The guarantee does not hold against an adversary who guesses it.",
-        whole(0),
-        group="grown",
-        grid=False,
-        doc="Makes trees and samples repeatable: there is no guarantee against those who know or guess it. Without "
-        "one, samples are drawn from the operating system's cryptographic source. The same seed gives the same trees "
-        "for any data, the same samples for any k, smaller samples within larger ones, and the first trees of a larger "
-        "forest.",
-    )
 
 
 # The guarantee of a forest of random trees.

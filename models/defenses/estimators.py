@@ -18,26 +18,28 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
 
 from maxent.models.arguments import entries, parameters_of, picked, problems_of, shorten, shorten_list, unknown_choice
-from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
-from maxent.models.defenses.error_risk import ErrorRiskPruned, Rule
+from maxent.models.defenses.accounting import guarantee
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.kadet import Kadet, kadet
+from maxent.models.defenses.kadet import kadet
+from maxent.models.defenses.methods import ErrorRiskPruned, Plain, PrunedLeaves, PrunedParents, RandomForest
 from maxent.models.defenses.optimal.limits import SubtreeLimits
 from maxent.models.defenses.optimal.method import BestSubtree
-from maxent.models.defenses.pruning import Plain, PrunedLeaves, PrunedParents, k_problems
-from maxent.models.defenses.random_trees import RandomForest, random_trees, vote_shares
+from maxent.models.defenses.parameters import Kadet, RandomTrees, Rule, Vote
+from maxent.models.defenses.pruning import k_problems
+from maxent.models.defenses.random_trees import random_trees, vote_shares
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.reading import USUAL, Reading, reader_of, reading_problems
 from maxent.models.release import Release
 from maxent.models.tables.cells import MISSING
 from maxent.models.tables.domains import DomainSource, read_domains
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Order, Training, read_training
-from maxent.models.trees.draft import Publish
+from maxent.models.trees.draft import Publish, Rounding
 from maxent.models.trees.predict import Removed, predict_columns, predict_proba, read_columns
 from maxent.models.trees.reidentification import ranges_of
-from maxent.models.trees.rounding import Rounding, round_counts
+from maxent.models.trees.rounding import round_counts
 
 
 def constructor(*kinds: type, without: Collection[str] = (), **others: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Generalisation of the records behind a tree, uniform or in tiers, and its parameters (Yang et al. 2019 [1]_).
+"""Generalisation of the records behind a tree, uniform or in tiers (Yang et al. 2019 [1]_).
 
 *Uniform* generalisation publishes for every record the smallest box around its group, such as the records of a leaf of
 a pruned tree: k-anonymity when groups have at least k records.
@@ -22,13 +22,14 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.models.arguments import unknown_choice
 from maxent.models.arrays import FloatArray, IntArray
+from maxent.models.defenses.parameters import Distance
 from maxent.models.errors import InvalidInput, Problem, invalid
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.frame import listed
@@ -36,11 +37,6 @@ from maxent.models.tables.generalized_records import GeneralizedTable, check_cov
 from maxent.models.tables.training import Training
 from maxent.models.trees.places import Places, assign, number_places
 from maxent.models.trees.restate import node_place
-
-# Parameters of generalising records.
-
-Distance = Literal["gower", "ranks"]
-Generalization = Literal["tiered", "uniform"]
 
 
 def uniform(training: Training, groups: IntArray, k: int) -> GeneralizedTable:

@@ -6,16 +6,14 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from secrets import randbits
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from maxent.models.arguments import parameter, parameters_of, picked, same
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
 from maxent.models.errors import Problem
-from maxent.models.induction.inducers import CodedAs, Growth, Inducer
+from maxent.models.induction.growth import CodedAs, Growth, Inducer
 from maxent.models.release import Impurity, RoundingMethod
-from maxent.models.trees.draft import Publish
-from maxent.models.trees.rounding import Rounding
+from maxent.models.trees.draft import Publish, Rounding
 
 if TYPE_CHECKING:
     from maxent.models.release import Release
@@ -89,6 +87,8 @@ class GrownTree(Method):
         """The same with a seed, where chance rounds counts and none is given: what is audited is what is published."""
         if self.round_counts is None or self.round_method != "random" or self.seed is not None:
             return self
+        from secrets import randbits  # which loads OpenSSL
+
         changed: dict[str, Any] = {"seed": randbits(63)}
         return replace(self, **changed)
 

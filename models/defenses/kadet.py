@@ -1,32 +1,24 @@
-"""The method ``kadet``: k-anonymous trees, from parameters to release (Friedman, Schuster and Wolff 2006)."""
+"""The algorithm of ``kadet``: k-anonymous trees (Friedman, Schuster and Wolff 2006)."""
 
 from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypeAlias, get_args
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal, TypeAlias, get_args
 
 import numpy as np
 
 from maxent.models.arguments import (
-    number,
-    parameter,
-    picked,
     problems_of,
-    same,
     shorten,
     shorten_list,
     unknown_choice,
-    whole,
 )
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.defenses.grown_tree import LEAVES_STATE, GrownTree, of_growth, of_rounding, published
-from maxent.models.defenses.method import Row, Stated, Wanted
-from maxent.models.defenses.pruning import COLUMNS
-from maxent.models.errors import ARGUMENT, InvalidInput, Problem
-from maxent.models.induction.inducers import CONFIDENCES, Growth, Selection, prune
+from maxent.models.defenses.parameters import Kadet
+from maxent.models.errors import InvalidInput, Problem
+from maxent.models.induction.inducers import prune
 from maxent.models.induction.split_scores import (
     TIE,
     Criterion,
@@ -44,163 +36,14 @@ from maxent.models.induction.split_scores import (
     too_small,
     union,
 )
-from maxent.models.release import Branch, Candidates, Defense, Impurity, Induction, Release, RoundingMethod, Tree
+from maxent.models.release import Branch, Candidates, Defense, Impurity, Induction, Release, Tree
 from maxent.models.tables.hierarchies import Hierarchy, hierarchy_problems, read_hierarchy
 from maxent.models.tables.training import Training
 from maxent.models.trees.draft import Draft, Publish, freeze
 from maxent.models.trees.places import divided
 
 if TYPE_CHECKING:
-    from maxent.models.reading import Reader
-
-
-# Parameters.
-
-Diversity = Literal["entropy", "distinct"]
-Order = Literal["gain", "weighted"]
-
-
-@dataclass(frozen=True, slots=True)
-class Kadet:
-    """The parameters of a kADET tree: the guarantee to the people in the data, and how it grows."""
-
-    k: int = parameter(5, "Fewest records: in a group that is not told apart.", whole(1, "records"))
-    l: float | None = parameter(  # noqa: E741 (the l of l-diversity)
-        None,
-        "The least diversity of the classes of a group.",
-        number(1),
-        metavar="L",
-        doc="Diversity of the classes of every span: at least log ``l`` of entropy, or ``l`` different classes. With "
-        "entropy and two classes, l = 2 ** H2(c), H2 in bits, keeps every class of a span from having more than a "
-        "share c of it: 1.526 for 0.85 (section 4.2).",
-    )
-    diversity: Diversity = parameter(
-        "entropy", "Measure of the least diversity: e to the entropy of the classes, or their number."
-    )
-    alpha: float | None = parameter(None, "The largest share of a class in a group.", number(0, below=1), metavar="P")
-    impurity: Impurity = parameter("entropy", "What candidates are compared by.")
-    class_public: bool = parameter(
-        False,
-        "The adversary's table has the class, too.",
-        doc="Whether an adversary knows the classes: every class then has spans of its own.",
-    )
-    order: Order = parameter(
-        "gain",
-        "How candidates of different nodes are compared.",
-        doc="Whether candidates of different nodes are compared as they are, or times the records of the node. It "
-        "matters only where spans reach over several nodes, that is below splits of private attributes.",
-    )
-    hierarchies: Mapping[str, Any] = field(default_factory=dict)
-    confidence: float | None = parameter(None, "The confidence factor of error-based pruning.", CONFIDENCES)
-    min_samples_split: int = same(Growth, "min_samples_split")
-    max_depth: int | None = same(Growth, "max_depth")
-    selection: Selection = same(Growth, "selection")
-
-    def conflicts(self) -> Iterator[Problem]:
-        """Parameters that exclude each other."""
-        if self.selection == "quinlan" and self.impurity != "gain_ratio":
-            expected = "gain_ratio: only gain ratios are selected from above the average gain"
-            yield Problem(ARGUMENT, "selection", expected, "'quinlan'")
-        if self.class_public in (True,) and (self.l is not None or self.alpha is not None):
-            expected = "None: a class that is public cannot be kept from anybody"
-            yield Problem(ARGUMENT, "l and alpha", expected, "class_public=True")
-        if not isinstance(self.hierarchies, Mapping):
-            expected = "a mapping of attributes to hierarchies"
-            yield Problem(ARGUMENT, "hierarchies", expected, repr(self.hierarchies))
-
-
-CONFIDENCE = 0.25  # the confidence factor that C4.5 prunes with
-_asked = partial(same, Kadet)
-
-
-@dataclass(frozen=True)
-class KadetTree(GrownTree):
-    """A tree that is k-anonymous by construction."""
-
-    k: int = _asked("k")
-    inducer: Literal["id3", "c45"] = parameter("id3", "Algorithm that grows the tree.", group="grown")
-    impurity: Impurity | None = of_growth(
-        "impurity", help="Measure that splits are chosen by; default: entropy (id3), gain_ratio (c45)."
-    )
-    max_depth: int | None = of_growth("max_depth")
-    min_samples_split: int = of_growth("min_samples_split")
-    publish: Publish = published(LEAVES_STATE)
-    round_counts: int | None = of_rounding("round_counts")
-    round_method: RoundingMethod = of_rounding("round_method")
-    seed: int | None = of_growth("seed", help="Seed of random choices: rounding by chance, and no others.")
-    l: float | None = _asked("l")  # noqa: E741 (the l of l-diversity)
-    diversity: Diversity = _asked("diversity")
-    alpha: float | None = _asked("alpha")
-    hierarchies: Mapping[str, Any] | None = parameter(
-        None, "A file COLUMN.csv for each column whose values can be generalised.", files="folder"
-    )
-    class_public: bool = _asked("class_public")
-
-    anonymous = True
-    examples = (
-        f"maxent defend kadet {COLUMNS} --k 2 -o anonymous.json",
-        f"maxent defend kadet {COLUMNS} --k 2 --alpha 0.9 --inducer c45 -o diverse.json",
-    )
-    promise = "{k}-anonymity: who knows the public attributes of everybody can link nothing to fewer than {k} of them"
-    instead: ClassVar[Mapping[str, str]] = {"min_samples_leaf": "use k="}
-
-    @classmethod
-    def grid(cls, wanted: Wanted) -> Iterator[Row]:
-        """Both inducers; where posteriors are limited also with that limit on the groups."""
-        shares = (None, *(share for share in [wanted.max_posterior] if share is not None and 0 < share < 1))
-        for share in shares:
-            alpha = {} if share is None else {"alpha": share}
-            for inducer in ("c45", "id3"):
-                yield from ({"inducer": inducer, "max_depth": 8, "k": k, **alpha} for k in wanted.ks)
-
-    @classmethod
-    def states(cls, release: Release) -> Stated:
-        by_spans = all(tree.induction.algorithm == "kadet" for tree in release.trees)
-        unpruned = release.defense is not None and release.defense.parameters.get("pruning") == "none"
-        return Stated(spans_decide=by_spans and unpruned)
-
-    @property
-    def growth(self) -> Growth:
-        return Growth(self.inducer, self.impurity)
-
-    @property
-    def asked(self) -> Kadet:
-        """Parameters of the algorithm."""
-        confidence = CONFIDENCE if self.inducer == "c45" else None
-        given = {"impurity": self.growth.measure, "confidence": confidence, "hierarchies": self.hierarchies or {}}
-        found: Kadet = picked(Kadet, self, **given)
-        return found
-
-    def conflicts(self) -> Iterator[Problem]:
-        yield from super().conflicts()
-        yield from picked(Kadet, self, impurity="entropy", hierarchies=self.hierarchies or {}).conflicts()
-
-    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
-        from maxent.models.tables.hierarchies import read_hierarchies
-
-        return replace(self, hierarchies=read_hierarchies(self.hierarchies, reader))
-
-    def origin(self, training: Training) -> Release:
-
-        return kadet(training, replace(self.asked, k=1, l=None, alpha=None, class_public=False))
-
-    def defended(self, training: Training, grown: Release) -> Release:
-
-        return kadet(training, self.asked)
-
-    def guarantee(self) -> Mapping[str, Any]:
-        kept: dict[str, Any] = {"k": self.k}
-        kept |= {} if self.l is None else {"l": self.l, "diversity": self.diversity}
-        kept |= {} if self.alpha is None else {"alpha": self.alpha}
-        return kept | ({"class": "public"} if self.class_public else {})
-
-    def kept(self) -> str:
-        words = ", who have the same class, which the adversary knows" if self.class_public else ""
-        if self.l is not None:
-            distinct = self.diversity == "distinct"
-            least = f"{self.l:g} different classes" if distinct else f"an entropy of log {self.l:g}"
-            words += f"; the classes of such a group have at least {least}"
-        return words + ("" if self.alpha is None else f"; no class has more than a share of {self.alpha:g} of it")
+    pass
 
 
 # The spans of a growing tree: people whom an adversary without the private attributes cannot distinguish.

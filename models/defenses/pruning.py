@@ -1,4 +1,4 @@
-"""Leaf pruning: methods ``none``, ``prune-leaf``, ``prune-parent``, and their algorithm (Wakabayashi et al. 2024).
+"""Leaf pruning: the algorithms of ``prune-leaf`` and ``prune-parent`` (Wakabayashi et al. 2024).
 
 A leaf is small when it has fewer than k records (n <= s in [1]_, with s = k - 1). Leaves without any record, which
 multiway trees have, are small for every k.
@@ -17,24 +17,22 @@ References
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import is_whole, parameter, shorten, whole, whole_number
+from maxent.models.arguments import is_whole, shorten, whole_number
 from maxent.models.arrays import IntArray
 from maxent.models.columns import total_count
-from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.method import DEPTHS, Stated
 from maxent.models.errors import Problem
 from maxent.models.release import Defense, Node, Release, Tree
 from maxent.models.trees.places import Places, number_places
 from maxent.models.trees.restate import COUNTS, CountsReader, counts_reader, majority, node_place, refuse
 
 if TYPE_CHECKING:
-    from maxent.models.tables.training import Training
+    pass
 
 PRUNE_LEAF = "prune-leaf"
 PRUNE_PARENT = "prune-parent"
@@ -245,70 +243,3 @@ def new_leaf(node_id: str, counts: tuple[int, ...], classes: tuple[str, ...], st
         n=n if "n" in stated else None,
         counts=dict(zip(classes, counts, strict=True)) if "counts" in stated else None,
     )
-
-
-# The methods ``none``, ``prune-leaf`` and ``prune-parent`` (Wakabayashi et al. 2024).
-
-COLUMNS = "truth.csv --target Salary --qi Education,Country,Gender"
-
-
-@dataclass(frozen=True)
-class Plain(InducedTree):
-    """The tree as it is grown."""
-
-    examples = (
-        f"maxent defend none {COLUMNS} -o before.json",
-        f"maxent defend none {COLUMNS} --max-depth 2 --publish labels -o labels.json",
-    )
-
-    def defended(self, training: Training, grown: Release) -> Release:
-        return grown
-
-
-@dataclass(frozen=True)
-class PrunedLeaves(InducedTree):
-    """The tree without its small leaves."""
-
-    k: int = parameter(5, "Fewest records: in a published leaf.", whole(1, "records"))
-
-    depths: ClassVar[Sequence[int]] = (
-        3,
-        5,
-    )  # estimates of deeper trees without some leaves, which are no concave problems, take long
-    examples = (
-        f"maxent defend prune-leaf {COLUMNS} --k 2 -o after.json",
-        f"maxent defend prune-leaf {COLUMNS} --k 2 --k 3 --inducer id3 -o after-{{k}}.json",
-    )
-    promise = "no published leaf has fewer than {k} records, and nothing is stated about the leaves that were removed"
-
-    @classmethod
-    def states(cls, release: Release) -> Stated:
-
-        k = stated_k(release, PRUNE_LEAF)
-        return Stated(leaves_at_least=k, removed_below=k)
-
-    def defended(self, training: Training, grown: Release) -> Release:
-
-        return prune_leaf(grown, self.k)
-
-
-@dataclass(frozen=True)
-class PrunedParents(PrunedLeaves):
-    """The tree with a leaf in place of every node above a small leaf."""
-
-    depths = DEPTHS
-    examples = (
-        f"maxent defend prune-parent {COLUMNS} --k 2 -o after.json",
-        f"maxent defend prune-parent {COLUMNS} --k 2 --k 3 --test truth.csv -o after-{{k}}.json",
-    )
-    promise = "no leaf has fewer than {k} records"
-
-    @classmethod
-    def states(cls, release: Release) -> Stated:
-
-        grown = all(len(tree.nodes) > 1 for tree in release.trees)  # a root stays, however few it has
-        return Stated(leaves_at_least=stated_k(release, PRUNE_PARENT) if grown else None)
-
-    def defended(self, training: Training, grown: Release) -> Release:
-
-        return prune_parent(grown, self.k)

@@ -1,4 +1,4 @@
-"""The method ``rdt``: random trees with sampled, thresholded counts, and their votes (Waseda et al. 2025)."""
+"""The algorithm of ``rdt``: random trees with sampled, thresholded counts, and their votes (Waseda et al. 2025)."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 from itertools import count, pairwise
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from maxent.models.arguments import parameter, picked, plain, problems_of, same
+from maxent.models.arguments import plain, problems_of
 from maxent.models.arrays import BoolArray, FloatArray, IntArray
-from maxent.models.defenses.accounting import RandomTrees, Vote, guarantee
-from maxent.models.defenses.method import Method, Row, Stated, Wanted
-from maxent.models.defenses.pruning import COLUMNS
+from maxent.models.defenses.accounting import guarantee
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.domains import Domains, Ranges
@@ -25,122 +23,6 @@ from maxent.models.tables.training import Training
 from maxent.models.trees.places import assign, number_places
 from maxent.models.trees.predict import predict_columns
 from maxent.models.trees.reidentification import ranges_of
-
-if TYPE_CHECKING:
-    from maxent.models.reading import Reader
-    from maxent.models.tables.generalized_records import GeneralizedTable
-
-_asked = partial(same, RandomTrees)
-
-
-@dataclass(frozen=True)
-class RandomForest(Method):
-    """Random trees, drawn without looking at the data and filled from samples."""
-
-    k: int = _asked("k")
-    publish: Literal["counts"] = parameter("counts", "Statements of leaves.", group="output")
-    trees: int = _asked("trees")
-    depth: int | None = _asked("depth")
-    beta: float = _asked("beta")
-    epsilon: float | None = _asked("epsilon")
-    vote: Vote = parameter("sums", "Source of predictions: the summed counts of all trees, or a vote of the trees.")
-    domains: Any = parameter(
-        None,
-        "Domains known without the data, JSON: for each column, and the class, the list of its values or "
-        "[lowest, highest].",
-        files="file",
-    )
-    seed: int | None = _asked("seed")
-
-    examples = (
-        f"maxent defend rdt {COLUMNS} --k 2 --beta 0.8 -o forest.json",
-        f"maxent defend rdt {COLUMNS} --k 2 --trees 3 --depth 1 --seed 1 -o forest.json",
-    )
-    promise = "no count is published of fewer than {k} sampled people of a leaf and a class"
-
-    @classmethod
-    def grid(cls, wanted: Wanted) -> Iterator[Row]:
-        """Samples of several sizes, of which a smaller one needs a smaller k."""
-        yield from ({"beta": beta, "k": k} for beta in (0.1, 0.4, 0.8) for k in (2, 5, 10, 20, 50))
-
-    @classmethod
-    def states(cls, release: Release) -> Stated:
-        return Stated(left_out_suppressed=not release.private)
-
-    @property
-    def asked(self) -> RandomTrees:
-        """The parameters of drawing trees."""
-        found: RandomTrees = picked(RandomTrees, self)
-        return found
-
-    @property
-    def domains_known(self) -> Mapping[str, Sequence[str]]:
-        known: Mapping[str, Sequence[str]] = self.domains.values
-        return known
-
-    def read(self, target: str | Sequence[str], columns: Sequence[str], reader: Reader) -> Self:
-        from maxent.models.tables.domains import read_domains
-
-        return replace(self, domains=read_domains(self.domains, target, columns))
-
-    def origin(self, training: Training) -> Any:
-        """The trees with all counts of their samples."""
-        return draw(training, self.asked, self.domains)
-
-    def publish_from(self, training: Training, grown: Any) -> tuple[Release | GeneralizedTable, Row]:
-        from maxent.models.defenses.accounting import guarantee
-
-        release = grown.release(self.k)
-        known = guarantee(self.asked) if grown.stated else None
-        shown = (any((leaf.counts or {}).values()) for tree in release.trees for leaf in tree.leaves)
-        return release, {
-            "guarantee": known and {name: value for name, value in asdict(known).items() if value is not None},
-            "leaves_before": grown.reached,
-            "leaves": sum(shown),
-        }
-
-    def predictor(self) -> Any:
-
-        return predict_votes if self.vote == "trees" else super().predictor()
-
-    def chances(self) -> Any:
-
-        return vote_shares if self.vote == "trees" else super().chances()
-
-    def notes(self, training: Training, releases: Sequence[Release], rows: Sequence[Row]) -> Iterator[str]:
-        from maxent.models.defenses.accounting import USUAL_DELTA, smallest_valid_epsilon
-
-        unstated = self.domains.unstated(training)
-        for row in rows:
-            of = f"k = {row['k']}: " if len(rows) > 1 else ""
-            known = row["guarantee"]
-            if known is not None:
-                begins = self.trees * smallest_valid_epsilon(self.beta)
-                printed = (
-                    f", and {known['delta']:.3g} by adding up what each tree guarantees"
-                    if "delta" in known
-                    else f"; what each tree guarantees adds up from an epsilon of {begins:.4g} on only"
-                )
-                yield (
-                    f"guaranteed: {of}differential privacy under sampling, beta {known['beta']:g}, epsilon "
-                    f"{known['epsilon']:.4g} nats, delta {known['tight_delta']:.3g}{printed}"
-                )
-            elif self.beta >= 1:
-                yield f"guaranteed: {of}nothing, as every record is in the samples (beta 1)"
-            elif not unstated:
-                alike = self.trees * self.beta ** row["k"]
-                yield (
-                    f"guaranteed: {of}nothing with a delta of {USUAL_DELTA:g}: {row['k']} people who are all alike are "
-                    f"published with a probability of up to {min(alike, 1.0):.3g} (an epsilon can be asked for)"
-                )
-        if unstated and self.beta < 1:
-            yield (
-                f"guaranteed: nothing, as the domains of {', '.join(unstated)} are those of the data, and tell of "
-                "values that only few people have: state them without looking at the data"
-            )
-        if self.seed is not None and self.beta < 1:
-            yield "a seed was given: nothing is guaranteed against those who know, or guess, it"
-
 
 # Paths of records in trees that are drawn without any data.
 #

@@ -26,10 +26,10 @@ GROUP = "maxent.defenses"
 # The methods of this package, which are there whatever is installed, in the order of the help: where each is, and what
 # it does, so that the help of all loads none of them
 OWN: Mapping[str, tuple[str, str]] = {
-    "none": ("pruning:Plain", "The tree as it is grown, without a defense."),
-    "prune-leaf": ("pruning:PrunedLeaves", "The tree without its leaves of fewer than k records."),
+    "none": ("methods:Plain", "The tree as it is grown, without a defense."),
+    "prune-leaf": ("methods:PrunedLeaves", "The tree without its leaves of fewer than k records."),
     "prune-parent": (
-        "pruning:PrunedParents",
+        "methods:PrunedParents",
         "The tree with a leaf for every node above a leaf of fewer than k records, until there is none.",
     ),
     "optimal": (
@@ -37,15 +37,15 @@ OWN: Mapping[str, tuple[str, str]] = {
         "The subtree that is right for the most records of all that keep the limits, proved.",
     ),
     "kadet": (
-        "kadet:KadetTree",
+        "methods:KadetTree",
         "A tree that is k-anonymous by construction: no split leaves a group of fewer than k people.",
     ),
     "erp": (
-        "error_risk:ErrorRiskPruned",
+        "methods:ErrorRiskPruned",
         "The tree pruned first where re-identification risk per added error is largest; or its records.",
     ),
     "rdt": (
-        "random_trees:RandomForest",
+        "methods:RandomForest",
         "A forest drawn at random, which publishes the counts of samples that are k or more.",
     ),
 }

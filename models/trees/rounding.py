@@ -1,16 +1,15 @@
-"""Rounding of the published counts of a release to a base: parameters, result, and possible true counts."""
+"""Rounding of the published counts of a release to a base: the result, and possible true counts."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
-from maxent.models.arguments import parameter, whole
 from maxent.models.arrays import FloatArray, IntArray
-from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.release import Node, Release, Rounded, RoundingMethod
+from maxent.models.errors import Problem
+from maxent.models.release import Node, Release, Rounded
 from maxent.models.trees.restate import node_place, refuse
 
 # Statements of nodes that would tell what rounding hides
@@ -60,35 +59,6 @@ def _problems(release: Release) -> Iterator[Problem]:
                 if getattr(node, field) is not None:
                     expected = "nothing but labels, n and counts beside rounded numbers"
                     yield Problem(node_place(release, t, node), field, expected, str(getattr(node, field)))
-
-
-# Parameters.
-
-
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """Rounding of all numbers of records that a release states."""
-
-    round_counts: int | None = parameter(
-        None, "Base that counts are rounded to.", whole(2, "records"), metavar="BASE", group="output"
-    )
-    round_method: RoundingMethod = parameter(
-        "nearest", "Multiple that a count is rounded to: nearest, a random neighbour, or the one below.", group="output"
-    )
-
-    @property
-    def rounded(self) -> Rounded | None:
-        """What a release states of it."""
-        return None if self.round_counts is None else Rounded(self.round_counts, self.round_method)
-
-    def conflicts_with(self, publish: str) -> Iterator[Problem]:
-        """Rounding where leaves state no counts, and a method without a base."""
-        if self.round_counts is not None and publish != "counts":
-            yield Problem(ARGUMENT, "round_counts", f"None: leaves state {publish}", f"{self.round_counts}")
-        named = isinstance(self.round_method, str)  # anything else is a problem of its own, and may not compare
-        if self.round_counts is None and named and self.round_method != "nearest":
-            expected = "'nearest': no base is given (round_counts)"
-            yield Problem(ARGUMENT, "round_method", expected, repr(self.round_method))
 
 
 # What is known, and what is inferred, of the people of leaves whose counts are rounded, if nothing else tells.

@@ -20,7 +20,8 @@ from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release, validate_release
 from maxent.models.formats.scikit_learn.tree import from_sklearn
-from maxent.models.induction.inducers import Growth, c45, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import c45, induce
 from maxent.models.release import Attribute, Induction, Release
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import read_training

@@ -18,13 +18,15 @@ from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import Linear, Program
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.defenses.error_risk import prune_erp
-from maxent.models.defenses.kadet import Kadet, kadet
+from maxent.models.defenses.kadet import kadet
 from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.subtree import optimal_subtree
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.qi_table import read_qi

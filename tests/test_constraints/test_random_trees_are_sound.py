@@ -15,7 +15,8 @@ from support.strategies import Case, Draw, People, populations, thorough, true_m
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.kinds.sampling import n_countable
 from maxent.constraints.program.residuals import LinearRows
-from maxent.models.defenses.random_trees import RandomTrees, random_trees
+from maxent.models.defenses.parameters import RandomTrees
+from maxent.models.defenses.random_trees import random_trees
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.release import Attribute, Node, Release, Tree
 from maxent.models.tables.qi_table import read_qi

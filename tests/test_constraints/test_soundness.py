@@ -41,7 +41,8 @@ from maxent.models.formats.maxent_json.read import parse_release, validate_relea
 from maxent.models.formats.maxent_json.write import release_to_document
 from maxent.models.formats.scikit_learn.models import is_shared, n_outputs, outputs_of
 from maxent.models.formats.scikit_learn.tree import from_sklearn
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 from maxent.models.tables.qi_table import read_qi
 from maxent.models.tables.training import read_training

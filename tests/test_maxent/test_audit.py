@@ -18,7 +18,8 @@ from support.strategies import Case, People, Style, cases, leaves_of, population
 
 import maxent
 from maxent.api.audit import audit_release
-from maxent.models.defenses.kadet import Kadet, kadet
+from maxent.models.defenses.kadet import kadet
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 

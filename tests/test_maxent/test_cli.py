@@ -21,6 +21,7 @@ from support.studies import STUDY, people, write_study
 import maxent
 from maxent.__main__ import COLLECTED, command, main
 from maxent.commands import main as cli
+from maxent.models.defenses.registry import OWN
 from maxent.models.errors import printable
 from maxent.models.files.json_files import as_json_text
 
@@ -312,6 +313,7 @@ def test_the_version(capsys):
         (["--help"], ["typer", "rich", "numpy"]),
         (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"]),
         (["defend", "--help"], ["numpy", "sklearn", "rich"]),
+        *((["defend", method, "--help"], ["numpy", "rich", "hashlib"]) for method in OWN),
         (
             ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
@@ -338,7 +340,7 @@ def test_the_version(capsys):
             ],
         ),
     ],
-    ids=["help", "help of a command", "help of all methods", "a small estimate"],
+    ids=["help", "help of a command", "help of all methods", *OWN, "a small estimate"],
 )
 def test_nothing_is_imported_in_vain(arguments, heavy):
     code = f"""

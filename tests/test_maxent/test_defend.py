@@ -22,15 +22,16 @@ from maxent.api import defend_audited as api_defend
 from maxent.api.defend import defend
 from maxent.api.defend_audited import Broken, audit_of, best_audited
 from maxent.api.posterior import estimate
+from maxent.models.defenses.methods import PrunedLeaves
 from maxent.models.defenses.optimal.best_first import BestFirst
 from maxent.models.defenses.optimal.limits import SubtreeLimits as Limits
 from maxent.models.defenses.optimal.method import BestSubtree
-from maxent.models.defenses.pruning import PrunedLeaves
 from maxent.models.defenses.random_trees import predict_votes
 from maxent.models.defenses.registry import methods
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.formats.registry import load_release
-from maxent.models.induction.inducers import Growth, Inducer, induce
+from maxent.models.induction.growth import Growth, Inducer
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import cases_of, predict, read_columns, score

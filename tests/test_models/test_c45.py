@@ -12,7 +12,8 @@ from support.calls import refusal
 from support.strategies import thorough
 
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import Growth, c45, id3, induce, prune, upper_error
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import c45, id3, induce, prune, upper_error
 from maxent.models.release import Branch
 from maxent.models.tables.training import read_training
 from maxent.models.trees.draft import Draft

@@ -20,7 +20,8 @@ from maxent.models.defenses.error_risk import collapse, erp_cuts, prune_erp
 from maxent.models.defenses.pruning import prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Branch, Defense, Node, Release, Target, Tree
 from maxent.models.tables.training import read_training
 from maxent.models.trees.predict import predict_proba

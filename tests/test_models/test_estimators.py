@@ -21,7 +21,8 @@ from maxent.models.defenses import LeafPrunedTree, ParentPrunedTree, PlainTree
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Defense
 from maxent.models.tables.training import read_training
 from maxent.models.trees.predict import predict_proba

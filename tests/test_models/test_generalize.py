@@ -20,7 +20,8 @@ from maxent import defend
 from maxent.models.defenses import KADETClassifier, generalization
 from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.generalization import tiered, uniform
-from maxent.models.defenses.kadet import Kadet, Step, kadet
+from maxent.models.defenses.kadet import Step, kadet
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.published_records import read_published
 from maxent.models.reading import Reader, Reading

@@ -15,7 +15,8 @@ from support.paths import EXAMPLES
 
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
-from maxent.models.induction.inducers import Growth, cart, id3, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import cart, id3, induce
 from maxent.models.tables.training import read_training
 
 IMPURITIES = ["gini", "entropy", "gain_ratio"]

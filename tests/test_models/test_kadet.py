@@ -16,12 +16,14 @@ from support.calls import refusal, refused
 from support.strategies import Case, People, Style, cases, populations, thorough
 
 from maxent.models.defenses import KADETClassifier
-from maxent.models.defenses.kadet import Kadet, Rules, Step, criterion, grow, kadet
+from maxent.models.defenses.kadet import Rules, Step, criterion, grow, kadet
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
 from maxent.models.formats.registry import load_release
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.training import Training
 from maxent.models.trees.restate import restate

@@ -52,7 +52,8 @@ from maxent.models.defenses.optimal.subtree import optimal_subtree
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Branch, Defense, Induction, Node, Release, Target, Tree
 from maxent.models.tables.hierarchies import Hierarchy
 from maxent.models.tables.training import Training, read_training, stratified

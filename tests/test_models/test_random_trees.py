@@ -22,7 +22,8 @@ from support.strategies import Draw, People, leaves_of, populations, thorough
 from maxent import privacy
 from maxent.models.defenses import KAnonRandomTreesClassifier
 from maxent.models.defenses import random_trees as random_counts
-from maxent.models.defenses.accounting import Guarantee, RandomTrees, guarantee
+from maxent.models.defenses.accounting import Guarantee, guarantee
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.defenses.random_trees import draw, draw_batches, random_trees, vote_shares
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import validate_release

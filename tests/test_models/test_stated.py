@@ -7,7 +7,7 @@ import pytest
 
 from maxent.models.defenses import registry as module
 from maxent.models.defenses.method import Stated
-from maxent.models.defenses.pruning import Plain
+from maxent.models.defenses.methods import Plain
 from maxent.models.defenses.registry import method_names, stated
 from maxent.models.formats.registry import load_release
 from maxent.models.release import Defense

@@ -8,7 +8,8 @@ from test_real.instances import CONTRACEPTIVE_QI, data_folder, table
 
 from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.generalization import tiered, uniform
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.tables.generalized_records import covering
 from maxent.models.tables.training import read_training
 from maxent.models.trees.places import assign

@@ -17,7 +17,7 @@ from test_real.instances import data_folder, table
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.defenses import KADETClassifier
-from maxent.models.defenses.kadet import Kadet
+from maxent.models.defenses.parameters import Kadet
 from maxent.models.induction.inducers import induce
 from maxent.models.release import Release
 from maxent.models.tables.truth_and_facts import read_truth

@@ -17,7 +17,7 @@ from support.studies import check_what_it_lacks
 from test_real.instances import data_folder
 
 from maxent import privacy
-from maxent.models.defenses.accounting import RandomTrees
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.defenses.random_trees import predict_votes, random_trees
 from maxent.models.tables.domains import Domains
 from maxent.models.trees.predict import cases_of, score

@@ -18,7 +18,8 @@ import maxent
 from maxent.api.attack import audit_records
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.defenses.generalization import tiered
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 
 
 def people_of(training):

@@ -26,7 +26,8 @@ from maxent.constraints.program.program import Program
 from maxent.constraints.program.residuals import Evaluator
 from maxent.constraints.records import assign_rows
 from maxent.models.arrays import FloatArray
-from maxent.models.defenses.random_trees import RandomTrees, random_trees
+from maxent.models.defenses.parameters import RandomTrees
+from maxent.models.defenses.random_trees import random_trees
 from maxent.models.tables.training import read_training
 from maxent.solvers import control
 from maxent.solvers.backend import Options

@@ -21,8 +21,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 import maxent
-from maxent.models.defenses.kadet import Kadet, kadet
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.defenses.kadet import kadet
+from maxent.models.defenses.parameters import Kadet
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Impurity, Release
 from maxent.models.tables.hierarchies import Hierarchy, read_hierarchy
 from maxent.models.tables.training import Training, read_training

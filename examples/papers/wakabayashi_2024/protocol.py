@@ -19,7 +19,8 @@ import numpy.typing as npt
 
 import maxent
 from maxent.models.defenses.pruning import prune_leaf, prune_parent
-from maxent.models.induction.inducers import CodedAs, Growth, induce
+from maxent.models.induction.growth import CodedAs, Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Node, Release
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.places import assign

@@ -21,8 +21,9 @@ import numpy as np
 import pandas as pd
 
 import maxent
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.defenses.random_trees import DrawnTree as Drawn
-from maxent.models.defenses.random_trees import RandomTrees, draw
+from maxent.models.defenses.random_trees import draw
 from maxent.models.tables.domains import Domains
 from maxent.models.tables.training import Training, read_training
 from maxent.models.trees.predict import predict_columns

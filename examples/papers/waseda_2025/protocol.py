@@ -1,7 +1,7 @@
 """How this folder's README.md measures accuracy: data, splits, forests, and what these predict for any k and size.
 
 A fifth of the records is set aside, and a forest is drawn anew, for every seed. Forests of fewer trees are the first
-trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.accounting.RandomTrees`
+trees of a larger one, and all k are of the same samples, as `maxent.models.defenses.parameters.RandomTrees`
 makes them.
 """
 
@@ -18,7 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from maxent.models.arrays import IntArray
-from maxent.models.defenses.accounting import RandomTrees
+from maxent.models.defenses.parameters import RandomTrees
 from maxent.models.defenses.random_trees import DrawnTree as Drawn
 from maxent.models.defenses.random_trees import draw, leaf_keys
 from maxent.models.tables.domains import Domains, Ranges

@@ -25,7 +25,8 @@ import pandas as pd
 
 from maxent.models.defenses.error_risk import prune_erp
 from maxent.models.defenses.generalization import tiered, uniform
-from maxent.models.induction.inducers import Growth, induce
+from maxent.models.induction.growth import Growth
+from maxent.models.induction.inducers import induce
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.generalized_records import GeneralizedTable
 from maxent.models.tables.hierarchies import read_hierarchy

@@ -8,9 +8,9 @@ from functools import partial
 from typing import Any, Literal
 
 from maxent.models.arguments import Range, is_number, number, parameter, same, whole
-from maxent.models.defenses.kadet import Diversity, Kadet
+from maxent.models.defenses.parameters import Diversity, Kadet
 from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.induction.inducers import NOT_NEGATIVE
+from maxent.models.induction.growth import NOT_NEGATIVE
 
 Objective = Literal["accuracy", "impurity", "cost"]
 Criterion = Literal["unstated", "stated"]

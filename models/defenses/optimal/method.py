@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from maxent.models.arguments import number, parameter, picked, same, whole
 from maxent.models.defenses.grown_tree import InducedTree
-from maxent.models.defenses.kadet import Diversity
 from maxent.models.defenses.method import DEPTHS, Progress, Row, Stated, Wanted
+from maxent.models.defenses.methods import COLUMNS
 from maxent.models.defenses.optimal.limits import (
     Criterion,
     Objective,
@@ -20,7 +20,7 @@ from maxent.models.defenses.optimal.limits import (
     merged_conflicts,
     rounding_conflicts,
 )
-from maxent.models.defenses.pruning import COLUMNS
+from maxent.models.defenses.parameters import Diversity
 from maxent.models.errors import ARGUMENT, Problem, invalid
 
 if TYPE_CHECKING:
