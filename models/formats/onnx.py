@@ -377,7 +377,7 @@ class OnnxColumns:
         if features is not None and own and len(features) == n:
             names = features  # names of tensors have no blanks and no signs
         if len(names) != n or len(set(names)) < n or not all(names):
-            expected = f"{n} different names of columns, which --features gives: the model has one tensor of them"
+            expected = f"{n} different names of columns, which features= gives: the model has one tensor of them"
             raise invalid("options", "argument", "features", expected, f"{len(names)}")
         at = 0
         for each, width in zip(given, widths, strict=True):

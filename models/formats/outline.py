@@ -161,7 +161,7 @@ def _split(
         if (reading := _reading(source, name, lines, leaves, classes)) is not None
     ]
     if len(readings) != 1:
-        expected = "a test whose column is clear, as with --train" if readings else "a test, such as age <= 37"
+        expected = "a test whose column is clear, as with train=" if readings else "a test, such as age <= 37"
         refuse(source, lines[0], expected)
     return readings[0]
 

@@ -523,7 +523,7 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
         model = _about_one(source, model, wanted)
         final = _final(model)
         if type(final).__name__.endswith("Regressor") and not any(wanted.numeric().values()):
-            expected = "a classifier; or of a regression bins of the target, or its values: --bins 0,20,50"
+            expected = "a classifier; or of a regression bins of the target, or its values: bins= or values="
             raise invalid(source, "document", "model", expected, type(final).__name__)
         _check_size(source, final, archive.size)
         release, aside, alike = _release(source, model, wanted, training), aside_in(model), unweighed(final)
@@ -673,7 +673,7 @@ def _release(
         _check_named(source, release, {a.name for a in training.attributes if a.values is None} - {*texts}, steps)
         return release
     if steps:
-        expected = "the training table, which --train gives: only its values tell what steps before the model do"
+        expected = "the training table, which train= gives: only its values tell what steps before the model do"
         raise invalid(source, "document", "steps", expected, shorten(", ".join(type(step).__name__ for step in steps)))
     columns = _names(final, wanted, None)
     if unknown := [name for name in wanted.qi or () if name not in columns]:
@@ -700,7 +700,7 @@ def _names(first: Any, wanted: Wanted, training: TrainingColumns | None) -> tupl
     if wanted.features is not None:
         return wanted.features
     if training is None or len(training.attributes) != first.n_features_in_:
-        expected = "the names of the columns, which --features gives: the model was fitted without"
+        expected = "the names of the columns, which features= gives: the model was fitted without"
         raise invalid("options", ARGUMENT, "features", expected, "none")
     return tuple(attribute.name for attribute in training.attributes)
 

@@ -829,7 +829,7 @@ def alone(
         trained = None if training is None else training.named(title)
         if training is not None and (trained is None or (size and trained.values is not None)):
             expected = (
-                "columns of the training table as they are, which --features names (save the whole pipeline, which has "
+                "columns of the training table as they are, which features= names (save the whole pipeline, which has "
                 "what they were made of)"
             )
             raise invalid(source, f"feature {feature}", "column", expected, shorten(title))

@@ -541,7 +541,7 @@ class Coefficients:
         classes = len(keys.classes)
         responses = classes if family == "multinomial" else 1
         terms: dict[Term, int] = {}
-        printed: dict[tuple[int, int], tuple[PrintedNumber, float | None]] = {}
+        printed: dict[tuple[int, int], tuple[PrintedNumber, dict[str, float]]] = {}
         for each in keys.children("terms"):
             term = _term(each)
             klass = each.klass() if family == "multinomial" else 0
@@ -551,7 +551,7 @@ class Coefficients:
             number = each.printed("value")
             if "within" in each:
                 number = replace(number, half=Fraction(each.number("within", 0.0, 0.0)))
-            printed[at] = number, each.number("l2", 0.0, 0.0) if "l2" in each else None
+            printed[at] = number, {key: each.number(key, 0.0, 0.0) for key in ("l2", "l1") if key in each}
             each.close()
         value, half, l2, l1, mean_l2, mean_l1, free = np.zeros((7, len(terms), responses))
         penalised = np.array([term.column is not None for term in terms], float)[:, None]
@@ -562,7 +562,7 @@ class Coefficients:
         for at, (number, own) in printed.items():
             value[at], free[at] = float(number.value), 1.0
             half[at] = float(number.half) * (1 + 4 * EPS) + EPS * abs(value[at])
-            l2[at] = l2[at] if own is None else own
+            l2[at], l1[at] = own.get("l2", l2[at]), own.get("l1", l1[at])
         fitted = free.any(axis=0)
         if (family == "multinomial" and fitted.sum() < classes - 1) or not (free[:, fitted] > 0).all():
             keys.refuse("terms", "every term for all classes, or for all but one", "fewer")

@@ -136,7 +136,7 @@ def unrounded(terms: list[dict[str, Any]], source: str) -> list[dict[str, Any]]:
         first = int(np.floor(np.log10(abs(float(text))))) if float(text) else 0
         return max(SIGNIFICANT - 1 - first, decimals(text), 0)
 
-    return [{**term, "digits": digits(text)} for term, text in zip(terms, texts, strict=True)]
+    return [{**term, "value": float(text), "digits": digits(text)} for term, text in zip(terms, texts, strict=True)]
 
 
 def _finite(text: str) -> bool:
@@ -288,11 +288,17 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     name = type(final).__name__
     own = [str(c) for c in final.classes_] if name in LOGISTIC else classes_in(wanted, reader, wanted.target)
     if own is None or (name not in LOGISTIC and len(coefficients) > 1):
-        expected = "the numbers that the target can be: --classes 0,1,2, or --train with --target"
+        expected = "the numbers that the target can be: classes=, or train= with target="
         raise invalid(source, "options", "classes", expected, "none")
     classes = own if wanted.classes is None else list(wanted.classes)
     training = _training(wanted, reader, columns, [classes, own])
-    keys = {**(_logistic if name in LOGISTIC else _numeric)(source, final, wanted, training), **said(source, wanted)}
+    own_keys = (
+        _logistic(source, final, wanted, training, classes)
+        if name in LOGISTIC
+        else _numeric(source, final, wanted, training)
+    )
+    keys = {**own_keys, **said(source, wanted)}
+    bare = _penalised_intercept(final, keys)
     if not np.isfinite(coefficients).all():
         raise invalid(source, "model", "coef_", "finite numbers", "others")
 
@@ -300,7 +306,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         found = []
         for k, label in zip(rows, labels, strict=True):
             more = {} if label is None else {"class": label}
-            found += [entry(Term(), float(intercepts[k]), **more)] if final.fit_intercept else []
+            found += [entry(Term(), float(intercepts[k]), **more, **bare)] if final.fit_intercept else []
             found += [entry(t, float(b), **more) for t, b in zip(columns, coefficients[k], strict=True)]
         return found
 
@@ -322,6 +328,10 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
         lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
+    if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
+        lost.append(
+            "weights of classes as such: the statement has them as numbers, which tell how many have each class"
+        )
     release = statements_of(content, source, wanted, classes)
     version = getattr(final, "_sklearn_version", None)
     if version is None:
@@ -435,15 +445,20 @@ def _stopped(
     if training is not None:
         return {"mean_tolerance": float(final.tol)}
     if ran >= final.max_iter:
-        expected = "a fit that converged: more iterations (max_iter), or --param tolerance=LARGEST GRADIENT"
+        expected = "a fit that converged: more iterations (max_iter); or train= with target=, which count its gradient"
         raise invalid(source, "model", "n_iter_", expected, f"{ran} of {final.max_iter}")
     if final.solver not in solvers:
-        expected = f"one of {', '.join(solvers)}, which stop at a known gradient; or --param tolerance=LARGEST GRADIENT"
+        expected = (
+            f"one of {', '.join(solvers)}, which stop at a known gradient; of others the training table (train=, "
+            "target=) counts it, or parameters={'tolerance': LARGEST GRADIENT} states it"
+        )
         raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
     return {"mean_tolerance": float(final.tol), "loss_tolerance": LEAST}
 
 
-def _logistic(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:
+def _logistic(
+    source: str, final: Any, wanted: Wanted, training: _Training | None, classes: Sequence[str]
+) -> dict[str, Any]:
     """Penalties, weights of classes and tolerance of a logistic regression."""
     keys: dict[str, Any] = _stopped(source, final, wanted, _BY_GRADIENT, training)
     penalty, ratio = getattr(final, "penalty", "deprecated"), getattr(final, "l1_ratio", None) or 0.0
@@ -453,15 +468,30 @@ def _logistic(source: str, final: Any, wanted: Wanted, training: _Training | Non
         keys["l2"] = strength * (1 - ratio)
     if strength * ratio:
         keys["l1"] = strength * ratio
-    if final.solver == "liblinear" and final.fit_intercept and strength:
-        raise invalid(source, "model", "solver", "one that does not penalise the intercept", "liblinear")
-    weight = final.class_weight
+    weight, names = final.class_weight, dict(zip(map(str, final.classes_), classes, strict=True))
     if isinstance(weight, str) and "class_weight" not in wanted.parameters:
-        expected = "weights in numbers: --param class_weight=A:1,B:2.5, as those of 'balanced' depend on the classes"
-        raise invalid(source, "model", "class_weight", expected, shorten(weight))
+        people: FloatArray = np.zeros(len(classes))
+        if training is not None:
+            much = training.much(wanted.parameters.get("weights"))
+            people = np.bincount(training.label, much, len(classes)).astype(np.float64)
+        if weight != "balanced" or not people.all():
+            expected = (
+                "weights in numbers: parameters={'class_weight': 'A:1,B:2.5'}, or the training table with target=, in "
+                "which train= counts those of 'balanced'"
+            )
+            raise invalid(source, "model", "class_weight", expected, shorten(weight))
+        keys["class_weight"] = dict(zip(classes, (people.sum() / (len(classes) * people)).tolist(), strict=True))
     if isinstance(weight, Mapping):
-        keys["class_weight"] = {str(c): float(w) for c, w in weight.items()}
+        keys["class_weight"] = {names.get(str(c), str(c)): float(w) for c, w in weight.items()}
     return keys
+
+
+def _penalised_intercept(final: Any, keys: Mapping[str, Any]) -> dict[str, float]:
+    """Penalties of the intercept, which liblinear takes for the coefficient of a column of ``intercept_scaling``."""
+    if getattr(final, "solver", None) != "liblinear":
+        return {}
+    powers = {"l2": 2, "l1": 1}
+    return {key: keys[key] / float(final.intercept_scaling) ** powers[key] for key in powers if key in keys}
 
 
 def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:
@@ -485,7 +515,7 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
         return _absolute(source, final, wanted, training)
     by_steps = final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters
     if by_steps and training is None:
-        expected = f"one of {', '.join(_BY_FACTORS)}; others with --train, which counts the gradient"
+        expected = f"one of {', '.join(_BY_FACTORS)}; others with train= and target=, which count the gradient"
         raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
     if np.ndim(final.alpha):
         raise invalid(source, "model", "alpha", "one number", "several")
@@ -506,7 +536,9 @@ def _absolute(source: str, final: Any, wanted: Wanted, training: _Training | Non
         return {**keys, **({"mean_gap": max(gap, 0.0)} if "mean_l1" in keys else {})}
     updates = int(np.max(np.asarray(final.n_iter_))) * int(np.asarray(final.coef_).size)
     if "mean_l1" not in keys or not np.isfinite(gap) or updates > UPDATES:
-        expected = f"an absolute penalty, and up to {UPDATES:,} updates: else --train, which counts the gradient"
+        expected = (
+            f"an absolute penalty, and up to {UPDATES:,} updates: else train= and target=, which count the gradient"
+        )
         raise invalid(source, "model", "dual_gap_", expected, f"l1_ratio {ratio:g}, {updates:,} updates")
     return {**keys, "mean_gap": max(gap, 0.0)}
 
@@ -525,7 +557,7 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
     own = [v.need("value") for v in fields[target].all("Value")] if target in fields else []
     classes = wanted.classes or own or classes_in(wanted, reader, target)
     if not classes:
-        raise invalid(source, "options", "classes", "the classes: --classes A,B, or --train with --target", "none")
+        raise invalid(source, "options", "classes", "the classes: classes=, or train= with target=", "none")
     if (derived := root.first("TransformationDictionary", "LocalTransformations")) and derived.children:
         derived.refuse("content", "no derived fields: give the model over the columns of the table")
     if (local := model.first("LocalTransformations")) is not None and local.children:

@@ -64,12 +64,14 @@ class Printed:
         """The statement of it."""
         family = wanted.parameters.get("family", self.family)
         if family not in FAMILIES:
-            self.refuse("family", f"--param family={' or '.join(FAMILIES)}", shorten(family) if family else "none")
+            self.refuse(
+                "family", f"parameters={{'family': '{' or '.join(FAMILIES)}'}}", shorten(family) if family else "none"
+            )
         target = wanted.target or self.target
         classes = classes_in(wanted, reader, target)
         if classes is None:
             if family != "logistic":
-                expected = "the classes, the numbers that the target can be: --classes 0,1,2, or --train with --target"
+                expected = "the classes, the numbers that the target can be: classes=, or train= with target="
                 self.refuse("classes", expected, "none")
             classes = ["0", "1"]
         of = wanted.parameters.get("of", classes[-1])
@@ -137,7 +139,7 @@ class Printed:
         if values_known := [each for each in found if known[each[0]] is not None]:
             found = values_known
         if not found and not known and re.fullmatch(r"[A-Za-z_.][\w.]*", name):
-            expected = "the columns that the model was fitted on: --features age,region, or --train FILE"
+            expected = "the columns that the model was fitted on: features=, or train="
             self.refuse(name, expected, "none named")
         if len(found) != 1:
             expected = "a column, or a column and one of its values (no interactions, powers or functions)"

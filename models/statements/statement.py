@@ -319,6 +319,9 @@ class Keys:
         seen = decimals(shown)
         if given is not None and seen > given:
             self.refuse(digits, f"the digits that {key} has after its point, at least {seen}", str(given))
+        if given is not None and seen < given and isinstance(found, str):
+            expected = f"{seen}, those that {key} has after its point: a text keeps zeros at its end"
+            self.refuse(digits, expected, str(given))
         places = seen if given is None else given
         return PrintedNumber(value, Fraction(1, 2) / Fraction(10) ** places)
 

@@ -535,6 +535,14 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
             {"kind": "share", "class": "yes", "equals": 0.255, "digits": 2},
             "digits: expected the digits that equals has",
         ),
+        (
+            {"kind": "mean", "of": "age", "class": "yes", "equals": "45.5", "digits": 2, "source": "Table 1"},
+            "statement 1 (Table 1): digits: expected 1, those that equals has after its point: a text keeps zeros",
+        ),
+        (
+            {"kind": "sd", "of": "age", "class": "yes", "equals": 9.5, "mean": "45", "mean_digits": 1},
+            "mean_digits: expected 0, those that mean has after its point",
+        ),
         ({"kind": "count", "class": "yes", "equals": 1, "where": {"region": "north"}}, "a value that somebody has"),
         ({"kind": "mean", "of": "y", "class": "yes", "equals": 1.5}, "not the target"),
         ({"kind": "mean", "of": "region", "class": "yes", "equals": 1.5}, "expected a finite number"),

@@ -277,6 +277,9 @@ def test_mentions_are_spelled_where_they_are_shown():
         respell("a category (missing='category'), or k= larger", spell)
         == "a category (--missing category), or --k larger"
     )
+    told = "or parameters={'objective': 'binary:logistic'}, x={'a': 3}"
+    convert = on_command_line(names_of("convert"))
+    assert respell(told, convert) == "or --param objective=binary:logistic, x={'a': 3}"
     assert respell("class_public=True, x=3, n = 5, k==2", spell) == "--class-public, x=3, n = 5, --k=2"
     assert (
         respell("a category (missing='category'), or k= larger", in_study)

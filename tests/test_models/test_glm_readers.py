@@ -251,6 +251,53 @@ def test_where_a_fit_stopped_the_training_table_proves(seed: int) -> None:
     assert satisfied(found.release, train, target)
 
 
+PENALTIES: list[dict[str, Any]] = [
+    {"solver": "saga", "l1_ratio": 1.0},
+    {"solver": "saga", "l1_ratio": 0.5},
+    {"solver": "saga", "penalty": "elasticnet", "l1_ratio": 0.3},
+    {"solver": "saga", "penalty": "l1"},
+    {"solver": "saga", "penalty": None},
+    {"solver": "sag"},
+    {"solver": "newton-cg"},
+    {"solver": "newton-cholesky"},
+    {"solver": "liblinear", "l1_ratio": 1.0, "intercept_scaling": 3.0},
+    {"solver": "liblinear", "intercept_scaling": 0.5},
+    {"solver": "liblinear", "dual": True},
+]
+
+
+@pytest.mark.search
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weights", [None, "balanced"])
+@pytest.mark.parametrize("number", range(len(PENALTIES)))
+@pytest.mark.parametrize("seed", cases(0, 1, hunted=20))
+def test_all_penalties_and_balanced_classes_hold_with_the_table(number: int, weights: Any, seed: int) -> None:
+    """The intercept that liblinear penalises, and softmax models, too; a fit that converged is not called another."""
+    random, said = np.random.default_rng([seed, number]), PENALTIES[number]
+    people = drawn(random)
+    target = "k" if number % 2 and said["solver"] != "liblinear" else "y"
+    x = people[["age", "income"]].assign(income=people.income / 1000)
+    last = LogisticRegression(C=float(random.choice([1.0, 0.1])), class_weight=weights, max_iter=100_000, tol=1e-8)
+    model = make_pipeline(StandardScaler(), last.set_params(**said)).fit(x, people[target])
+    train = x.assign(**{target: people[target]})
+    found = fitted_statements(model, wanted_of(target, train=train), reader_of(None), "model")
+    assert satisfied(found.release, train, target)
+    [content] = found.release.statements[0].document["statements"]
+    assert content.get("tolerance", 0.0) <= 1e-2
+    assert any("how many have each class" in each for each in found.lost) == (weights == "balanced")
+    if weights == "balanced":
+        many = people[target].astype(str).value_counts()
+        assert content["class_weight"] == pytest.approx({c: len(x) / (len(many) * n) for c, n in many.items()})
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("weight", [{"yes": 2.0, "no": 1.0}, "balanced"])
+def test_weights_of_classes_have_the_names_that_are_asked_for(weight: Any) -> None:
+    x, train = PEOPLE[["age"]], PEOPLE[["age"]].assign(y=PEOPLE.y.map({"yes": "ill", "no": "well"}))
+    model = LogisticRegression(class_weight=weight, max_iter=5000).fit(x, PEOPLE.y)
+    assert satisfied(maxent.convert(model, target="y", classes=["well", "ill"], train=train), train, "y")
+
+
 @pytest.mark.filterwarnings("ignore")
 def test_a_fit_that_stops_where_its_loss_hardly_falls_has_no_proof_without_the_table() -> None:
     x = PEOPLE[["age"]] * 1000.0
@@ -308,5 +355,5 @@ def test_regressions_that_are_not_read_are_refused_with_those_that_are(model: An
 
 def test_coefficients_of_r_as_csv_are_recognised(tmp_path: Path) -> None:
     (tmp_path / "coef.csv").write_text('"","Estimate","Std. Error"\n"(Intercept)",0.5,0.1\n', encoding="utf-8")
-    with pytest.raises(InvalidInput, match="--param family=logistic"):
+    with pytest.raises(InvalidInput, match=r"parameters={'family': 'logistic or"):
         maxent.convert(tmp_path / "coef.csv", target="y", classes=["0", "1"])

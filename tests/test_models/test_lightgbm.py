@@ -326,7 +326,7 @@ def test_what_no_table_proves_is_refused(tmp_path: Path) -> None:
         table_read(
             tmp_path, table_text(base=1.0).replace("S0,colour,0.5,1,", "S0,colour,0.5,0,"), train=TABLE, target="paid"
         )
-    refused(r"--param objective=binary", table_read, tmp_path, table_text())
+    refused(r"parameters={'objective': 'binary'}", table_read, tmp_path, table_text())
 
 
 def test_the_caller_says_what_the_table_lacks(tmp_path: Path) -> None:

@@ -252,7 +252,7 @@ WRONG: dict[str, tuple[bytes, str]] = {
         "steps before the trees that can be undone: .*, found Less"),
     "circle": (model([operator("Identity", ["X"], ["X"]), trees()], [given("Y", 1, 1)]),
         "a tensor that an operator makes, or the caller gives"),
-    "names": (model([trees()], [given("X", 1, 2)]), "2 different names of columns, which --features gives"),
+    "names": (model([trees()], [given("X", 1, 2)]), "2 different names of columns, which features= gives"),
     "sets": (model([trees(nodes_modes=["BRANCH_EQ", "LEAF", "LEAF"])], [given("X", 1, 1)]), "tests of numbers"),
     "links": (model([trees(nodes_truenodeids=[0, 0, 0])], [given("X", 1, 1)]), "node 0: .*each node below one other"),
     "column": (model([trees(nodes_featureids=[3, 0, 0])], [given("X", 1, 1)]), "of 1 columns, found .* of column 3"),

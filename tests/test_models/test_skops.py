@@ -129,7 +129,7 @@ def test_pipelines_are_undone_with_the_training_table(tmp_path: Path) -> None:
     forest = RandomForestClassifier(4, bootstrap=False, max_depth=4, random_state=0)
     model = make_pipeline(prepared, SelectKBest(k=5), forest).fit(frame, Y)
     path = saved(model, tmp_path / "model.skops")
-    refused("the training table, which --train gives", read, path)
+    refused("the training table, which train= gives", read, path)
     frame.assign(T=Y).to_csv(tmp_path / "train.csv", index=False)
     found = read(path, train=tmp_path / "train.csv").release
     assert {a.name: a.type for a in found.attributes}["code"] == "categorical"

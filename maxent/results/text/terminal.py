@@ -92,6 +92,8 @@ def _console() -> Console:
 # A parameter in a text, see `maxent.models.errors.ARGUMENT`: ``missing=`` or ``missing='category'``.
 _MENTION = re.compile(r"\b([a-z]\w*)=('[^']*'|[\w.]+)?")
 _NAME = re.compile(r"[a-z]\w*")
+# One of a mapping of them, ``parameters={'base_score': 0.5}``.
+_ENTRY = re.compile(r"\b([a-z]\w*)=\{'(\w+)': '?([^}']*)'?\}")
 # How a parameter and its value, which may be empty, are written; None for what is no parameter.
 Spell = Callable[[str, str], str | None]
 
@@ -99,6 +101,9 @@ Spell = Callable[[str, str], str | None]
 def respell(text: str, spell: Spell) -> str:
     """A text with its mentions of parameters, ``missing='category'``, spelled in another way, and no ``None``."""
     text = text.removeprefix("None or ")  # which is to leave an option out
+    text = _ENTRY.sub(
+        lambda found: f"{known} {found[2]}={found[3]}" if (known := spell(found[1], "")) else found[0], text
+    )
     return _MENTION.sub(lambda found: spell(found[1], (found[2] or "").strip("'")) or found[0], text)
 
 

@@ -353,7 +353,8 @@ _HEADER = (
 _TABLE_CODES = re.compile(r"[0-9]{1,7}(\|\|[0-9]{1,7})*")
 _UNPROVEN = (
     "the objective: a table (train=, target=) that gives the weights of leaves, of all rows and without weights, or "
-    "--param objective=binary, or multiclass with classes=, as the model has it; or booster.save_model('model.txt')"
+    "parameters={'objective': 'binary'}, or multiclass with classes=, as the model has it; or "
+    "booster.save_model('model.txt')"
 )
 _NAMED = (
     "codes of categories, as the table of trees has no names, or names whose order the weights of leaves prove; "

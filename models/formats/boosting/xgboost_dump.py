@@ -44,7 +44,8 @@ MOST_CODES = 2**20
 _LARGEST = float(np.finfo(np.float32).max)
 _UNPROVEN = (
     "the objective and the base score: a table (train=, target=) that gives the covers, of all rows, without weights, "
-    "or --param objective=binary:logistic --param base_score=0.5, as the model has them; or save_model('model.json')"
+    "or parameters={'objective': 'binary:logistic'} and parameters={'base_score': 0.5}, as the model has them; or "
+    "save_model('model.json')"
 )
 _GIVEN = "the objective, the base score and that no trees were dropped (DART): they are what --param says"
 _PROVEN = "the objective and the base score, which the sums of hessians of the training table tell"
