@@ -54,7 +54,6 @@ if TYPE_CHECKING:
 SCORES = "scores"
 SHARES = "weighted shares of classes"
 LABELS = "labels that were decided otherwise than by the most frequent class"
-OF_EVERYBODY = "shares and models among the statements beside trees"
 OF_PARTS = "labels of the tool's leaves, of which leaves are parts"
 
 
@@ -74,8 +73,8 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
             or (settings.members is not None and not holds_of_members(release, tree, settings.impurity))
         ]
         found |= {CHOICES: of} if of else {}
-    if settings.members is not None and unread_beside(release):
-        found |= {OF_EVERYBODY: []}
+    if settings.members is not None:
+        found |= {what: [] for what in unread_beside(release)}
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
@@ -484,13 +483,16 @@ def holds_of_members(release: Release, tree: Tree, impurity: Impurity | None) ->
     return measure != "gain_ratio" and max(made.min_samples_leaf, made.k) <= 1
 
 
-def unread_beside(release: Release) -> bool:
-    """Whether there are statements beside trees that depend on who has which values."""
+def unread_beside(release: Release) -> Iterator[str]:
+    """Each statement that says nothing linear of members of a register, and why."""
     if not release.statements:
-        return False
-    from maxent.models.statements.read import OF_MEMBERS
+        return
+    from maxent.models.statements.read import NOT_OF_MEMBERS
 
-    return any(each.kind not in OF_MEMBERS for said in release.statements for each in said.statements)
+    for said in release.statements:
+        for each in said.statements:
+            if each.kind in NOT_OF_MEMBERS:
+                yield f"{each.kind} ({said.name}, {each.source}), as {NOT_OF_MEMBERS[each.kind]}"
 
 
 # Compiles several releases about overlapping people into one program.

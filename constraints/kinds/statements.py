@@ -28,8 +28,9 @@ def statement_rows(context: Context) -> Iterator[Linear]:
     if not context.release.statements:
         return
     if context.members is not None:
+        number = context.members.number
         for statements in context.release.statements:
-            for row in statements.rows(context.table, context.release.target.classes[:-1], of_members=True):
+            for row in statements.rows(context.table, context.release.target.classes[:-1], members=number):
                 yield from _compiled(context, row)
         return
     everybody = float(context.table.counts.sum())

@@ -344,14 +344,15 @@ class Tables:
             return cast("Source", self.qi[0])
         return cast("Source | None", self.qi)
 
-    def registered(self, release: Release, reader: Reader) -> Case:
-        """The case of a release with the register in the place of the table."""
+    def registered(self, release: Release, reader: Reader, own: Release | None = None) -> Case:
+        """The case of a release with the register in the place of the table; ``own``: without statements beside it."""
         self.check_register(release)
-        source = cast("Source", self.population)
+        source, trees = cast("Source", self.population), (own or release,)
         if release.statements:
-            release = _with_values(release, [source], (release,), reader)
+            release = _with_values(release, [source], trees, reader)
         with strangers_left_out():
             table = read_qi(source, release, count=self.count, reader=reader)
+        _check_values(release, table, trees)
         return self.with_members(release, table, reader)
 
     def check_register(self, release: Release) -> None:
@@ -483,7 +484,10 @@ def read_case(published: Published, tables: Tables, target: str | None = None, *
     begin, reader = time.perf_counter(), reader_of(tables.reading)
     if isinstance(published, (list, tuple)) and len(published) != 1:
         check_unused("records, and these are trees", target=target)
-        case = tables.case_of_several(_joined(published, reader))
+        if tables.population is not None and tables.qi is None and published:
+            case = tables.registered(*_beside(published, reader))
+        else:
+            case = tables.case_of_several(_joined(published, reader))
         return replace(case, noticed=reader.noticed.joined(case.noticed), seconds=time.perf_counter() - begin)
     one = published[0] if isinstance(published, (list, tuple)) else published
     opened = open_published(one, reader)
@@ -493,12 +497,22 @@ def read_case(published: Published, tables: Tables, target: str | None = None, *
     return replace(case, noticed=reader.noticed, seconds=time.perf_counter() - begin)
 
 
-def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
-    """Several releases as one, before it is known who is in which of them."""
-    from maxent.models.successive.releases import join_releases
+def _beside(published: Sequence[Release | Records], reader: Reader) -> tuple[Release, Reader, Release]:
+    """A release with the the statements beside it, its reader, and the release without them."""
+    from maxent.models.successive.releases import with_statements
 
-    if not published:
-        raise invalid("options", ARGUMENT, "release", "at least one release", "none")
+    releases, names = _opened(published, reader)
+    order = sorted(range(len(releases)), key=lambda i: bool(releases[i].statements))
+    own, *others = (releases[i] for i in order)
+    for i, each in zip(order[1:], others, strict=True):
+        if not each.statements:
+            expected = "one release of trees, and statements beside it, with population="
+            raise invalid(names[i], "file", "release", expected, "more trees")
+    return with_statements(own, others, [names[i] for i in order]), reader, own
+
+
+def _opened(published: Sequence[Release | Records], reader: Reader) -> tuple[list[Release], list[str]]:
+    """Several releases, and their names; records are refused."""
     opened = [open_published(each, reader) for each in published]
     names = _names(published)
     problems = [
@@ -508,7 +522,16 @@ def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
     ]
     if problems:
         raise InvalidInput("releases", problems)
-    releases = [cast("Release", each) for each in opened]
+    return [cast("Release", each) for each in opened], names
+
+
+def _joined(published: Sequence[Release | Records], reader: Reader) -> Joined:
+    """Several releases as one, before it is known who is in which of them."""
+    from maxent.models.successive.releases import join_releases
+
+    if not published:
+        raise invalid("options", ARGUMENT, "release", "at least one release", "none")
+    releases, names = _opened(published, reader)
     for each in releases:
         reader.keep_aside(tells_draws(each.draws, ""))
     return join_releases(releases, names)

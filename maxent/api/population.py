@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.api.case import Case, strangers_left_out
-from maxent.api.compile import Knowledge, compile_case, compile_in_time, solve_in_time
+from maxent.api.compile import Knowledge, compile_case, compile_in_time, refuse_contradictions, solve_in_time
 from maxent.api.estimate import Solving
 from maxent.api.proving import AUTO
 from maxent.constraints.compiler import implied_marginal
@@ -66,6 +66,7 @@ def population_estimate(
         compiled = time.perf_counter()
         settings = how.settings(clock, None)
         outcome = solve_in_time(program, how.solver, settings, progress or silent)
+        refuse_contradictions(program, outcome.status)
         mean = None if how.single_optimum else averaged(program, outcome, settings)
         solved = time.perf_counter()
         point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
@@ -115,6 +116,7 @@ def population_bounds(case: Case, known: Knowledge, how: Proving, *, interruptib
             program = replace(compile_in_time(case, known, clock), ties=how.ties)
         compiled = time.perf_counter()
         proved = proved_by_levels(case, known, program, how.last, clock)
+        refuse_contradictions(program, proved.status, whole=how.last == level_names()[-1])
     seconds = {"compile": case.seconds + compiled - begin, "prove": time.perf_counter() - compiled}
     result = PopulationBounds(
         program, proved.bounds, proved.status, how.last, seconds, case.noticed, members=members_in(case)

@@ -479,7 +479,7 @@ Who = Annotated[
 
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
     """The releases, and the tables: the last file, or as many as there are releases."""
-    if len(files) == 1 and not needed:
+    if not needed and (len(files) == 1 or not any(map(is_table, files))):
         return list(files), []
     if len(files) <= 2:
         tables = 0 if not needed and files[-1].lower().endswith(".json") else 1

@@ -42,8 +42,11 @@ if TYPE_CHECKING:
     from maxent.models.tables.qi_table import QITable
 
 FORMAT = "maxent-statements/1"
-# Kinds of statements whose rows do not depend on how many people have which values.
-OF_MEMBERS = frozenset({"linear", "count", "mean", "sd", "table", "confusion", "rule", "rules"})
+# Kinds of statements that say nothing linear of members of a register, and why.
+NOT_OF_MEMBERS = {
+    "auc": "it ranks people among members, who are not known",
+    "glm": "what it expects of people adds up over members, who are not known",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +69,7 @@ class Statement:
         if inside.all():
             return people
         table = replace(people.table, counts=np.where(inside, people.table.counts, 0))
-        return replace(people, table=table, total=np.empty((0, 2)))
+        return replace(people, table=table, total=np.empty((0, 2)), members=None)
 
     def _about(self, people: StatementPeople, rows: Iterable[LinearStatement]) -> Iterator[LinearStatement]:
         """Rows with its source, about the people who count."""
@@ -134,15 +137,15 @@ class StatementDocument:
         classes: Sequence[str] = (),
         total: FloatArray | None = None,
         *,
-        of_members: bool = False,
+        members: int | None = None,
     ) -> Iterator[LinearStatement]:
         """The linear rows of the statements, each with its source, by class as ``classes`` orders them.
 
         With ``total``, the least and largest number of people of each class, they are those of statements that depend
-        on it, else all others.
+        on it, else all others. ``members`` of a register are so many people of the table whom they are about.
         """
         order = self._order(classes)
-        for row in self._own_rows(table, None if total is None else total[order], of_members):
+        for row in self._own_rows(table, None if total is None else total[order], members):
             yield _reordered(row, order)
 
     def only(self, sources: Collection[str]) -> StatementDocument:
@@ -169,9 +172,11 @@ class StatementDocument:
                 sums = tuple(replace(each, klass=int(order[each.klass])) for each in found)
                 yield MeasuredStatement(statement, sums, people, order)
 
-    def _own_rows(self, table: QITable, total: FloatArray | None, of_members: bool) -> Iterator[LinearStatement]:
+    def _own_rows(self, table: QITable, total: FloatArray | None, members: int | None) -> Iterator[LinearStatement]:
         """The rows, whose classes are in the order of the document."""
         people = StatementPeople(table, self.target.classes, self.name)
+        if members is not None:
+            people = replace(people, of_register=True, members=members)
         if total is not None:
             people = replace(people, total=total)
         if self.individuals is not None and total is None:
@@ -181,7 +186,7 @@ class StatementDocument:
         for statement in self._paired():
             if isinstance(statement.content, RankSum) != (total is not None):
                 continue
-            if of_members and statement.kind not in OF_MEMBERS:
+            if members is not None and statement.kind in NOT_OF_MEMBERS:
                 continue
             own = replace(people, source=f"{self.name}, {statement.source}")
             for row in statement.rows(own):

@@ -25,7 +25,7 @@ from maxent.models.statements.statement import (
     StatementPeople,
     between,
 )
-from maxent.models.statements.sums import count_row, some, whole_between
+from maxent.models.statements.sums import about_between, count_row, mean_rows, some
 from maxent.models.trees.predict import (
     alike_at,
     limits_at,
@@ -211,7 +211,7 @@ class Confusion:
         sure = may & (may.sum(axis=1, keepdims=True) == 1)
         for p, x, n in self.matrix:
             says = f"{n:,} of {people.classes[x]} predicted {people.classes[p]} by {self.model}"
-            yield from _about_between(sure[:, p], may[:, p], float(n), float(n), says, x)
+            yield from about_between(sure[:, p], may[:, p], float(n), float(n), says, x)
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,28 +227,11 @@ class AccuracyStatement:
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row, or one for each side."""
-        may, n = self.model.may_predict(people), round(float(people.counts.sum()))
+        may = self.model.may_predict(people)
         sure = may & (may.sum(axis=1, keepdims=True) == 1)
-        slack = Fraction(COMPUTED) * n
-        low, high = whole_between(self.value.low * n - slack, self.value.high * n + slack)
-        yield from _about_between(sure, may, low, high, f"accuracy {self.value} of {self.model}")
-
-
-def _about_between(
-    small: FloatArray | BoolArray,
-    large: FloatArray | BoolArray,
-    low: float,
-    high: float,
-    says: str,
-    klass: int | None = None,
-) -> Iterator[LinearStatement]:
-    """Rows for a sum of weights that lie between two: one, or one for each side."""
-    small, large = small.astype(np.float64), large.astype(np.float64)
-    if (small == large).all():
-        yield LinearStatement(large, low, high, says, klass)
-    else:
-        yield LinearStatement(large, low, np.inf, says, klass)
-        yield LinearStatement(small, -np.inf, high, says, klass)
+        ends, says = (self.value.low, self.value.high), f"accuracy {self.value} of {self.model}"
+        weights = sure.astype(np.float64), may.astype(np.float64)
+        yield from mean_rows(people, *weights, ends, people.number, says, grain=Fraction(1))
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,9 +382,7 @@ def _mean_of(
     people: StatementPeople, small: FloatArray, large: FloatArray, value: PrintedNumber, says: str
 ) -> Iterator[LinearStatement]:
     """Rows for a mean of what is between two numbers for each class, shapes (n_qi, n_classes)."""
-    n = float(people.counts.sum())
-    off = COMPUTED * n * (1.0 + float(np.abs(large[people.counts > 0]).max(initial=0.0)))
-    low, high = between(value.low * round(n), value.high * round(n))
+    wide = Fraction(0)
     if (small != large).any():  # then the tool may have added them in single precision, too, pair by pair
-        off += 64 * SINGLE * abs(high)
-    yield from _about_between(small, large, low - off, high + off, says)
+        wide = Fraction(64 * SINGLE) * abs(value.high)
+    yield from mean_rows(people, small, large, (value.low - wide, value.high + wide), people.number, says)

@@ -86,12 +86,18 @@ class Measured(StatementKeys, Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class StatementPeople:
-    """The people of a table by quasi-identifier, with columns, and ``total`` of each class, at least and most."""
+    """The people of a table by quasi-identifier, with columns, and ``total`` of each class, at least and most.
+
+    With ``of_register`` statements are about some people of the table, nobody says whom: about ``members`` of them,
+    where it is known how many.
+    """
 
     table: QITable
     classes: tuple[str, ...]
     source: str = "statements"
     total: FloatArray = field(default_factory=lambda: np.empty((0, 2)))
+    of_register: bool = False
+    members: int | None = None
 
     def __len__(self) -> int:
         return len(self.table)
@@ -100,6 +106,11 @@ class StatementPeople:
     def counts(self) -> FloatArray:
         """Individuals of each quasi-identifier, shape (n_qi,)."""
         return self.table.counts.astype(np.float64)
+
+    @property
+    def number(self) -> int | None:
+        """How many people statements are about; None where it is not known how many of a register."""
+        return self.members if self.of_register else round(float(self.counts.sum()))
 
     def class_total(self, klass: int) -> tuple[float, float]:
         """The least and the largest number of people of a class that is known."""

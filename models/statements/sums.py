@@ -23,7 +23,7 @@ from maxent.models.statements.statement import (
 if TYPE_CHECKING:
     from typing import Self
 
-    from maxent.models.arrays import FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.statements.statement import StatementKeys
 
 
@@ -111,7 +111,7 @@ class ClassShare:
     """``share``: the share of people who have a class, as printed.
 
     The number of people is that of the table, so the number of the class is a whole number whose share rounds to what
-    was printed: all that do are left.
+    was printed: all that do are left. Of members of a register, see `mean_rows`.
     """
 
     klass: int
@@ -128,12 +128,13 @@ class ClassShare:
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number of the class, and that of all people where it is stated."""
-        n = round(float(people.counts.sum()))
-        slack = Fraction(COMPUTED) * n
-        low, high = whole_between(self.value.low * n / self.per - slack, self.value.high * n / self.per + slack)
+        n = self.n if people.number is None else people.number
         of = "share" if self.per == 1 else f"rate per {self.per:,}"
-        says = f"{of} of {people.classes[self.klass]} {self.value} of {n:,}"
-        yield count_row(people, self.klass, low, high, says)
+        says = f"{of} of {people.classes[self.klass]} {self.value}" + ("" if n is None else f" of {n:,}")
+        have = np.zeros((len(people), len(people.classes)))
+        have[:, self.klass] = people.counts > 0
+        ends = self.value.low / self.per, self.value.high / self.per
+        yield from mean_rows(people, have, have, ends, n, says, grain=Fraction(1))
         yield from stated_people(people, self.n)
 
 
@@ -189,24 +190,73 @@ class ClassMean:
         return cls(keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1))
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
-        """Two rows, the number of people, and their sum where the number is stated."""
-        v, low, high = people.numbers(self.of), *between(self.value.low, self.value.high)
+        """Two rows, the number of people, and their sum where the number is stated: see `mean_rows`."""
+        v, ends = people.numbers(self.of), (self.value.low, self.value.high)
         about = "all" if self.klass is None else people.classes[self.klass]
         says = f"mean {self.of} of {about} {self.value}"
-        off = COMPUTED * float((np.abs(v) + abs(low) + abs(high)) @ people.counts)
-        yield _weighed(people, v - low, -off, np.inf, says, self.klass)
-        yield _weighed(people, v - high, -np.inf, off, says, self.klass)
+        weights = v if self.klass is not None else np.repeat(v[:, None], len(people.classes), axis=1)
+        yield from mean_rows(people, weights, weights, ends, None, says, self.klass)
         everybody = (people.counts > 0).astype(np.float64)
         if self.n is None:
             yield _weighed(people, everybody, 1.0, np.inf, f"at least one {about}", self.klass)
             return
         yield _weighed(people, everybody, float(self.n), float(self.n), f"{self.n:,} {about}", self.klass)
-        sums = self.value.low * self.n - Fraction(off), self.value.high * self.n + Fraction(off)
         grain = grain_of(v[people.counts > 0])
-        if grain is not None:
-            least, most = whole_between(sums[0] / grain, sums[1] / grain)
-            sums = Fraction(least) * grain - Fraction(off), Fraction(most) * grain + Fraction(off)
-        yield _weighed(people, v, *between(*sums), f"{says}, of {self.n:,}", self.klass)
+        yield from mean_rows(people, weights, weights, ends, self.n, f"{says}, of {self.n:,}", self.klass, grain)
+
+
+def mean_rows(
+    people: StatementPeople,
+    small: FloatArray,
+    large: FloatArray,
+    ends: tuple[Fraction, Fraction],
+    n: int | None,
+    says: str,
+    klass: int | None = None,
+    grain: Fraction | None = None,
+) -> Iterator[LinearStatement]:
+    """Rows for a mean between two ends, of what lies between two numbers for each person, a multiple of a grain.
+
+    The mean is over people of the class, shape (n_qi,), or over all, shape (n_qi, n_classes). With ``n`` of them their
+    sum lies between ``n`` times each end; of multiples of a grain it is itself one. Without, the sum of distances from
+    the lower end is at least 0 and that from the upper one at most 0, whatever the number of people; a mean that
+    cannot be 0 is of somebody.
+    """
+    inside, (low, high) = people.counts > 0, between(*ends)
+    most = np.abs(large).reshape(len(people), -1).max(axis=1, initial=0.0) + 1.0 + abs(low) + abs(high)
+    off = COMPUTED * float(most @ people.counts)
+    if n is None:
+        if klass is None and low > 0:  # of nobody some print 0
+            yield _weighed(people, inside.astype(np.float64), 1.0, np.inf, f"{says}: somebody", None)
+        yield LinearStatement(large - low, -off, np.inf, says, klass)
+        yield LinearStatement(small - high, -np.inf, off, says, klass)
+        return
+    least, most_of = ends[0] * n - Fraction(off), ends[1] * n + Fraction(off)
+    if grain is not None:
+        whole = whole_between(least / grain, most_of / grain)
+        rest = Fraction(0) if grain == 1 and (large[inside] == np.rint(large[inside])).all() else Fraction(off)
+        least, most_of = Fraction(whole[0]) * grain - rest, Fraction(whole[1]) * grain + rest
+    if large.ndim == 2 and np.count_nonzero(large.any(axis=0)) == 1:
+        klass = int(np.flatnonzero(large.any(axis=0))[0])
+        small, large = small[:, klass], large[:, klass]
+    yield from about_between(small, large, *between(least, most_of), says, klass)
+
+
+def about_between(
+    small: FloatArray | BoolArray,
+    large: FloatArray | BoolArray,
+    low: float,
+    high: float,
+    says: str,
+    klass: int | None = None,
+) -> Iterator[LinearStatement]:
+    """Rows for a sum of weights that lie between two: one, or one for each side."""
+    small, large = small.astype(np.float64), large.astype(np.float64)
+    if (small == large).all():
+        yield LinearStatement(large, low, high, says, klass)
+    else:
+        yield LinearStatement(large, low, np.inf, says, klass)
+        yield LinearStatement(small, -np.inf, high, says, klass)
 
 
 @dataclass(frozen=True, slots=True)

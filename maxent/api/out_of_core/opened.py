@@ -182,6 +182,9 @@ def _surest(rows: Rows, codes: IntArray, p: FloatArray, away: FloatArray, most: 
         yield float(hidden[i]), -int(rows.count[i]), own, int(klass[i]), float(largest[i]), float(away[i])
 
 
+BESIDE = "statements beside trees"
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Opened:
     """What was published, and its people, before they are read; ``linked`` says why their leaves alone will not do."""
@@ -211,11 +214,12 @@ class Opened:
         several = isinstance(published, (list, tuple)) and len(published) != 1
         opened = published if several else open_published(only(published), reader)
         if isinstance(opened, Release):
-            linked = [*links(opened), *["statements beside trees"] * bool(opened.statements)]
+            linked = [*links(opened), *[BESIDE] * bool(opened.statements)]
             check_unused("records, and this is a tree", target=target)
             check_unused("several releases, each with a table of its own", who=tables.who)
         else:
-            linked = ["several releases about overlapping people" if several else "generalised records"]
+            of_people = "several releases about overlapping people" if tables.population is None else BESIDE
+            linked = [of_people if several else "generalised records"]
         linked += ["known classes of some people"] * (tables.facts is not None)
         if tables.population is not None and isinstance(opened, Release):
             tables.check_register(opened)
