@@ -279,6 +279,8 @@ def impossible(program: Program, clock: Clock, *, whole: bool) -> bool | None:
         answer = _no_shares(piece, clock)
         return nobody(piece, clock) if whole and point and answer is not True else answer
 
+    if clock.stop() is not None:
+        return None
     cases = cases_of(program)
     if cases is None:
         return empty(program, True) if program.linear else False

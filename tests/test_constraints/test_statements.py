@@ -19,7 +19,7 @@ from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
 from maxent.solvers.certainty import sums
-from maxent.solvers.certainty.cases import impossible
+from maxent.solvers.certainty.cases import SumCases, impossible
 from maxent.solvers.certainty.integer import fewest
 from maxent.solvers.certainty.stated import class_ends, stated_cells
 from maxent.solvers.control import Clock
@@ -685,6 +685,14 @@ def test_what_contradicts_an_auc_or_a_deviation_is_named(seed: int, monkeypatch:
     for place in places if "whole people" in refused else ():
         rest = [each for each in named if each["source"] != place]
         assert not rest or len(brute(frame, rest)), (place, named)
+
+
+def test_a_search_whose_time_is_up_looks_at_no_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    frame = people(np.random.default_rng(1), 6)
+    auc = {"kind": "auc", "score": "score", "class": "yes", "equals": "0.5"}
+    program = compile_release(document(frame, auc), frame.drop(columns="y"))
+    monkeypatch.setattr(SumCases, "first", property(lambda cases: pytest.fail("a case was looked for")))
+    assert impossible(program, Clock(0.0), whole=False) is None
 
 
 @pytest.mark.parametrize("silent", [(), ("b",)])
