@@ -166,18 +166,20 @@ class PopulationFigures:
     def membership(self) -> dict[str, Any]:
         """The key ``membership`` of a summary."""
         control = self.estimate.control
-        return self.estimate.membership.as_dict() | ({} if control is None else {"control": dict(control)})
+        own = {"right_guesses": self.right_guesses, "in_truth": self.in_truth}
+        return self.estimate.membership.as_dict() | own | ({} if control is None else {"control": dict(control)})
 
     @property
     def words(self) -> str:
         """What is inferred of a register, in a sentence."""
         of, base = self.membership, self.base_rate
         least = "not known" if base is None else f"{100 * base:.1f} %"
+        how = "in truth" if self.in_truth else "as expected"
         told = (
             f"with a register of {of['people']:,} people, {of['members']:,} of them in the data: largest P(member) "
             f"{of['largest']:.3f}, {of['proved_members']:,} proved members, {of['proved_non_members']:,} proved not to "
             f"be; known to be in the data and of one class {self.certain:,}; right guesses about members "
-            f"{100 * self.right_guesses:.1f} % (base rate {least})"
+            f"{100 * self.right_guesses:.1f} % {how} (base rate {least})"
         )
         return "; ".join(filter(None, (told, *control_lines(self.estimate.control), self.why)))
 
@@ -211,7 +213,7 @@ def population_figures(
     with unwarned():
         found = population_estimate(register, known, how, progress=progress)
     known_of = found.membership
-    if inside is not None and case.controls is not None:
+    if inside is not None:
         found = replace(found, control=_control(known_of, table, case, inside, known.confidence) or None)
     right, worst = known_of.right_guesses, known_of.worst
     if inside is not None and case.truth is not None:
@@ -259,15 +261,20 @@ def within(table: QITable, register: QITable) -> IntArray:
 
 
 def _control(found: Membership, register: QITable, case: Case, inside: IntArray, confidence: float) -> dict[str, Any]:
-    """Mean P(member) of the people of the data and of control people of the register, and the interval between."""
-    assert case.controls is not None
-    others = case.controls.table
-    rows = rows_in(others, register)
-    there = rows >= 0
+    """Mean P(member) of the people of the data and of others of the register, and the interval between.
+
+    The others are control people, or without these all who are not in the data; nothing where there are none.
+    """
+    if case.controls is None:
+        rows, many = np.arange(len(register)), register.counts.copy()
+        many[inside] -= case.people.counts
+    else:
+        rows, many = rows_in(case.controls.table, register), case.controls.table.counts
+    there = (rows >= 0) & (many > 0)
     if not there.any():
         return {}
     member = found.member[inside], found.member[rows[there]]
-    weight = case.people.counts.astype(np.float64), others.counts[there].astype(np.float64)
+    weight = case.people.counts.astype(np.float64), many[there].astype(np.float64)
     means = [float(np.average(each, weights=w)) for each, w in zip(member, weight, strict=True)]
     return {
         "members": means[0],
@@ -276,4 +283,5 @@ def _control(found: Membership, register: QITable, case: Case, inside: IntArray,
         "interval": list(welch(member, weight, confidence)),
         "n_members": int(weight[0].sum()),
         "n_controls": int(weight[1].sum()),
+        "of": "register" if case.controls is None else "control",
     }

@@ -111,6 +111,8 @@ class Checked(Exchanged, Summarised, RecordedReview):
             "ladder": [rung.as_dict() for rung in self.ladder],
             **self.review.unread,
         }
+        if self.review.register is not None:
+            own["membership"] = self.review.register.membership
         if self._no_marginal:
             own["verdict"]["marginal"] = False
         if reason := self.policy.rows_unknown:
@@ -140,6 +142,7 @@ class Checked(Exchanged, Summarised, RecordedReview):
             found.append(f"  {published_words(published)}")
         if not self.reliable:
             found.append(self.review.trouble)
+        found += [] if self.review.register is None else [self.review.register.words]
         found += self.review.unread_lines
         found += ladder_lines(self.ladder)
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]

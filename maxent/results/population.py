@@ -250,9 +250,12 @@ def control_lines(control: Mapping[str, Any] | None) -> list[str]:
     if control is None:
         return []
     low, high = control["interval"]
+    whom = counted(control["n_controls"], "control person", "control people")
+    if control["of"] == "register":
+        whom = f"the {control['n_controls']:,} others of the register"
     return [
-        f"mean P(member) of {control['n_members']:,} members {control['members']:.3f}, of "
-        f"{counted(control['n_controls'], 'control person', 'control people')} {control['controls']:.3f}: "
+        f"mean P(member) of {control['n_members']:,} members {control['members']:.3f}, of {whom} "
+        f"{control['controls']:.3f}: "
         f"{control['difference']:+.3f} ({low:+.3f} to {high:+.3f})"
     ]
 

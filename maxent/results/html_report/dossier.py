@@ -68,6 +68,8 @@ class DossierReview(Protocol):
     @property
     def asked(self) -> Any: ...
     @property
+    def register(self) -> Any: ...
+    @property
     def unsolved(self) -> str: ...
     @property
     def unread_lines(self) -> list[str]: ...
@@ -164,7 +166,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         ),
         ladder=tuple(ladder),
         worst=() if public else tuple(_worst(review, release)),
-        control=tuple(_control(review.row)),
+        control=tuple(_control(review)),
         untested=tuple(_together(ladder, _untested(review, ladder, given.beside))),
         provenance=source,
         public=public,
@@ -300,11 +302,14 @@ def _order(review: DossierReview) -> list[int]:
     return [int(q) for q in order[np.argsort(unproved, kind="stable")][:WORST]]
 
 
-def _control(row: Mapping[str, Any]) -> Iterator[str]:
+def _control(review: DossierReview) -> Iterator[str]:
     """What was measured against people who were not in the data."""
-    found = row.get("control")
-    if found is None:
+    found = review.row.get("control")
+    if review.register is not None:
+        yield f"{review.register.words[:1].upper()}{review.register.words[1:]}."
+    elif found is None:
         yield "Nothing: no control people were given (--control). What is inferred may be true of anybody like these."
+    if found is None:
         return
     low, high = (100 * end for end in found["interval"])
     yield (
