@@ -156,13 +156,15 @@ class Handed:
         """Refuse folders that cannot be written, that other outputs lie in, or that are read."""
         from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
         from maxent.models.files.output import check_apart, check_folder
-        from maxent.results.exchange import party, refused_crate, refused_sacro
+        from maxent.results.exchange import check_copied, party, refused_crate, refused_sacro
 
         if self.crate is None and (
             lone := next((n for n in ("crate_in", "agent", "provider") if getattr(self, n)), "")
         ):
             raise invalid("options", ARGUMENT, lone, "--crate DIR, too: the folder to write", "none")
         party("agent", self.agent), party("provider", self.provider)
+        if self.crate is not None and self.crate_in is not None:
+            check_copied(self.crate_in, self.crate)
         folders = {"--sacro": (self.sacro, refused_sacro), "--crate": (self.crate, refused_crate)}
         asked = {option: path for option, (path, _) in folders.items() if path is not None}
         read = [*inputs, self.crate_in]

@@ -35,8 +35,9 @@ ACRO = "1.0.2"  # the version whose loader reads the folder: it reads no other
 HOME = "https://pypi.org/project/maxent/"
 CHECK = "https://w3id.org/shp#DisclosureCheck"
 METADATA = "ro-crate-metadata.json"
-PROFILES = ("w3id.org/5s-crate/", "w3id.org/trusted-wfrun-crate/")
+PROFILE = "https://w3id.org/5s-crate/0.4"
 
+_COMMANDS = ("maxent check", "maxent review")
 _STATUS = {"pass": "pass", "fail": "fail"}  # anything else is for a person to review
 _OUTCOMES = {
     "pass": ("passed", "http://schema.org/CompletedActionStatus"),
@@ -58,13 +59,21 @@ class Handover:
 
     @property
     def limits(self) -> dict[str, Any]:
-        """The limits by their keys."""
-        return {each["key"]: each["limit"] for each in self.checks if each["limit"] is not None}
+        """The limits by their keys, those on another adversary than the one with the table by its name."""
+        found: dict[str, Any] = {}
+        for each in self.checks:
+            if each["limit"] is not None:
+                of = found.setdefault(each["adversary"], {}) if "adversary" in each else found
+                of[each["key"]] = each["limit"]
+        return found
 
     @property
     def summary(self) -> str:
         """The status and each check, in one line, as ACRO has it."""
-        return "; ".join([self.status, *map(_said, self.checks), f"adversary: {self.adversary}"])
+        from maxent import __version__
+
+        judged = f"adversary: {self.adversary}", f"maxent {__version__}"
+        return "; ".join([self.status, *map(_said, self.checks), *judged])
 
 
 class Exchanged:
@@ -188,7 +197,8 @@ def _said(check: Mapping[str, Any]) -> str:
     found, limit = (f"{each:g}" if _is_number(each) else "" for each in (check["found"], check["limit"]))
     numbers = " ".join([f"found {found}"] * bool(found) + [f"limit {limit}"] * bool(limit))
     off = " (off)" if check.get("off") else ""
-    return f"{check['id']} {check['key']} {numbers}".rstrip() + f": {check['status'].replace('_', ' ')}{off}"
+    whom = f" for {check['adversary']}" if "adversary" in check else ""
+    return f"{check['id']} {check['key']}{whom} {numbers}".rstrip() + f": {check['status'].replace('_', ' ')}{off}"
 
 
 def _is_number(value: object) -> bool:
@@ -239,8 +249,6 @@ def _sha256(path: str | Path) -> str:
 
 def save_sacro(path: str | os.PathLike[str], given: Handover) -> None:
     """Write the folder that ACRO loads and SACRO-Viewer opens: the model, results.json, config.json, checksums/."""
-    from maxent import __version__
-
     result = {
         "uid": "output_0",
         "status": given.status,
@@ -255,12 +263,11 @@ def save_sacro(path: str | os.PathLike[str], given: Handover) -> None:
         "exception": "",
         "fair": {},
     }
-    tool = {"@type": "SoftwareApplication", "name": "maxent", "url": HOME, "version": __version__}
 
     def fill(folder: Path) -> None:
         for name, file in given.files.items():
             _copied(file, folder / name)
-        _write_json(folder / "results.json", {"version": ACRO, "tool": tool, "results": {"output_0": result}})
+        _write_json(folder / "results.json", {"version": ACRO, "results": {"output_0": result}})
         _write_json(folder / "config.json", _escaped(given.limits))
         (folder / "checksums").mkdir()
         for each in (*given.files, "results.json"):
@@ -272,8 +279,9 @@ def save_sacro(path: str | os.PathLike[str], given: Handover) -> None:
 def refused_sacro(folder: Path) -> str | None:
     """Why a folder of ACRO must not be replaced; None where it is ours, and nobody decided by it."""
     document = _document(folder / "results.json")
-    ours = isinstance(document.get("tool"), dict) and document["tool"].get("name") == "maxent"
-    if not ours:
+    results = document.get("results")
+    found = list(results.values()) if isinstance(results, dict) else []
+    if not found or not all(isinstance(each, dict) and each.get("command") in _COMMANDS for each in found):
         return "which this command did not write"
     return "which has a reviewer's decision" if "reviewer_summary" in document else None
 
@@ -413,6 +421,14 @@ def refused_crate(folder: Path) -> str | None:
 _ALGORITHMS = ("md5", "sha1", "sha256", "sha512")
 
 
+def check_copied(source: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Refuse to copy a crate into itself, or over a folder that it lies in."""
+    inner, outer = (os.path.join(os.path.realpath(each), "") for each in (path, source))
+    if inner.startswith(outer) or outer.startswith(inner):
+        expected = f"a folder apart from the crate that is copied, {shorten(os.fspath(source))}"
+        raise invalid("options", ARGUMENT, "crate", expected, shorten(os.fspath(path)))
+
+
 def add_to_crate(
     source: str | os.PathLike[str],
     path: str | os.PathLike[str],
@@ -427,6 +443,7 @@ def add_to_crate(
     if agent is None and provider is None:
         expected = "agent= or provider=: who judged, or for which organisation the program did"
         raise invalid("options", ARGUMENT, "crate_in", expected, "neither")
+    check_copied(source, path)
     bag = Path(source)
     root = bag / "data" if (bag / "bagit.txt").exists() else bag
     crate = FiveSafes(root, str(source))
@@ -484,7 +501,7 @@ def _ids(value: Any) -> set[str]:
 
 
 class FiveSafes:
-    """A Five Safes RO-Crate in a folder: its metadata, its files, and which of them a run made."""
+    """A Five Safes RO-Crate in a folder: its metadata, the files that it describes, and which of them a run made."""
 
     def __init__(self, root: Path, source: str) -> None:
         self.root, self.source = root, source
@@ -503,7 +520,9 @@ class FiveSafes:
         problems = list(self._problems())
         if problems:
             raise InvalidInput(source, problems)
-        self.files = {each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()} - {METADATA}
+        there = {each.relative_to(root).as_posix() for each in root.rglob("*") if each.is_file()} - {METADATA}
+        described = {path for id in self.described if (path := _local(id)) is not None}
+        self.files = {name for name in there if _within(name, described)}
 
     def _problems(self) -> Iterator[Problem]:
         """What the profile says that a crate must have, and this has not."""
@@ -512,8 +531,8 @@ class FiveSafes:
             yield Problem("crate", "@graph", "the root data entity ./", "none")
             return
         profiles = _ids(root.get("conformsTo"))
-        if not any(known in each for each in profiles for known in PROFILES):
-            yield Problem("./", "conformsTo", "https://w3id.org/5s-crate/0.4", shorten(sorted(profiles)) or "nothing")
+        if PROFILE not in {each.replace("http://", "https://").rstrip("/") for each in profiles}:
+            yield Problem("./", "conformsTo", PROFILE, ", ".join(map(shorten, sorted(profiles))) or "nothing")
         if not self.runs:
             yield Problem("./", "mentions", "a CreateAction: the run that was asked for", "none")
         for run in self.runs:
@@ -552,14 +571,15 @@ class FiveSafes:
         inside = {name for name in self.files if _within(name, filter(None, places.values()))}
         return inside | {id for id, place in places.items() if place is None}
 
+    @property
+    def described(self) -> list[str]:
+        """The ids of its data, without its root."""
+        return [id for id, each in self.by_id.items() if id != "./" and _is_data(each)]
+
     def dropped(self, models: Iterable[str]) -> set[str]:
-        """The files that a crate that failed does not hold: the model, results, and any that it does not describe."""
+        """The files that a crate that failed does not hold: the model, results, and any of a folder of these."""
         results = {path for id in [*self.results, *models] if (path := _local(id)) is not None}
-        kept = {
-            path
-            for id, each in self.by_id.items()
-            if id != "./" and _is_data(each) and id not in self.results and (path := _local(id)) is not None
-        }
+        kept = {path for id in self.described if id not in self.results and (path := _local(id)) is not None}
         return {name for name in self.files if _within(name, results) or not _within(name, kept)}
 
     def same_as(self, file: str) -> list[str]:

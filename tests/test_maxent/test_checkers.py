@@ -167,6 +167,7 @@ def test_the_folder_of_acro_has_the_model_the_verdict_and_nobody(folder: Path, t
     assert names == {model, "results.json", "config.json", f"checksums/{model}.txt", "checksums/results.json.txt"}
     document = json.loads((tmp_path / "out" / "results.json").read_text(encoding="utf-8"))
     (result,) = document["results"].values()
+    assert list(document) == ["version", "results"]
     assert document["version"] == "1.0.2"
     assert list(result) == KEYS
     assert result["status"] == status
@@ -181,6 +182,18 @@ def test_the_folder_of_acro_has_the_model_the_verdict_and_nobody(folder: Path, t
     everything = (tmp_path / "out" / "results.json").read_text() + (tmp_path / "out" / "config.json").read_text()
     assert not any(word in everything for word in ("<", "yes", "age", "img", str(folder)))
     reviewed(folder, **LIMITS[status]).sacro(tmp_path / "out")  # its own folder is replaced
+
+
+def test_the_folder_of_acro_says_whom_each_limit_is_about(folder: Path, tmp_path: Path) -> None:
+    table = pd.read_csv(folder / "truth.csv")
+    policy = {"limits": {"max_certain": 120, "all_but_one": {"max_certain": 3}}}
+    model = folder / "tree <b>& 1.skops"
+    maxent.check(model, table.drop(columns="ill"), policy, truth=table, target="ill").sacro(tmp_path / "out")
+    config = json.loads((tmp_path / "out" / "config.json").read_text())
+    assert (config["max_certain"], config["all_but_one"]) == (120, {"max_certain": 3})
+    summary = json.loads((tmp_path / "out" / "results.json").read_text())["results"]["output_0"]["summary"]
+    assert "MX202 max_certain for all_but_one found 120 limit 3: fail" in summary
+    assert summary.endswith(f"; maxent {maxent.__version__}")
 
 
 def test_a_folder_of_somebody_else_is_never_replaced(folder: Path, tmp_path: Path) -> None:
@@ -347,7 +360,7 @@ def test_a_five_safes_crate_gets_the_check_and_loses_its_results_where_it_failed
     assert action["actionStatus"] == f"http://schema.org/{STATES[state]}ActionStatus"
     files = {each.name for each in (tmp_path / "out" / "data").rglob("*") if each.is_file()}
     kept = {"ro-crate-metadata.json", "input.txt"}
-    everything = kept | {"log.txt", "model.skops", *(["table.csv"] if others else [])}
+    everything = kept | {"model.skops", *(["table.csv"] if others else [])}
     assert files == (kept if status == "fail" else everything)
     assert ("result" in run) == (status != "fail")
     for each in graph.values():  # what is gone is nowhere named
@@ -376,6 +389,12 @@ def test_what_is_no_five_safes_crate_is_refused_and_nothing_is_written(folder: P
     document = (plain / "ro-crate-metadata.json").read_text()
     (plain / "ro-crate-metadata.json").write_text(document.replace(PROFILE, "https://w3id.org/ro/crate/1.2"))
     cases["conformsTo: expected https://w3id.org/5s-crate/0.4"] = (plain, {"agent": "Jo"})
+    older = five_safes(tmp_path / "older", model, bag=False)
+    (older / "ro-crate-metadata.json").write_text(document.replace(PROFILE, "https://w3id.org/5s-crate/0.3"))
+    cases[f"conformsTo: expected {PROFILE}, found 'https://w3id.org/5s-crate/0.3'"] = (older, {"agent": "Jo"})
+    for name in ("good/in", "good/data/outputs/in"):
+        with pytest.raises(maxent.InvalidInput, match=r"crate: expected a folder apart from the crate"):
+            found.crate(tmp_path / name, source=good, agent="Jo")
     linked = five_safes(tmp_path / "linked", model)
     (linked / "data" / "outputs" / "link").symlink_to("/etc/passwd")
     cases["a link, outputs/link"] = (linked, {"agent": "Jo"})
@@ -403,6 +422,7 @@ def test_commands_write_the_folders_and_refuse_what_lies_in_them(
         ("--sacro", str(folder)): "which this command did not write",
         ("--agent", "Jo"): "--crate DIR, too",
         ("--crate-in", out): "--crate DIR, too",
+        ("--crate-in", out, "--crate", f"{out}/in"): "a folder apart from the crate that is copied",
         ("--sacro", str(tmp_path / "no" / "out")): "whose folder does not exist",
     }.items():
         assert main([*call, *wrong]) == 2
