@@ -21,7 +21,7 @@ import numpy as np
 
 from maxent.models.arrays import TINY, FloatArray
 from maxent.solvers.dual.newton import Conjugate
-from maxent.solvers.newton.quadratic_model import Model, NewtonProblem, Penalty, State
+from maxent.solvers.newton.quadratic_model import Model, NewtonProblem, Penalty, State, gram_of, weighted_by
 
 if TYPE_CHECKING:
     from maxent.solvers.newton.block_form import Comparisons
@@ -287,9 +287,9 @@ def explaining(problem: NewtonProblem, state: State) -> FloatArray:
     found = np.zeros(len(state.c))
     rows = np.flatnonzero(state.c < TOUCHED * problem.people)
     centre, slopes = problem.manifold.centring(state.m), problem.comparisons.slopes(state.sums)
-    gradients = centre(problem.gradients(state, slopes, rows)).reshape(len(rows), state.m.size)
-    weighted = gradients * state.m.ravel()
-    gram, pull = weighted @ gradients.T, weighted @ centre(state.masses.log_p).ravel()
+    gradients = problem.centred(state, slopes, rows)
+    weighted = weighted_by(gradients, state.m.ravel())
+    gram, pull = gram_of(weighted, gradients), weighted @ centre(state.masses.log_p).ravel()
     scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), TINY))
     gram, pull, left = gram * scale[:, None] * scale, pull * scale, np.arange(len(rows))
     while len(left):  # those that come out negative are let go

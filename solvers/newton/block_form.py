@@ -397,18 +397,23 @@ class Comparisons:
 
     def gradients(self, rows: IntArray, slopes: Slopes) -> FloatArray:
         """Gradients of some constraints, shape (n_rows, n_groups, n_classes)."""
+        row, group, each = self.pairs(rows, slopes)
+        out = np.zeros((len(rows), self.blocks.incidence.shape[1], slopes.by_mass.shape[1]))
+        out[row, group] = each
+        if slopes.by_size is not None:
+            weight = self.blocks.factor[rows].multiply(slopes.by_size).tocsr()
+            out += (weight @ self.blocks.size_rows).toarray().reshape(out.shape)
+        return out
+
+    def pairs(self, rows: IntArray, slopes: Slopes) -> tuple[IntArray, IntArray, FloatArray]:
+        """The same by the masses, as pairs: which constraint, a group, and its gradient, shape (n_pairs, n_classes)."""
         place = np.full(len(self), -1)
         place[rows] = np.arange(len(rows))
         factor, spread = self.blocks.factor, self._spread
         row = place[spread.row]
         chosen = row >= 0
         each = spread.of_factors @ (factor.data[:, None] * slopes.by_mass[factor.indices])
-        out = np.zeros((len(rows), self.blocks.incidence.shape[1], slopes.by_mass.shape[1]))
-        out[row[chosen], spread.group[chosen]] = each[chosen]
-        if slopes.by_size is not None:
-            weight = self.blocks.factor[rows].multiply(slopes.by_size).tocsr()
-            out += (weight @ self.blocks.size_rows).toarray().reshape(out.shape)
-        return out
+        return row[chosen], spread.group[chosen], each[chosen]
 
     def _sizes(self, size: FloatArray) -> FloatArray:
         """The size of each block beside each of its masses, shape (n_blocks, n_classes)."""

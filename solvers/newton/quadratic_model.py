@@ -15,10 +15,12 @@ masses do no harm.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray, run_ends
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.dual.newton import Conjugate, cg
 from maxent.solvers.newton.block_form import BlockSums, Comparisons, Form, Slopes, fast
@@ -26,6 +28,8 @@ from maxent.solvers.newton.softmax_manifold import Manifold, Masses
 
 # Entries up to which gradients of linear rows are kept as a dense array.
 DENSE = 300_000
+# Entries of centred gradients above which only those that may not vanish are made: most comparisons look at few groups.
+SPARSE = 3_000_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,6 +117,37 @@ class NewtonProblem:
             parts.append(straights.reshape(-1, *state.m.shape))
         return np.concatenate(parts) if parts else np.empty((0, *state.m.shape))
 
+    def centred(self, state: State, slopes: Slopes, active: IntArray) -> Any:
+        """The same, centred, shape (n_active, n_groups * n_classes): an array, or large ones as a sparse matrix."""
+        if len(active) * state.m.size <= SPARSE or not self.manifold.local or slopes.by_size is not None:
+            dense = self.manifold.centring(state.m)(self.gradients(state, slopes, active))
+            return dense.reshape(len(active), state.m.size)
+        n_groups, n_classes = state.m.shape
+        curved = active < len(self.comparisons)
+        row, group, each = self.comparisons.pairs(active[curved], slopes)
+        straight = sparse.coo_matrix(self.rows[active[~curved] - len(self.comparisons)])
+        at, klass = np.divmod(straight.col.astype(np.int64), n_classes)
+        keys, pair = np.unique((straight.row + int(curved.sum())) * n_groups + at, return_inverse=True)
+        linear = np.zeros((len(keys), n_classes))
+        linear[pair, klass] = straight.data
+        of, groups = np.divmod(keys, n_groups)
+        pairs = np.concatenate([row, of]), np.concatenate([group, groups]), np.concatenate([each, linear])
+        row, group, each = self.manifold.centred(state.m, *pairs)
+        ends = run_ends(n_classes * np.bincount(row, minlength=len(active)))
+        columns = (group[:, None] * n_classes + np.arange(n_classes)).ravel()
+        return sparse.csr_matrix((each.ravel(), columns, ends), (len(active), state.m.size))
+
+
+def weighted_by(c: Any, m: FloatArray) -> Any:
+    """The columns of a matrix, which may be sparse, times the masses."""
+    return c * m if isinstance(c, np.ndarray) else c.multiply(m).tocsr()
+
+
+def gram_of(weighted: Any, c: Any) -> FloatArray:
+    """``weighted @ c.T``, an array."""
+    found = weighted @ c.T
+    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray())
+
 
 class Model:
     """The quadratic model of the augmented Lagrangian at a state: gradient and curvature in the metric."""
@@ -143,11 +178,11 @@ class Model:
         active = np.flatnonzero(self.a > 0)
         n = len(problem.comparisons)
         self.curvature = problem.comparisons.curvature(self.a[:n], self.state.sums)
-        c = self.centre(problem.gradients(self.state, self.slopes, active)).reshape(len(active), m.size)
-        self.c, self.cj, self.d = c, c * m.ravel(), self.penalty.rho[active]
+        self.c, self.d = problem.centred(self.state, self.slopes, active), self.penalty.rho[active]
+        self.cj = weighted_by(self.c, m.ravel())
         if len(active):
             # (I + C' D C J)^-1 = I - C' (D^-1 + C J C')^-1 C J (Woodbury)
-            self.inner = np.linalg.inv(np.diag(1.0 / self.d) + self.cj @ c.T)
+            self.inner = np.linalg.inv(np.diag(1.0 / self.d) + gram_of(self.cj, self.c))
 
     def hessian(self, d: FloatArray) -> FloatArray:
         """The product H d."""
@@ -192,8 +227,7 @@ def project(problem: NewtonProblem, state: State, pull: FloatArray, floor: float
             break
         rows = np.flatnonzero((c < 0) | ((c < 1e-6 * people) & (pull > 0)) | (c < 1e-9 * people))
         slopes = problem.comparisons.slopes(state.sums)
-        gradients = problem.manifold.centring(state.m)(problem.gradients(state, slopes, rows))
-        flat = gradients.reshape(len(rows), state.m.size)
+        flat = problem.centred(state, slopes, rows)
         wanted = np.maximum(INSIDE * people[rows] - c[rows], 0.0)
         solve = _decomposed if len(rows) <= DECOMPOSED else _iterated
         d = (solve(flat, state.m.ravel(), wanted, problem.clock) @ flat).reshape(state.m.shape)
@@ -204,17 +238,17 @@ def project(problem: NewtonProblem, state: State, pull: FloatArray, floor: float
     return state
 
 
-def _decomposed(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
+def _decomposed(c: Any, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """Weights of the rows of ``c``, shape (n_rows, n), with ``c (m * (weights c)) = wanted``, the smallest ones."""
-    gram = (c * m) @ c.T
+    gram = gram_of(weighted_by(c, m), c)
     scale = 1.0 / np.sqrt(np.maximum(np.diag(gram), TINY))
     weights: FloatArray = scale * np.linalg.lstsq(gram * scale[:, None] * scale, wanted * scale, rcond=1e-10)[0]
     return weights
 
 
-def _iterated(c: FloatArray, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
+def _iterated(c: Any, m: FloatArray, wanted: FloatArray, clock: Clock) -> FloatArray:
     """The same by conjugate gradients, nearly, or as far as there is time."""
-    scale = 1.0 / np.sqrt(np.maximum(np.einsum("ri,i,ri->r", c, m, c), TINY))
+    scale = 1.0 / np.sqrt(np.maximum((c * c if isinstance(c, np.ndarray) else c.multiply(c)) @ m, TINY))
     system = Conjugate(lambda direction: scale * (c @ (m * ((scale * direction) @ c))), wanted * scale)
     scaled: FloatArray = scale * cg(system, CLOSE, PRODUCTS, lambda: clock.late() > SOON)
     return scaled

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from maxent.models.arrays import TINY, FloatArray, IntArray
+from maxent.models.arrays import TINY, FloatArray, IntArray, ranges, run_ends
 from maxent.solvers.control import SOON, Clock
 from maxent.solvers.derivatives import Solve, cholesky, exponentials
 from maxent.solvers.newton.block_form import Form, fast
@@ -37,6 +37,7 @@ SMALLEST = -600.0
 # Multipliers are between minus and plus the first; the longest step of one, and steps at most.
 WIDEST, FARTHEST, STEPS = 1e3, 20.0, 100
 Centre = Callable[[FloatArray], FloatArray]
+CentreTotals = Callable[[FloatArray, FloatArray], FloatArray]
 # What equations miss at some multipliers, and the derivatives of that by the multipliers.
 At = Callable[[FloatArray], tuple[FloatArray, FloatArray]]
 
@@ -120,13 +121,22 @@ class SeparateEquations:
         slope: FloatArray = self.squared @ m.ravel() - lost
         return slope
 
-    def centring(self, m: FloatArray, centre_totals: Callable[[FloatArray, FloatArray], FloatArray]) -> Centre:
+    def own(self, m: FloatArray, centre_totals: CentreTotals) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Centred gradients of the equations, the same times the masses, and one over the square of each's length."""
+        gradient = centre_totals(m, self.gradient)
+        weight, n_rows = m * gradient, len(self.form.equal) + 1
+        length = np.bincount(self.row, np.einsum("gx,gx->g", weight, gradient), n_rows)
+        return gradient, weight, np.divide(1.0, length, out=np.zeros(n_rows), where=length > 1e-12)
+
+    @cached_property
+    def members(self) -> tuple[IntArray, IntArray]:
+        """The groups by their equation, and where those of each begin and end; the groups of none are the last."""
+        return np.argsort(self.row, kind="stable"), run_ends(np.bincount(self.row, minlength=len(self.form.equal) + 1))
+
+    def centring(self, m: FloatArray, centre_totals: CentreTotals) -> Centre:
         """The projection of directions onto those that keep totals (``centre_totals`` does that) and equations."""
         n_rows, n_groups = len(self.form.equal) + 1, len(m)
-        gradient = centre_totals(m, self.gradient)
-        weight = m * gradient
-        length = np.bincount(self.row, np.einsum("gx,gx->g", weight, gradient), n_rows)
-        inverse = np.divide(1.0, length, out=np.zeros(n_rows), where=length > 1e-12)
+        gradient, weight, inverse = self.own(m, centre_totals)
 
         def centre(b: FloatArray) -> FloatArray:
             u = centre_totals(m, b)
@@ -346,6 +356,38 @@ class Manifold:
             return u
 
         return centre
+
+    @property
+    def local(self) -> bool:
+        """Whether `centring` changes a group only where its own equation, or the group itself, is touched."""
+        return self.single and (self.separate is not None or not len(self.form.equal))
+
+    def centred(
+        self, m: FloatArray, row: IntArray, group: IntArray, b: FloatArray
+    ) -> tuple[IntArray, IntArray, FloatArray]:
+        """`centring` of directions that are `local`, and 0 but in some pairs of a direction (``row``) and a group.
+
+        Pairs go on with all groups of the equations that are touched, and are in the order of directions and groups.
+        """
+        n_groups, n_rows, keys, equations = len(m), len(self.form.equal) + 1, row * len(m) + group, self.separate
+        if equations is not None:
+            of, touched = np.divmod(np.unique(row * n_rows + equations.row[group]), n_rows)
+            of, touched = of[touched < n_rows - 1], touched[touched < n_rows - 1]
+            order, ends = equations.members
+            beside = order[ranges(ends[touched], ends[touched + 1])]
+            more = np.repeat(of, ends[touched + 1] - ends[touched]) * n_groups + beside
+            keys = np.concatenate([keys, more])
+        every = np.unique(keys)
+        u = np.zeros((len(every), m.shape[1]))
+        u[np.searchsorted(every, row * n_groups + group)] = b
+        row, group = np.divmod(every, n_groups)
+        u -= (np.einsum("px,px->p", m[group], u) / self.total[group, 0])[:, None]
+        if equations is not None:
+            gradient, weight, inverse = equations.own(m, self._centre_totals)
+            _, place = np.unique(row * n_rows + equations.row[group], return_inverse=True)
+            sums = np.bincount(place, np.einsum("px,px->p", weight[group], u))
+            u -= (sums[place] * inverse[equations.row[group]])[:, None] * gradient[group]
+        return row, group, u
 
     def _centre_totals(self, m: FloatArray, b: FloatArray) -> FloatArray:
         mean = np.einsum("gx,...gx->...g", m, b)

@@ -29,6 +29,7 @@ from maxent.solvers.dual import newton
 from maxent.solvers.dual.linear_entropy import LinearEntropy
 from maxent.solvers.dual.newton import DiagonalBlocks as Blocks
 from maxent.solvers.dual.newton import solve_by_conjugate_gradients
+from maxent.solvers.newton import quadratic_model
 from maxent.solvers.newton.augmented_lagrangian import FINE, SIDE, Path, _sides, explaining, solve
 from maxent.solvers.newton.block_form import build_form
 from maxent.solvers.newton.quadratic_model import Model, Penalty, State, project
@@ -294,6 +295,27 @@ def test_equations_are_met_from_scores_far_from_them(far: float) -> None:
     theta.ravel()[held.form.equal.matrix.indices] += far
     m = held.manifold.masses(theta).m
     assert held.form.equal.matrix @ m.ravel() == pytest.approx(held.form.equal.value, abs=1e-8)
+
+
+@every
+def test_only_gradients_that_may_not_vanish_are_made_of_large_parts(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    held = problem(name)
+    state = somewhere(held)
+    slopes, d = held.comparisons.slopes(state.sums), direction(held, state)
+    rows = np.random.default_rng(5).permutation(len(state.c))[: max(len(state.c) // 2, 1)]
+    rows.sort()
+    dense, pulls = held.centred(state, slopes, rows), explaining(held, state)
+    wanted = Model(held, state, some_penalty(held, state))
+    wanted.prepare()
+    monkeypatch.setattr(quadratic_model, "SPARSE", 0)
+    few, model = held.centred(state, slopes, rows), Model(held, state, some_penalty(held, state))
+    model.prepare()
+    assert isinstance(dense, np.ndarray)
+    assert sparse.issparse(few) == held.manifold.local == ("private" not in name)
+    assert (few.toarray() if sparse.issparse(few) else few) == pytest.approx(dense, abs=1e-12)
+    for product in ("hessian", "precondition"):
+        assert getattr(model, product)(d) == pytest.approx(getattr(wanted, product)(d), abs=1e-9)
+    assert explaining(held, state) == pytest.approx(pulls, abs=1e-9)
 
 
 @every
