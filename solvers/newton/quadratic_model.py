@@ -196,7 +196,8 @@ class Model:
         """The inverse of ``I + C' D C J``, applied."""
         if not len(self.d):
             return v
-        return v - ((self.inner @ (self.cj @ v.ravel())) @ self.c).reshape(v.shape)
+        less: FloatArray = v - ((self.inner @ (self.cj @ v.ravel())) @ self.c).reshape(v.shape)
+        return less
 
 
 # Projects a nearly feasible point to a feasible one, by the shortest step in the metric.
