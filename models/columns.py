@@ -168,34 +168,23 @@ class Statements:
     def take(self, rows: IntArray) -> Statements:
         """The statements of some of the nodes."""
         start, end = self.count_ends[rows], self.count_ends[rows + 1]
-        at = ranges(start, end)
-        return Statements(
-            self.label[rows],
-            self.rate[rows],
-            self.n[rows],
-            self.distinct[rows],
-            self.counted[rows],
-            run_ends(end - start),
-            self.count_class[at],
-            self.count[at],
-            [self.shares[i] for i in rows.tolist()] if self.shares else (),
-        )
+        shares = [self.shares[i] for i in rows.tolist()] if self.shares else ()
+        return self._some(rows, run_ends(end - start), ranges(start, end), shares)
 
     def between(self, begin: int, end: int) -> Statements:
         """The statements of consecutive nodes."""
-        ends = self.count_ends[begin : end + 1]
-        held, rows = slice(int(ends[0]), int(ends[-1])), slice(begin, end)
-        return Statements(
-            self.label[rows],
-            self.rate[rows],
-            self.n[rows],
-            self.distinct[rows],
-            self.counted[rows],
-            ends - ends[0],
-            self.count_class[held],
-            self.count[held],
-            self.shares[rows],
-        )
+        ends, rows = self.count_ends[begin : end + 1], slice(begin, end)
+        return self._some(rows, ends - ends[0], slice(int(ends[0]), int(ends[-1])), self.shares[rows])
+
+    def _some(
+        self,
+        rows: IntArray | slice,
+        count_ends: IntArray,
+        counts: IntArray | slice,
+        shares: Sequence[Mapping[str, float] | None],
+    ) -> Statements:
+        own = (self.label[rows], self.rate[rows], self.n[rows], self.distinct[rows], self.counted[rows])
+        return Statements(*own, count_ends, self.count_class[counts], self.count[counts], shares)
 
     def table(self, n_classes: int) -> FloatArray:
         """Records of each class, 0 also where no counts are stated; shape (n_nodes, n_classes)."""

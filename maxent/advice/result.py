@@ -233,7 +233,6 @@ class Advice(Summarised):
         return found[limit or next(iter(found))]
 
     def _display(self) -> Display:
-
         return advice_display(self)
 
 

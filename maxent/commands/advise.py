@@ -5,15 +5,13 @@ from __future__ import annotations
 from functools import partial
 from typing import Annotated, Any
 
-import typer
-
 from maxent.api.decision_options import Advising
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
-from maxent.commands.defend import MissingName
+from maxent.commands.defend import Categorical, Data, KnownColumns, Missing, MissingName, PrivateColumns, Target
 from maxent.models.files.output import CANDIDATES, RELEASE
 
 # Calls that its help ends with.
@@ -35,24 +33,12 @@ def completed_methods(incomplete: str) -> list[str]:
 
 @reads_files(releases=False, options=stated(Advising))
 def command(
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
-    ],
-    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
-    qi: Annotated[
-        list[str],
-        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
-    ],
-    private: Annotated[
-        list[str] | None,
-        panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, panels.read(metavar="A,B,...", help="Columns whose numbers are only names.")
-    ] = None,
-    missing: Annotated[
-        MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
-    ] = MissingName.refuse,
+    data: Data,
+    target: Target,
+    qi: KnownColumns,
+    private: PrivateColumns = None,
+    categorical: Categorical = None,
+    missing: Missing = MissingName.refuse,
     methods: Annotated[
         list[str] | None,
         panels.defended(

@@ -52,17 +52,31 @@ class MissingName(StrEnum):
     category = "category"
 
 
+# Arguments of all commands that begin with confidential records.
+
+Data = Annotated[
+    str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
+]
+Target = Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")]
+KnownColumns = Annotated[
+    list[str], panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored.")
+]
+PrivateColumns = Annotated[
+    list[str] | None,
+    panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
+]
+Categorical = Annotated[list[str] | None, panels.read(metavar="A,B,...", help="Columns whose numbers are only names.")]
+Missing = Annotated[
+    MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
+]
+
+
 @reads_files(releases=False)
 def defend_command(
     method: str,
-    data: Annotated[
-        str, typer.Argument(metavar="DATA", help="The confidential records, a row for each, .csv or .parquet.")
-    ],
-    target: Annotated[str, panels.read(metavar="COLUMN", help="Column of the class, or several: A,B.")],
-    qi: Annotated[
-        list[str],
-        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; others are ignored."),
-    ],
+    data: Data,
+    target: Target,
+    qi: KnownColumns,
     output: Annotated[
         str,
         panels.written(
@@ -73,16 +87,9 @@ def defend_command(
             "each: {k} in the name, else -k5 at its end.",
         ),
     ],
-    private: Annotated[
-        list[str] | None,
-        panels.read(metavar="C,D,...", help="Columns that the tree may test and the adversary's table has not."),
-    ] = None,
-    categorical: Annotated[
-        list[str] | None, panels.read(metavar="A,B,...", help="Columns whose numbers are only names.")
-    ] = None,
-    missing: Annotated[
-        MissingName, panels.read(help="Cells without a value: an error, or, of categories, a value of their own.")
-    ] = MissingName.refuse,
+    private: PrivateColumns = None,
+    categorical: Categorical = None,
+    missing: Missing = MissingName.refuse,
     test: opt.Test = None,
     model: Annotated[
         str | None,

@@ -144,7 +144,7 @@ def test_a_level_na_is_a_value_where_r_has_as_many_levels(tmp_path: Path) -> Non
         ("frame", "0,0,2,0,5", "0,0,3,0,5", "the number of its class"),
         ("frame", "0,0,2,0,5", "0,0,2,nan,5", "a number"),
         ("frame", ",1,1,2,3,6", ",1,0,2,3,6", "training table"),
-        ("frame", '"2","x",4,4', '"2","x",4', "as long as the header"),
+        ("frame", '"2","x",4,4', '"2","x",4', "as in the header"),
         ("splits", '"x",4,1', '"x",5,1', "at most 4 records of node 2"),
         ("splits", '"x",4,1', '"y",4,1', "a split of node 2"),
         ("splits", "9,3,2.5,1", "9,3,2.5,2", "a row 2 of 3 levels"),

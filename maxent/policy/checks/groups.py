@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from math import inf
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -139,29 +139,25 @@ def _states_means(of: Matter) -> bool:
 _MEANS = "leaves state means, and what each person contributes to them is not published"
 
 
-def _dominance(of: Matter, limit: Any) -> Finding:
-    name = f"share of the {limit['n']} largest contributors to a leaf"
-    if _states_means(of):
-        return unknown(name, _MEANS)
+def _of_smallest(
+    of: Matter, name: str, limit: float, bound: Literal["at most", "at least"], share: Callable[[float], float]
+) -> Finding:
+    """A finding about contributions to a leaf, by a function of the number of its records."""
     smallest = _smallest(*_sizes(of))
-    if smallest is None:
-        return unknown(name, "no leaf has any records")
-    low, high = smallest
-    top = float(limit["n"])
-    return within(
-        name, min(top / high, 1.0), min(top / low, 1.0), limit["k"], bound="at most", why=_reason(of, _UNSIZED)
-    )
+    if _states_means(of) or smallest is None:
+        return unknown(name, _MEANS if _states_means(of) else "no leaf has any records")
+    low, high = sorted(map(share, smallest))
+    return within(name, low, high, limit, bound=bound, why=_reason(of, _UNSIZED))
+
+
+def _dominance(of: Matter, limit: Any) -> Finding:
+    name, top = f"share of the {limit['n']} largest contributors to a leaf", float(limit["n"])
+    return _of_smallest(of, name, limit["k"], "at most", lambda n: min(top / n, 1.0))
 
 
 def _p_ratio(of: Matter, limit: float) -> Finding:
     name = "contributions of a leaf but the two largest, as a multiple of the largest,"
-    if _states_means(of):
-        return unknown(name, _MEANS)
-    smallest = _smallest(*_sizes(of))
-    if smallest is None:
-        return unknown(name, "no leaf has any records")
-    low, high = smallest
-    return within(name, max(low - 2, 0.0), max(high - 2, 0.0), limit, bound="at least", why=_reason(of, _UNSIZED))
+    return _of_smallest(of, name, limit, "at least", lambda n: max(n - 2, 0.0))
 
 
 def _max_recovered(of: Matter, limit: int) -> Finding:

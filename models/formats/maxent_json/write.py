@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, replace
 from math import isfinite
 from typing import Any
@@ -39,32 +39,18 @@ def release_to_document(release: Content) -> dict[str, Any]:
     }
 
 
-class _WrittenEntries(list[object]):
-    """The nodes of a tree as a document has them, each made when it is asked for."""
+class _Entries(list[object]):
+    """Nodes or trees as a document has them, each made when it is asked for."""
 
-    def __init__(self, nodes: Sequence[Node]) -> None:
+    def __init__(self, number: int, made: Callable[[], Iterator[object]]) -> None:
         super().__init__()
-        self._nodes = nodes
+        self._number, self._made = number, made
 
     def __len__(self) -> int:
-        return len(self._nodes)
+        return self._number
 
     def __iter__(self) -> Iterator[object]:
-        return map(_node_entry, each(self._nodes))
-
-
-class _WrittenTrees(list[object]):
-    """The trees of a release as a document has them, each made when it is asked for."""
-
-    def __init__(self, trees: Sequence[Tree]) -> None:
-        super().__init__()
-        self._trees = trees
-
-    def __len__(self) -> int:
-        return len(self._trees)
-
-    def __iter__(self) -> Iterator[object]:
-        return map(_listed_tree, self._trees)
+        return self._made()
 
 
 @uncollected()
@@ -75,7 +61,7 @@ def check_release(release: Content, source: str) -> None:
         return
     head = release_to_document(replace(release, trees=()))
     if not check_in_memory(release, head, [_tree_head(tree) for tree in release.trees], source):
-        checked_release(head, source, _WrittenTrees(release.trees))
+        checked_release(head, source, _Entries(len(release.trees), lambda: map(_listed_tree, release.trees)))
 
 
 def _answers(release: Content) -> dict[str, object]:
@@ -167,7 +153,7 @@ def _tree_entry(tree: Tree) -> dict[str, object]:
 
 def _listed_tree(tree: Tree) -> dict[str, object]:
     """A tree of the document, of which each node is made when it is asked for."""
-    return {**_tree_head(tree), "nodes": _WrittenEntries(tree.nodes)}
+    return {**_tree_head(tree), "nodes": _Entries(len(tree.nodes), lambda: map(_node_entry, each(tree.nodes)))}
 
 
 def _tree_head(tree: Tree) -> dict[str, object]:

@@ -7,7 +7,6 @@ second.
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -26,7 +25,7 @@ from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.outline import levels_in
 from maxent.models.formats.proof import TrainingColumns, check_leaves, counts_in_leaves, read_training
-from maxent.models.formats.r.forests import read_levels
+from maxent.models.formats.r.forests import read_csv, read_levels
 from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Head, Wanted, model_reader
 from maxent.models.formats.unrolled import Question, unrolled
 from maxent.models.reading import Reader
@@ -855,15 +854,8 @@ def convert_frame(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> 
 
 
 def _table(file: Path) -> list[list[str]]:
-    """The rows of a file, its header first, each as long as the header."""
-    source = shown_path(file)
-    try:
-        rows = [row for row in csv.reader(read_text(file).split("\n"), strict=True) if row]
-    except csv.Error as error:
-        raise invalid(source, "file", "content", "CSV of R's write.csv", str(error)) from None
-    if not rows or any(len(row) != len(rows[0]) for row in rows):
-        raise invalid(source, "file", "content", "CSV of R's write.csv, all rows as long as the header", "other rows")
-    return rows
+    """The rows of a file, its header first."""
+    return [row for _, row in read_csv(file)]
 
 
 def _rows(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
@@ -872,40 +864,25 @@ def _rows(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
     if _COLUMNS.match(",".join(header)) is None:
         raise invalid(source, "file", "header", "node, var, n, wt, dev, yval, complexity, ...: the frame", "others")
     width = len(header) - 9
-    if not width:
-        return _means(source, table)
-    if width < 6 or width % 2 or not all(name.startswith("yval2") for name in header[9:]):
+    if width and (width < 6 or width % 2 or not all(name.startswith("yval2") for name in header[9:])):
         raise invalid(source, "file", "header", f"columns yval2 of {REGRESSION}", shorten(header[9:]))
     found: dict[int, _Row] = {}
     for line, row in enumerate(table[1:], 2):
         number, n, competing, surrogate = (_whole(source, line, row[i]) for i in (0, 2, 7, 8))
-        values = [_number(source, line, cell) for cell in row[9:]]
+        # The class and numbers of all classes; of a regression the weight, the deviance, and the mean.
+        values = [_number(source, line, cell) for cell in (row[9:] if width else row[3:6])]
         counts = tuple(values[1 : width // 2])
-        if not 0 < number <= LARGEST_NUMBER or number in found or n == 0 or values[0] not in range(1, len(counts) + 1):
-            expected = "each node once, with records and the number of its class"
+        sound = values[0] in range(1, len(counts) + 1) if width else values[1] >= 0
+        if not 0 < number <= LARGEST_NUMBER or number in found or n == 0 or not sound:
+            expected = f"each node once, with records and {'the number of its class' if width else 'a deviance'}"
             raise invalid(source, f"line {line}", "node", expected, shorten(row[0]))
-        if min(counts) < 0 or max(counts) > LARGEST_COUNT:
+        if width and (min(counts) < 0 or max(counts) > LARGEST_COUNT):
             raise invalid(source, f"line {line}", "yval2", "numbers of records", shorten(row[9:]))
-        inner = row[1] != "<leaf>"
-        found[number] = _Row(row[1], n, int(values[0]) - 1, counts, competing + surrogate + inner, surrogate)
-    if not found:
-        raise invalid(source, "file", "content", "a row for each node", "none")
-    return found
-
-
-def _means(source: str, table: Sequence[Sequence[str]]) -> dict[int, _Row]:
-    """The nodes of a regression by their numbers, in the order of the frame."""
-    found: dict[int, _Row] = {}
-    for line, row in enumerate(table[1:], 2):
-        number, n, competing, surrogate = (_whole(source, line, row[i]) for i in (0, 2, 7, 8))
-        weight, squares, mean = (_number(source, line, row[i]) for i in (3, 4, 5))
-        if not 0 < number <= LARGEST_NUMBER or number in found or n == 0 or squares < 0:
-            expected = "each node once, with records and a deviance"
-            raise invalid(source, f"line {line}", "node", expected, shorten(row[0]))
-        if weight != n:
+        if not width and values[0] != n:
             raise invalid(source, f"line {line}", "wt", f"{n}: every record once", shorten(row[3]))
+        label, mean, squares = (int(values[0]) - 1, None, 0.0) if width else (-1, values[2], values[1])
         splits = competing + surrogate + (row[1] != "<leaf>")
-        found[number] = _Row(row[1], n, -1, (), splits, surrogate, mean, squares)
+        found[number] = _Row(row[1], n, label, counts, splits, surrogate, mean, squares)
     if not found:
         raise invalid(source, "file", "content", "a row for each node", "none")
     return found
