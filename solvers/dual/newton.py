@@ -1,8 +1,10 @@
 """Newton's method on the dual of the linear entropy problem, with preconditioned conjugate gradients.
 
 Where Newton's matrix is dense, each step goes to the minimum of the quadratic model with the kinks of ``y_r = 0`` in
-it, which is found by active sets: rows of narrow intervals cross their kinks together (Lee, Sun & Saunders, "Proximal
-Newton-type methods for minimizing composite functions", SIAM J. Optim. 24, 2014). Else the two-metric projection
+it (Lee, Sun & Saunders, "Proximal Newton-type methods for minimizing composite functions", SIAM J. Optim. 24, 2014).
+All rows on a wrong side of their kinks are exchanged at once (Judice & Pires, "A block principal pivoting algorithm for
+large-scale strictly monotone linear complementarity problems", Comput. Oper. Res. 21, 1994); where that does not end,
+active sets descend, and rows of narrow intervals cross their kinks together. Else the two-metric projection
 (Bertsekas, "Projected Newton methods for optimization problems with simple constraints", SIAM J. Control Optim. 20,
 1982) keeps every ``y_r`` on its side of the kink during a step. Where statements force a mass to 0 the multiplier is
 infinite: steps of about 1 then each divide the mass by e.
@@ -45,6 +47,8 @@ NEAR = 1e-3
 # Of the model with kinks: factorisations of 1,000 rows that it takes at most, the fewest whatever the size, and by how
 # much of a sum a row at its kink lies outside its interval before it moves.
 FACTORS, FEWEST, OUTSIDE = 400, 10, 1e-12
+# Exchanges of sides, at most, and how many do not leave fewer rows on a wrong side before half of these are exchanged.
+EXCHANGES, PATIENCE = 60, 5
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -89,7 +93,7 @@ def minimise(
     now = _Place.at(problem, _allowed(problem, np.zeros(n_rows) if start is None else start))
     iterations, step = 0, _Step(np.zeros(n_rows))
     while now.residual > tolerance and now.value >= problem.least - 1.0 and iterations < max_iterations:
-        step = _direction(problem, now, clock, softness)
+        step = _direction(problem, now, clock, softness, step.side)
         length = 0.0 if clock.stop() is not None else _search(problem, now, step, longer=longer)
         if not length:
             break
@@ -149,9 +153,13 @@ class _Place:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Step:
-    """A change of the multipliers, which stop at their kinks where the step is ``projected``."""
+    """A change of the multipliers, which stop at their kinks where the step is ``projected``.
+
+    ``side`` is that of the kink on which each row is at the end of the whole step, where that is known.
+    """
 
     change: FloatArray
+    side: FloatArray | None = None
     projected: bool = False
 
     def to(self, now: _Place, length: float) -> FloatArray:
@@ -166,14 +174,17 @@ def _allowed(problem: LinearEntropy, y: FloatArray) -> FloatArray:
     return np.where(missing | problem.empty, 0.0, y)
 
 
-def _direction(problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None) -> _Step:
-    """Newton's direction in the rows that move freely."""
+def _direction(
+    problem: LinearEntropy, now: _Place, clock: Clock, softness: float | None, side: FloatArray | None
+) -> _Step:
+    """Newton's direction in the rows that move freely; ``side`` is that of the step before."""
     masses = now.masses if softness is None else problem.softened(now.masses, softness)
     nearly, rows = softness is not None, np.flatnonzero((now.gradient != 0) | (now.y != 0))
     if not nearly and (matrix := _system(problem, masses, rows, nearly=False)) is not None:
-        change = np.zeros(len(now.y))
-        change[rows] = _KinkedModel.of(problem, now, rows, matrix).minimum(clock)
-        return _Step(change)
+        change, ends = np.zeros((2, len(now.y)))
+        model = _KinkedModel.of(problem, now, rows, matrix)
+        change[rows], ends[rows] = model.minimum(clock, None if side is None else side[rows])
+        return _Step(change, ends)
     return _Step(_towards_kinks(problem, now, masses, clock, nearly=nearly), projected=True)
 
 
@@ -232,8 +243,43 @@ class _KinkedModel:
         rise = _rise(self.activity, self.lower, self.upper, self.y, y)
         return rise + 0.5 * float(change @ bent), self.activity + bent
 
-    def minimum(self, clock: Clock) -> FloatArray:
-        """The change of the multipliers to the minimum, or to a lower point if that would take too long."""
+    def minimum(self, clock: Clock, side: FloatArray | None = None) -> tuple[FloatArray, FloatArray]:
+        """The change of the multipliers to the minimum, or to a lower point if that would take too long; and the sides.
+
+        ``side`` are those that it may have, 0 for equations.
+        """
+        found = self._exchanged(self.side if side is None else side, clock)
+        y, side = self._descended(clock) if found is None else found
+        return (y - self.y) * self.scale, side
+
+    def _exchanged(self, side: FloatArray, clock: Clock) -> tuple[FloatArray, FloatArray] | None:
+        """The minimum, and the sides there, by exchanging the sides of rows that are on a wrong one, if that ends."""
+        y, least, patience = self.y, len(self.y) + 1, PATIENCE
+        for _ in range(EXCHANGES):
+            free = (side != 0) | (self.side == 0)
+            y, rows = np.where(free, y, 0.0), np.flatnonzero(free)
+            solve = cholesky(self.matrix[np.ix_(rows, rows)], (0.0, *RIDGES[1:]))
+            if solve is None or clock.stop() is not None:
+                return None
+            y[rows] -= solve(self._left(side, self.at(y)[1])[rows])
+            gradient = self.at(y)[1]
+            right = (y > gradient - self.lower) * 1.0 - (y < gradient - self.upper)
+            wrong = np.where(side == 0, np.abs(self._outside(side, gradient)), np.abs(y))
+            moves = (right != side) & (wrong > OUTSIDE * np.maximum(1.0, np.abs(gradient)))
+            rows = np.flatnonzero(moves & (self.side != 0))
+            if not len(rows):
+                y = np.where(side * y < 0, 0.0, y)
+                return (y, side) if self.at(y)[0] < 0 else None
+            patience = PATIENCE if len(rows) < least else patience - 1
+            least = min(least, len(rows))
+            if patience < 0:  # all together would come back again and again
+                rows = rows[np.argsort(-wrong[rows], kind="stable")[: (len(rows) + 1) // 2]]
+            side = side.copy()
+            side[rows] = right[rows]
+        return None
+
+    def _descended(self, clock: Clock) -> tuple[FloatArray, FloatArray]:
+        """The minimum, or a lower point, by active sets that descend, and the sides there."""
         y, side, gradient, value = self.y, self.side, self.activity, 0.0
         equation, leaving, alone = self.side == 0, np.zeros(len(y), bool), False
         for _ in range(max(FEWEST, int(FACTORS * min(1.0, (1000 / max(1, len(y))) ** 3)))):
@@ -253,7 +299,7 @@ class _KinkedModel:
                 if not leaving.any() or value >= before:
                     break
                 side = np.where(leaving, np.sign(outside), side)
-        return (y - self.y) * self.scale
+        return y, side
 
     def _left(self, side: FloatArray, gradient: FloatArray) -> FloatArray:
         """The gradient on some sides of the kinks."""
