@@ -498,7 +498,7 @@ def read_case(published: Published, tables: Tables, target: str | None = None, *
 
 
 def _beside(published: Sequence[Release | Records], reader: Reader) -> tuple[Release, Reader, Release]:
-    """A release with the the statements beside it, its reader, and the release without them."""
+    """A release with the statements beside it, its reader, and the release without them."""
     from maxent.models.successive.releases import with_statements
 
     releases, names = _opened(published, reader)
