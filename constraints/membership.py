@@ -84,7 +84,11 @@ def stated_people(release: Release) -> int | None:
 
 def members_of(release: Release, table: QITable, people: int | None) -> int:
     """The number of members of a register: what is stated, or else ``people``; with an InvalidInput without either."""
-    n = stated_people(release) if people is None else people
+    stated = stated_people(release)
+    n = stated if people is None else people
+    if stated is not None and people is not None and people != stated:
+        expected = f"the number of people that the release states, {stated:,}, or none"
+        raise invalid("options", ARGUMENT, "people", expected, f"{people:,}")
     if n is None:
         expected = "the number of people in the data (--people N), as the release does not state it"
         raise invalid("options", ARGUMENT, "people", expected, "none")

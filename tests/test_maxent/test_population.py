@@ -454,10 +454,12 @@ def test_the_number_of_members_is_stated_or_given() -> None:
     refused("population", maxent.estimate, published(*COUNTS), register(3, 2), people=5)
 
 
-def test_a_number_of_members_that_counts_contradict_is_inconsistent() -> None:
-    with pytest.warns(maxent.UnreliableResult):
-        found = maxent.bounds(published(*COUNTS), population=register(4, 2), people=4)
-    assert found.status == "inconsistent"
+def test_a_number_of_members_that_counts_contradict_is_refused() -> None:
+    said = "people: expected the number of people that the release states, 5, or none, found 4"
+    for command in (maxent.bounds, maxent.estimate):
+        refused(said, command, published(*COUNTS), population=register(4, 2), people=4)
+    stated = published({"label": "no", "n": 3}, {"label": "yes", "n": 2})
+    assert maxent.bounds(stated, population=register(4, 2), people=5).summary["membership"]["members"] == 5
 
 
 def test_comparisons_that_depend_on_who_is_a_member_are_unread() -> None:
