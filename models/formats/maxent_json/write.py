@@ -39,7 +39,7 @@ def release_to_document(release: Content) -> dict[str, Any]:
     }
 
 
-class _Entries(list[object]):
+class _LazyList(list[object]):
     """Nodes or trees as a document has them, each made when it is asked for."""
 
     def __init__(self, number: int, made: Callable[[], Iterator[object]]) -> None:
@@ -61,7 +61,7 @@ def check_release(release: Content, source: str) -> None:
         return
     head = release_to_document(replace(release, trees=()))
     if not check_in_memory(release, head, [_tree_head(tree) for tree in release.trees], source):
-        checked_release(head, source, _Entries(len(release.trees), lambda: map(_listed_tree, release.trees)))
+        checked_release(head, source, _LazyList(len(release.trees), lambda: map(_listed_tree, release.trees)))
 
 
 def _answers(release: Content) -> dict[str, object]:
@@ -153,7 +153,7 @@ def _tree_entry(tree: Tree) -> dict[str, object]:
 
 def _listed_tree(tree: Tree) -> dict[str, object]:
     """A tree of the document, of which each node is made when it is asked for."""
-    return {**_tree_head(tree), "nodes": _Entries(len(tree.nodes), lambda: map(_node_entry, each(tree.nodes)))}
+    return {**_tree_head(tree), "nodes": _LazyList(len(tree.nodes), lambda: map(_node_entry, each(tree.nodes)))}
 
 
 def _tree_head(tree: Tree) -> dict[str, object]:
