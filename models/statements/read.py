@@ -207,7 +207,8 @@ def _attribute(source: str, column: str, use: ColumnUse) -> Attribute:
     if named and (use.numbers is not None or len(named) < len(use.values)):
         where = use.values[named[0]]
         raise invalid(source, where, name(column), "numbers, as elsewhere of this column", show(texts[0]))
-    return Attribute(column, "categorical", tuple(texts)) if texts else Attribute(column, "numeric")
+    unnamed = use.numbers is None and not use.values  # a column of margins alone
+    return Attribute(column, "categorical", tuple(texts)) if texts or unnamed else Attribute(column, "numeric")
 
 
 def parse_statements(document: Mapping[str, object], source: str, folder: str = "") -> StatementDocument:

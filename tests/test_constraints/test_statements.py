@@ -933,6 +933,15 @@ def test_a_tree_beside_statements_settles_cells_for_whole_people() -> None:
     assert (told["exact"], told["smallest"], told["complete"]) == (3, 1, True)
 
 
+def test_a_column_of_margins_alone_has_the_values_of_the_table() -> None:
+    """It was taken for numbers, as no cell names a value of it."""
+    frame = pd.DataFrame({"g": ["A", "A", "B", "B"], "c": ["x", "y", "x", "y"], "y": ["no", "yes"] * 2})
+    said = {"kind": "table", "by": ["g", "c"], "cells": [{"at": ["A", "*"], "class": "yes", "count": 1}]}
+    qi = frame.drop(columns="y")
+    [statement] = compile_release(document(frame, said), qi).linear
+    assert (statement.lower, statement.upper) == (1, 1)
+
+
 LIMITS = {"min_stated_cell": 2, "max_stated_zeros": 0}
 
 
