@@ -479,10 +479,10 @@ Who = Annotated[
 
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:
     """The releases, and the tables: the last file, or as many as there are releases."""
-    if not needed and (len(files) == 1 or not any(map(is_table, files))):
+    if len(files) == 1 and not needed:
         return list(files), []
     if len(files) <= 2:
-        tables = 0 if not needed and files[-1].lower().endswith(".json") else 1
+        tables = 0 if not needed and files[-1].lower().endswith((".json", ".toml")) else 1
     else:
         at_end = next((i for i, file in enumerate(reversed(files)) if not is_table(file)), len(files))
         tables = 1 if at_end == len(files) else at_end

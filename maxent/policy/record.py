@@ -21,7 +21,7 @@ from maxent.models.files.input_files import is_standard_input
 from maxent.models.files.json_files import as_json_text
 from maxent.models.files.output import check_outputs, is_pattern, write_text
 from maxent.models.hints import close_to
-from maxent.policy.checks.context import Finding
+from maxent.policy.checks.context import Finding, about
 from maxent.policy.checks.registry import CHECKS
 from maxent.policy.policy import Policy, presets
 from maxent.results.html_report.dossier import dossier_numbers
@@ -162,13 +162,8 @@ class RecordRow:
 
 def named_rows(rung: Rung, limits: Limits) -> Iterator[RecordRow]:
     """The checks that name an adversary of the ladder."""
-    found = {check.limit: check for check in rung.checks}
     for key, limit in limits.as_dict().items():
-        check = found.get(key)
-        finding = Finding("cannot_tell", None, f"not known, as {rung.why}")
-        if check is not None:
-            finding = Finding(check.status, check.found, in_words(check))
-        yield RecordRow(CHECKS[IDS[key]], limit, finding, adversary=rung.adversary)
+        yield RecordRow(CHECKS[IDS[key]], limit, about(rung, key), adversary=rung.adversary)
 
 
 @dataclass(frozen=True, slots=True)

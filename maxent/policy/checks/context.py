@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
 
 if TYPE_CHECKING:
+    from maxent.disclosure.ladder import Rung
     from maxent.results.review import Review
 
 Figure = float | int | str | None
@@ -153,6 +154,19 @@ def by_limit(name: str, *, proved: bool = False) -> Judge:
         return Finding(worst.status, worst.found, in_words(worst))
 
     return judged
+
+
+def about(rung: Rung, name: str) -> Finding:
+    """What a limit on an adversary of the ladder found."""
+    found = next((check for check in rung.checks if check.limit == name), None)
+    if found is None:
+        return Finding("cannot_tell", None, f"not known, as {rung.why}")
+    return Finding(found.status, found.found, in_words(found))
+
+
+def by_rung(adversary: str, name: str) -> Judge:
+    """The judge of a limit that is always about one adversary of the ladder."""
+    return lambda of, limit: about(of.review.rung(adversary, Limits(**{name: limit})), name)
 
 
 def is_whole(least: int) -> Callable[[Any], bool]:
