@@ -24,6 +24,7 @@ from maxent.models.statements.statement import (
     PrintedNumber,
     StatementPeople,
     between,
+    described,
 )
 from maxent.models.statements.sums import about_between, count_row, mean_rows, some
 from maxent.models.trees.predict import (
@@ -88,9 +89,13 @@ class Answers:
         return cls(release=release, name=file)
 
     def may_predict(self, people: StatementPeople) -> BoolArray:
-        """Which classes may be predicted of each quasi-identifier, shape (n_qi, n_classes); none of another answer."""
+        """Which classes may be predicted of each quasi-identifier, shape (n_qi, n_classes)."""
         if self.release is None:
-            return np.stack([people.has(self.column, klass) for klass in people.classes], axis=1)
+            found = np.stack([people.has(self.column, klass) for klass in people.classes], axis=1)
+            if not found[people.counts > 0].any(axis=1).all():
+                others = [v for v in map(described, people.values(self.column)) if v not in people.classes]
+                people.refuse(self.column, f"predicted classes: {shorten_list(people.classes)}", shorten_list(others))
+            return found
         return np.asarray(may_predict(self.release, self._places(people), len(people))[:, self._order(people)])
 
     def shares(self, people: StatementPeople, klass: int | None) -> tuple[FloatArray, FloatArray]:

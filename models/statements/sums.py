@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 class LinearSum:
     """``linear``: the sum over people of a class of a column, or their number, lies between two sides.
 
-    Sound as stated: the sides are what was published. A sum that a program computed in double precision may be off by
-    its rounding error, which is added.
+    Sound as stated: the sides are what was published, a printed number is all that round to it, or are ``within`` of
+    it. A sum that a program computed in double precision may be off by its rounding error, which is added.
     """
 
     weight: str | float
@@ -51,9 +51,12 @@ class LinearSum:
         if "equals" in keys:
             if "at_least" in keys or "at_most" in keys:
                 keys.refuse("equals", "equals, or at_least and at_most", "both")
-            value, within = keys.printed(), keys.number("within", 0.0, 0.0) if "within" in keys else None
-            half = Fraction(within) if within is not None else value.half if "digits" in keys else Fraction(0)
-            low, high = between(value.value - half, value.value + half)
+            if "within" in keys and "digits" in keys:
+                keys.refuse("digits", "digits or within", "both")
+            value = keys.printed()
+            if "within" in keys:
+                value = replace(value, half=Fraction(keys.number("within", least=0.0)))
+            low, high = between(value.low, value.high)
         elif "at_least" in keys or "at_most" in keys:
             low = keys.number("at_least") if "at_least" in keys else -np.inf
             high = keys.number("at_most") if "at_most" in keys else np.inf
@@ -130,7 +133,7 @@ class ClassShare:
         """The number of the class, and that of all people where it is stated."""
         n = self.n if people.number is None else people.number
         of = "share" if self.per == 1 else f"rate per {self.per:,}"
-        says = f"{of} of {people.classes[self.klass]} {self.value}" + ("" if n is None else f" of {n:,}")
+        says = f"{of} of {people.classes[self.klass]} {self.value}" + (f" of {n:,}" if n else "")
         have = np.zeros((len(people), len(people.classes)))
         have[:, self.klass] = people.counts > 0
         ends = self.value.low / self.per, self.value.high / self.per
@@ -220,12 +223,12 @@ def mean_rows(
     The mean is over people of the class, shape (n_qi,), or over all, shape (n_qi, n_classes). With ``n`` of them their
     sum lies between ``n`` times each end; of multiples of a grain it is itself one. Without, the sum of distances from
     the lower end is at least 0 and that from the upper one at most 0, whatever the number of people; a mean that
-    cannot be 0 is of somebody.
+    cannot be 0 is of somebody, so that ``n`` is not 0.
     """
     inside, (low, high) = people.counts > 0, between(*ends)
     most = np.abs(large).reshape(len(people), -1).max(axis=1, initial=0.0) + 1.0 + abs(low) + abs(high)
     off = COMPUTED * float(most @ people.counts)
-    if n is None:
+    if not n:
         if klass is None and low > 0:  # of nobody some print 0
             yield _weighed(people, inside.astype(np.float64), 1.0, np.inf, f"{says}: somebody", None)
         yield LinearStatement(large - low, -off, np.inf, says, klass)
@@ -286,9 +289,10 @@ class ClassDeviation:
         if ddof not in (0, 1):
             keys.refuse("ddof", "0 or 1")
         mean = keys.printed("mean", "mean_digits") if "mean" in keys else None
-        return cls(
-            keys.column("of"), keys.klass(optional=True), keys.printed(), keys.whole("n", None, 1), ddof or 0, mean
-        )
+        value = keys.printed()
+        if value.value < 0:
+            keys.refuse("equals", "a standard deviation, at least 0")
+        return cls(keys.column("of"), keys.klass(optional=True), value, keys.whole("n", None, 1), ddof or 0, mean)
 
     def paired(self, others: Sequence[StatementKeys]) -> ClassDeviation:
         """With the mean that another statement has of the same people."""

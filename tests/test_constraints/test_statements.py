@@ -553,6 +553,26 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
             "cell 2: at: expected each cell and class once, found n again",
         ),
         (
+            {"kind": "linear", "weight": "age", "class": "yes", "equals": "90.0", "digits": 1, "within": 0},
+            "statement 1: digits: expected digits or within, found both",
+        ),
+        (
+            {"kind": "linear", "weight": "age", "class": "yes", "equals": 90, "within": None},
+            "within: expected a finite number, at least 0",
+        ),
+        (
+            {"kind": "sd", "of": "age", "class": "yes", "equals": "-1"},
+            "equals: expected a standard deviation, at least",
+        ),
+        (
+            {"kind": "accuracy", "prediction": "region", "equals": 0.5},
+            "column region: values: expected predicted classes: 'no', 'yes', found 'n', 's'",
+        ),
+        (
+            {"kind": "confusion", "prediction": "region", "matrix": {"no": {"no": 0}}},
+            "column region: values: expected predicted classes: 'no', 'yes', found 'n', 's'",
+        ),
+        (
             {"kind": "count", "class": "yes", "equals": 1, "where": {"age": {"above": 30}}},
             "above: expected one of ge, gt, le, lt, found an unknown key",
         ),
@@ -563,6 +583,35 @@ def test_what_is_wrong_is_named_with_its_place(said: Fact, words: str) -> None:
     with pytest.raises(maxent.InvalidInput) as error:
         maxent.bounds(parse_statements({**written, "statements": [said]}, "s.json").release, FRAME)
     assert words in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("said", "half"),
+    [
+        ({"equals": "8.8"}, 0.05),
+        ({"equals": 9}, 0.5),
+        ({"equals": 8.9, "digits": 2}, 0.005),
+        ({"equals": "8.83", "within": 0}, 0.0),
+        ({"equals": "9", "within": 0.28}, 0.28),
+    ],
+)
+def test_a_printed_sum_is_every_sum_that_rounds_to_it(said: Fact, half: float) -> None:
+    frame = pd.DataFrame({"w": [1.37, 2.41, 0.93, 5.12, 3.33, 2.78]})
+    worlds = np.array(list(itertools.product([0, 1], repeat=len(frame))))
+    left = worlds[np.abs(worlds @ frame["w"] - float(said["equals"])) <= half + 1e-9]
+    release = document(frame.assign(y="no"), {"kind": "linear", "weight": "w", "class": "yes", **said})
+    found = maxent.bounds(release, frame, level="integer").frame().query("`class` == 'yes'").set_index("w")
+    assert found.low.loc[frame["w"]].tolist() == left.min(axis=0).tolist()
+    assert found.high.loc[frame["w"]].tolist() == left.max(axis=0).tolist()
+
+
+def test_a_share_of_nobody_is_refused_unless_it_may_be_none() -> None:
+    frame = FRAME.assign(y="no")
+    for printed, wrong in (("0.5", True), ("0.1", True), ("0.0", False)):
+        for kind in ("share", "rate"):
+            said: Fact = {"kind": kind, "class": "yes", "where": {"age": {"gt": 60}}, "equals": printed}
+            found = compile_release(document(frame, said), FRAME).contradictions
+            assert [str(each.origin) for each in found] == ["s.json, statement 1"] * wrong
 
 
 def test_statements_that_contradict_the_table_are_named() -> None:
