@@ -26,6 +26,7 @@ from maxent.models.statements.statement import (
     Box,
     ClassSum,
     ColumnUse,
+    Counted,
     Keys,
     LinearStatement,
     Measured,
@@ -33,6 +34,7 @@ from maxent.models.statements.statement import (
     StatementKeys,
     StatementPeople,
     Where,
+    cells_of,
     together,
 )
 
@@ -147,6 +149,18 @@ class StatementDocument:
         order = self._order(classes)
         for row in self._own_rows(table, None if total is None else total[order], members):
             yield _reordered(row, order)
+
+    def cells(self, table: QITable, classes: Sequence[str]) -> Iterator[LinearStatement]:
+        """A row that says nothing for each cell and margin of columns by which people of a class are counted.
+
+        Cells that a table leaves out are among them.
+        """
+        people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
+        for each in self.statements:
+            if isinstance(each.content, Counted):
+                axes = [*(test.axis(people) for test in each.where.tests), *each.content.axes(people)]
+                for row in cells_of(people, axes, each.content.counted):
+                    yield _reordered(replace(row, source=f"{self.name}, {each.source}, {row.source}"), order)
 
     def only(self, sources: Collection[str]) -> StatementDocument:
         """The document with those of its statements whose sources are among some."""

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from itertools import product
 from math import isfinite
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, runtime_checkable
 
@@ -21,7 +22,7 @@ from maxent.models.hints import close_to
 from maxent.models.tables.cells import MISSING
 
 if TYPE_CHECKING:
-    from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.tables.qi_table import QITable
 
 # Error of numbers that programs computed in double precision before they printed them, as a share of their size.
@@ -66,6 +67,41 @@ class ClassSum:
     low: float
     high: float
     grain: float | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Axis:
+    """A column of cells: the number of each quasi-identifier's value, shape (n_qi,), and each value in words."""
+
+    codes: IntArray
+    words: Sequence[str]
+
+
+@runtime_checkable
+class Counted(StatementKeys, Protocol):
+    """Content that counts people of some classes in cells."""
+
+    @property
+    def counted(self) -> Sequence[int]:
+        """The classes."""
+        ...
+
+    def axes(self, people: StatementPeople) -> Iterator[Axis]:
+        """The columns of its cells."""
+        ...
+
+
+def cells_of(people: StatementPeople, axes: Sequence[Axis], klasses: Sequence[int]) -> Iterator[LinearStatement]:
+    """A row that says nothing for each cell and margin of some columns that somebody is in, and each class."""
+    counted = people.counts > 0
+    for chosen in product((True, False), repeat=len(axes)):
+        used = [axis for axis, is_used in zip(axes, chosen, strict=True) if is_used]
+        codes = np.column_stack([np.zeros(len(people), np.int64), *(axis.codes for axis in used)])
+        for at in np.unique(codes[counted], axis=0):
+            weights = (counted & (codes == at).all(axis=1)).astype(np.float64)
+            shown = ", ".join(axis.words[code] for axis, code in zip(used, at[1:].tolist(), strict=True))
+            for klass in klasses:
+                yield LinearStatement(weights, 0.0, np.inf, "nothing", klass, f"cell {shown or 'of all'}")
 
 
 Box = Sequence[tuple[float, float]]
@@ -158,6 +194,11 @@ class StatementPeople:
         j = self._column(column)
         used = np.unique(self.table.codes[self.table.counts > 0, j])
         return [value.item() if isinstance(value, np.generic) else value for value in self.table.levels[j][used]]
+
+    def axis(self, column: str) -> Axis:
+        """A column by its values."""
+        j = self._column(column)
+        return Axis(self.table.codes[:, j], [f"{column} {described(level)}" for level in self.table.levels[j]])
 
     def _column(self, column: str) -> int:
         names = [attribute.name for attribute in self.table.attributes]
@@ -409,6 +450,12 @@ class Test:
             for sign, limit in self.limits:
                 found &= compare[sign](numbers, limit)
         return found
+
+    def axis(self, people: StatementPeople) -> Axis:
+        """Its column by values, or by whether people are within the limits."""
+        if self.values:
+            return people.axis(self.column)
+        return Axis(self.holds(people).astype(np.int64), [f"not {self}", str(self)])
 
     def __str__(self) -> str:
         if self.limits:

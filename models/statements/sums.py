@@ -11,6 +11,7 @@ import numpy as np
 
 from maxent.models.statements.statement import (
     COMPUTED,
+    Axis,
     Box,
     ClassSum,
     Keys,
@@ -102,6 +103,15 @@ class ClassCount:
             keys.refuse("equals", "a whole number of people")
         return found
 
+    @property
+    def counted(self) -> tuple[int]:
+        """Its class."""
+        return (self.klass,)
+
+    def axes(self, people: StatementPeople) -> Iterator[Axis]:
+        """None: its cell is that of the people whom it is about."""
+        yield from ()
+
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number, and that of all people where it is stated."""
         low, high = whole_between(self.value.low, self.value.high)
@@ -128,6 +138,15 @@ class ClassShare:
         if not found.value.high >= 0 or found.value.low > 1:
             keys.refuse("equals", "a share, from 0 to 1")
         return found
+
+    @property
+    def counted(self) -> tuple[int]:
+        """Its class."""
+        return (self.klass,)
+
+    def axes(self, people: StatementPeople) -> Iterator[Axis]:
+        """None: its cell is that of the people whom it is about."""
+        yield from ()
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number of the class, and that of all people where it is stated."""

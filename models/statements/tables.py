@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, get_args
 
 import numpy as np
 
 from maxent.models.arguments import is_number, show
 from maxent.models.release import Rounded, RoundingMethod
-from maxent.models.statements.statement import Keys, LinearStatement, StatementPeople, described
+from maxent.models.statements.statement import Axis, Keys, LinearStatement, StatementPeople, described
 from maxent.models.statements.sums import sides
 
 if TYPE_CHECKING:
@@ -39,6 +40,16 @@ class By:
             return people.has(self.column, at)
         v = people.numbers(self.column)
         return np.asarray((v > at[0]) & (v <= at[1]) if self.right else (v >= at[0]) & (v < at[1]))
+
+    def axis(self, people: StatementPeople) -> Axis:
+        """The rows of the table that it can have, and one for people outside of its edges."""
+        if not self.edges:
+            return people.axis(self.column)
+        pairs = list(pairwise(self.edges))
+        codes = sum(
+            (self.holds(people, at) * np.int64(i) for i, at in enumerate(pairs, 1)), np.zeros(len(people), np.int64)
+        )
+        return Axis(codes, [f"{self.column} {words}" for words in ("elsewhere", *map(self.words, pairs))])
 
     def words(self, at: At) -> str:
         """A row of the table for people to read."""
@@ -86,6 +97,15 @@ class CrossTable:
                 each.refuse("at", "each cell and class once", f"{shown} again")
             cells[cell.at, cell.klass] = cell
         return cls(by, tuple(cells.values()))
+
+    @property
+    def counted(self) -> list[int]:
+        """The classes of its cells."""
+        return sorted({cell.klass for cell in self.cells if cell.klass is not None})
+
+    def axes(self, people: StatementPeople) -> Iterator[Axis]:
+        """Its columns."""
+        return (by.axis(people) for by in self.by)
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """A row for each cell."""
@@ -174,7 +194,7 @@ def _at(keys: Keys, by: By, value: object) -> At:
     if not by.edges:
         keys.use(by.column, values=[value])
         return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
-    pairs = list(zip(by.edges, by.edges[1:], strict=False))
+    pairs = list(pairwise(by.edges))
     if not isinstance(value, list) or tuple(value) not in pairs:
         keys.refuse(
             "at", f"two neighbouring edges of {by.column}: {', '.join(map(str, map(list, pairs)))}", show(value)

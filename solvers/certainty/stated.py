@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.membership import is_of_register
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
 from maxent.solvers.certainty.integer import contradicting_whole, fewest
@@ -54,9 +55,10 @@ class StatedCell:
 def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
     """Every number of people of one class that a statement is about, and whether all that follows of it is known.
 
-    A number follows from linear programs, or from whole people (`maxent.solvers.certainty.settled`).
+    With the cells and margins that somebody is in and no row is about (`_left_out`), as many as are asked. A number
+    follows from linear programs, or from whole people (`maxent.solvers.certainty.settled`).
     """
-    found: dict[tuple[int, int], StatedCell] = {}
+    found: dict[tuple[bytes, int], StatedCell] = {}
     for said in program.linear:
         klass = np.flatnonzero(said.coef[0])
         if said.kind != "statements" or said.weights is not None or len(klass) != 1:
@@ -65,22 +67,42 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
         sides = sorted((float(said.lower[0]) / coef, float(said.upper[0]) / coef))
         people = round(float(program.region_size[said.region]))
         low, high = max(int(np.ceil(max(sides[0], 0.0) - WHOLE)), 0), int(np.floor(min(sides[1], people) + WHOLE))
-        key, source = (said.region, int(klass[0])), str(said.origin)
+        held, source = program.regions[said.region], str(said.origin)
+        key = held.tobytes(), int(klass[0])
         if (known := found.get(key)) is not None:
             low, high, source = max(low, known.low), min(high, known.high), known.source
-        found[key] = StatedCell(source, program.regions[said.region], key[1], people, low, high, low == high)
+        found[key] = StatedCell(source, held, key[1], people, low, high, low == high)
     left = {key: cell for key, cell in found.items() if not cell.exact}
+    every = True
+    for key, cell in _left_out(program):
+        if key not in found:
+            if not (every := len(left) < ASKED):
+                break
+            found[key] = left[key] = cell
     rows = sum(said.rows for said in program.linear)
     asked = len(left) <= ASKED and rows * len(program.cells) <= SIZE and not program.contradictions
     worlds: list[IntArray] = []
     if left and asked:
-        for key, (low, high) in zip(left, _ends(program, list(left), worlds), strict=True):
+        for key, (low, high) in zip(left, _ends(program, list(left.values()), worlds), strict=True):
             cell = found[key]
             found[key] = replace(cell, low=max(cell.low, low), high=min(cell.high, high))
     cells = (*found.values(), *_references(program, tuple(found.values())))
     if not asked or all(cell.exact for cell in cells):
-        return cells, asked or not left
-    return _of_whole_people(program, cells, worlds)
+        return cells, every and (asked or not left)
+    cells, complete = _of_whole_people(program, cells, worlds)
+    return cells, every and complete
+
+
+def _left_out(program: Program) -> Iterator[tuple[tuple[bytes, int], StatedCell]]:
+    """The cells and margins by whose columns statements count people of a class, listed or not, by cells and class."""
+    classes = program.release.target.classes
+    classes = classes[:-1] if is_of_register(program.release) else classes
+    for document in program.release.statements:
+        for row in document.cells(program.table, classes):
+            assert row.klass is not None
+            held = np.flatnonzero(row.weights[program.cells.owner])
+            people = round(float(row.weights @ program.table.counts))
+            yield (held.tobytes(), row.klass), StatedCell(row.source, held, row.klass, people, 0, people, False)
 
 
 def _of_whole_people(
@@ -124,11 +146,11 @@ def _references(program: Program, cells: Sequence[StatedCell]) -> Iterator[State
             yield StatedCell(source, rest, klass, people, low, high, False)
 
 
-def _ends(program: Program, asked: list[tuple[int, int]], worlds: list[IntArray]) -> Iterator[tuple[int, int]]:
+def _ends(program: Program, asked: list[StatedCell], worlds: list[IntArray]) -> Iterator[tuple[int, int]]:
     """The least and the largest number of people of a class in some regions, rounded; whole ones join ``worlds``."""
     aims = np.zeros((len(asked), len(program.cells), program.n_classes))
-    for aim, (region, klass) in zip(aims, asked, strict=True):
-        aim[program.regions[region], klass] = 1.0
+    for aim, cell in zip(aims, asked, strict=True):
+        aim[cell.cells, cell.klass] = 1.0
     people = int(program.individuals)
     for low, high in sum_ends(program, aims, worlds.append):
         yield (
@@ -165,11 +187,11 @@ def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[Flo
 def cells_summary(program: Program) -> dict[str, Any]:
     """What statements tell of numbers of people, ready for JSON.
 
-    ``cells`` (numbers of people of a class that statements are about), ``exact`` (those that are known), ``follow`` (of
-    these the ones that no statement prints: they follow from all together), ``smallest`` (the smallest known number of
-    a class, or of the others in its cell, above 0; None without one), ``zeros`` (cells of nobody, or of everybody in
-    them), ``people`` (whose class such cells settle), ``complete`` (whether everything was asked), and ``words``: a
-    sentence for each source.
+    ``cells`` (numbers of people of a class that statements are about, or that a table leaves out), ``exact`` (those
+    that are known), ``follow`` (of these the ones that no statement prints: they follow from all together),
+    ``smallest`` (the smallest known number of a class, or of the others in its cell, above 0; None without one),
+    ``zeros`` (cells of nobody, or of everybody in them), ``people`` (whose class such a cell settles on its own),
+    ``complete`` (whether everything was asked), and ``words``: a sentence for each source.
     """
     cells, complete = stated_cells(program)
     exact = [cell for cell in cells if cell.exact]

@@ -18,6 +18,7 @@ from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.statements.read import parse_statements
+from maxent.results.text.audit import audit_lines
 from maxent.solvers.certainty import sums
 from maxent.solvers.certainty.cases import SumCases, impossible
 from maxent.solvers.certainty.integer import fewest
@@ -515,9 +516,9 @@ def test_linked_tables_that_are_each_safe_are_not_together() -> None:
 
     alone = [told_of(frame, table(by))["exact"] for by in ("county", "group")]
     both = told_of(frame, table("county"), table("group"))
-    assert alone == [3 + 2, 3 + 2]
-    assert both["exact"] == 3 + 4 + 1  # K is what county-2 has beside N and the group of L and M
-    assert both["follow"] == 1
+    assert alone == [3 + 2 + 1, 3 + 2 + 1]  # the number of all follows, too
+    assert both["exact"] == 3 + 4 + 2  # K is what county-2 has beside N and the group of L and M
+    assert both["follow"] == 2
 
 
 FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
@@ -942,12 +943,12 @@ def suppressed(weights: dict[str, int], equals: float) -> list[Fact]:
 
 @pytest.mark.parametrize(
     ("equals", "limit", "numbers", "figure"),
-    [(8, {"min_stated_cell": 3}, {1}, 1), (5, {"max_stated_zeros": 0}, {0, 1}, 1)],
+    [(8, {"min_stated_cell": 2}, {1, 2}, 1), (5, {"max_stated_zeros": 0}, {0, 1}, 1)],
 )
 def test_checks_know_cells_that_only_whole_people_settle(
     equals: int, limit: dict[str, int], numbers: set[int], figure: int
 ) -> None:
-    """3a + 5b = 8 has one case in each, = 5 none in A: linear programs leave both open."""
+    """3a + 5b = 8 has one case in each, two in both, = 5 none in A: linear programs leave both open."""
     frame = pd.DataFrame({"g": ["A"] * 4 + ["B"] * 4, "w": [3] * 4 + [5] * 4, "y": ["no", "yes"] * 4})
     release, qi = document(frame, *suppressed({"A": 3, "B": 5}, equals)), frame.drop(columns="y")
     told = stated_cells(compile_release(release, qi))
@@ -963,7 +964,7 @@ def test_what_was_not_settled_for_whole_people_is_not_passed(monkeypatch: pytest
     monkeypatch.setattr(settled, "SECONDS", 0.0)
     frame = pd.DataFrame({"g": ["A"] * 4 + ["B"] * 4, "w": [3] * 4 + [5] * 4, "y": ["no", "yes"] * 4})
     release, qi = document(frame, *suppressed({"A": 3, "B": 5}, 8)), frame.drop(columns="y")
-    for limit in ({"min_stated_cell": 3}, {"max_stated_zeros": 0}):
+    for limit in ({"min_stated_cell": 2}, {"max_stated_zeros": 0}):
         rows = maxent.check(release, qi, {"limits": limit}).rows
         assert [row.status for row in rows if row.check.key in limit] == ["cannot_tell"]
     assert not maxent.audit(release, qi)["statements"]["complete"]
@@ -979,7 +980,69 @@ def test_a_tree_beside_statements_settles_cells_for_whole_people() -> None:
     beside = parse_statements(json.loads(json.dumps(written | {"statements": [share, table]})), "s.json").release
     releases, qi = [maxent.load_release(d1 / "tree.json"), beside], d1 / "qi.csv"
     told = maxent.audit(releases, qi)["statements"]
-    assert (told["exact"], told["smallest"], told["complete"]) == (3, 1, True)
+    assert (told["exact"], told["smallest"], told["complete"]) == (9, 1, True)
+
+
+def cell(at: list[Any], n: int) -> Fact:
+    return {"at": at, "class": "yes", "count": n}
+
+
+LEFT_OUT: dict[str, list[Fact]] = {
+    "a table": [{"kind": "table", "by": ["sex", "land"], "cells": [cell(["m", "*"], 8), cell(["m", "USA"], 7)]}],
+    "a table of some": [
+        {"kind": "table", "by": ["land"], "where": {"sex": "m"}, "cells": [cell(["*"], 8), cell(["USA"], 7)]}
+    ],
+    "counts": [
+        {"kind": "count", "class": "yes", "equals": 8, "where": {"sex": "m"}},
+        {"kind": "count", "class": "yes", "equals": 7, "where": {"sex": "m", "age": {"lt": 50}}},
+    ],
+    "a share": [
+        {"kind": "share", "class": "yes", "equals": "0.40", "where": {"sex": "m"}},
+        {"kind": "count", "class": "yes", "equals": 7, "where": {"sex": "m", "land": ["USA"]}},
+    ],
+    "outside of edges": [
+        {
+            "kind": "table",
+            "by": ["sex", {"column": "age", "edges": [20, 50]}],
+            "cells": [cell(["m", "*"], 8), cell(["m", [20, 50]], 7)],
+        }
+    ],
+}
+
+
+def people_by_land() -> pd.DataFrame:
+    """Twenty men and twenty women, half of them older and of the other of two countries."""
+    land, age = ["USA"] * 20 + ["Canada"] * 20, [30.0] * 20 + [60.0] * 20
+    return pd.DataFrame({"sex": ["m", "f"] * 20, "land": land, "age": age, "y": "no"})
+
+
+@pytest.mark.parametrize("kind", LEFT_OUT)
+def test_a_cell_that_no_row_lists_and_that_follows_is_not_passed(kind: str) -> None:
+    """Eight men, seven of them in one cell: one is in the other, which was left out."""
+    frame = people_by_land()
+    release, qi = document(frame, *LEFT_OUT[kind]), frame.drop(columns="y")
+    proved = maxent.bounds(release, qi, level="integer").frame().query("sex == 'm' and `class` == 'yes'")
+    assert sorted((proved["low"] * proved["count"]).tolist()) == [1, 7]
+    assert (proved["low"] == proved["high"]).all()
+    rows = maxent.check(release, qi, {"limits": {"min_stated_cell": 3}}).rows
+    assert [(r.status, r.finding.figure) for r in rows if r.check.key == "min_stated_cell"] == [("fail", 1)]
+    audit = maxent.audit(release, qi)
+    told = audit["statements"]
+    assert (told["exact"], told["follow"], told["smallest"], told["complete"]) == (3, 1, 1, True)
+    assert any("; single cells settle the class of 0 individuals" in line for line in audit_lines(audit, "y", 1))
+
+
+@pytest.mark.parametrize(("asked", "limit", "status"), [(0, 3, "cannot_tell"), (0, 8, "fail"), (200, 3, "fail")])
+def test_cells_that_are_too_many_to_ask_for_are_not_passed(
+    monkeypatch: pytest.MonkeyPatch, asked: int, limit: int, status: str
+) -> None:
+    from maxent.solvers.certainty import stated
+
+    monkeypatch.setattr(stated, "ASKED", asked)
+    frame = people_by_land()
+    release, qi = document(frame, *LEFT_OUT["a table"]), frame.drop(columns="y")
+    rows = maxent.check(release, qi, {"limits": {"min_stated_cell": limit}}).rows
+    assert [row.status for row in rows if row.check.key == "min_stated_cell"] == [status]
 
 
 def test_a_column_of_margins_alone_has_the_values_of_the_table() -> None:
@@ -997,17 +1060,19 @@ LIMITS = {"min_stated_cell": 2, "max_stated_zeros": 0}
 @pytest.mark.search
 @pytest.mark.parametrize("seed", cases(0, 6, hunted=100))
 def test_no_cell_is_passed_that_all_whole_numbers_settle(seed: int) -> None:
-    """Up to eight people, whole weights and hidden cells: numbers known are those of all labellings, and no others."""
+    """Up to eight people, whole weights, cells hidden or left out: numbers known are those of all labellings, only."""
     rng = np.random.default_rng([seed, 41])
     n = int(rng.integers(4, 9))
     frame = pd.DataFrame({"g": rng.choice(["A", "B", "C"], n), "w": rng.integers(1, 9, n)})
     labels = rng.random(n) < 0.4
-    shown = sorted(set(frame["g"]))
+    groups = sorted(set(frame["g"]))
+    shown = [group for group in groups if rng.random() < 0.7] or groups
     said = suppressed(dict.fromkeys(shown, 0), int(frame["w"] @ labels))
     worlds = np.array(list(itertools.product([0, 1], repeat=n)))
-    inside = np.array([(frame["g"] == group).to_numpy() for group in shown])
+    inside = np.array([frame["g"] == group for group in groups] + [frame["g"] != ""] * (len(groups) > 1))
     numbers = worlds @ inside.T
-    fits = (worlds @ frame["w"].to_numpy() == frame["w"] @ labels) & (numbers < 5).all(axis=1)
+    listed = numbers[:, np.isin(groups + [""] * (len(groups) > 1), shown)]
+    fits = (worlds @ frame["w"].to_numpy() == frame["w"] @ labels) & (listed < 5).all(axis=1)
     if not fits[np.flatnonzero((worlds == labels).all(axis=1))].all():
         return
     numbers, sizes = numbers[fits], inside.sum(axis=1)

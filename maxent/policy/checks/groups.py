@@ -352,9 +352,9 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX111", "min_stated_cell", "smallest number of people that follows from statements", GROUP, _min_stated_cell,
-        "The fewest people of a class, or of the others beside them, in a cell of a table, a share, a rule or another "
-        "statement beside trees, where the number follows exactly from all that is published, as people are whole. It "
-        "cannot be told where that was not settled in ten seconds.",
+        "The fewest people of a class, or of the others beside them, in a cell of a table (listed or not), a share, a "
+        "rule or another statement beside trees, where the number follows exactly from all that is published, as "
+        "people are whole. It cannot be told where that was not settled in ten seconds.",
         "A regression with dummies, or margins beside suppressed cells, give small numbers that nobody printed.",
         f"Threshold of {ACRO}: 10; secondary suppression of {HANDBOOK}.",
         "Print fewer digits, suppress more cells, or leave a statement out: docs/statements.md.",

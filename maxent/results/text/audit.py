@@ -74,7 +74,7 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
 
 def _stated(found: Mapping[str, Any]) -> Iterator[str]:
     """Numbers of people that statements beside trees give."""
-    settled = "" if found["people"] is None else f"; they settle the class of {_people(found['people'])}"
+    settled = "" if found["people"] is None else f"; single cells settle the class of {_people(found['people'])}"
     settled += "" if found["complete"] else "; whether whole people settle others was not found out"
     yield (
         f"statements: {found['exact']:,} of {found['cells']:,} numbers of people of a class are known, "
