@@ -12,7 +12,7 @@ from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
-from maxent.api.compile import ROWS, Knowledge, compile_case, system_of
+from maxent.api.compile import ROWS, Knowledge, compile_case, refuse_contradictions, system_of
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, table_of
@@ -204,6 +204,8 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)
     numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
+    if case.release.statements and case.table is not None:
+        refuse_contradictions(compile_case(case, Knowledge(rounding=attacks.rounding)), "inconsistent")
     told = _intervals(case, attacks)
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
@@ -163,7 +163,13 @@ def refuse_contradictions(program: Program, status: str, *, whole: bool = False)
 
     ``whole``: it may be that whole numbers of people alone contradict them.
     """
-    if status != "inconsistent" or not (program.release.statements):
+    if status == "inconsistent" and (problems := [*contradiction_problems(program, whole=whole)]):
+        raise InvalidInput("statements", problems)
+
+
+def contradiction_problems(program: Program, *, whole: bool = False) -> Iterator[Problem]:
+    """A problem for each of the fewest statements that contradict each other or the table; none where none does."""
+    if not program.release.statements:
         return
     from maxent.solvers.certainty.stated import contradicting
     from maxent.solvers.certainty.sums import SEARCH
@@ -172,7 +178,7 @@ def refuse_contradictions(program: Program, status: str, *, whole: bool = False)
     named = tuple(f"{each.name}, " for each in program.release.statements)
     if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
-    problems, people = [], "whole people" if wrong.whole else "the people"
+    people = "whole people" if wrong.whole else "the people"
     for origin, says in wrong.said:
         others = "; ".join([str(other) for other, _ in wrong.said if other is not origin][:NAMED])
         more = f" and {len(wrong.said) - 1 - NAMED} more" if len(wrong.said) > NAMED + 1 else ""
@@ -180,8 +186,7 @@ def refuse_contradictions(program: Program, status: str, *, whole: bool = False)
         together = f"what can be true{of} together with {others}{more}"
         expected = together if others else f"what {people} of the table can have"
         expected += "" if wrong.fewest else " (there was no time to prove that none of these can be left out)"
-        problems.append(Problem(str(origin), "statement", expected, says))
-    raise InvalidInput("statements", problems)
+        yield Problem(str(origin), "statement", expected, says)
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:

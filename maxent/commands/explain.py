@@ -69,6 +69,7 @@ def _run(
     beside = {} if outputs["--nl"] is None else nl_files(outputs["--nl"])
     written |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
     check_outputs(written, [*files, *opt.inputs(options)])
+    from maxent.api.compile import contradiction_problems
     from maxent.api.estimate import compile_release
     from maxent.results.explanation import explain
 
@@ -88,4 +89,5 @@ def _run(
         from maxent.results.text.estimate import print_explanation
 
         print_explanation(program, found)
+        print_lines([f"contradiction: {problem}" for problem in contradiction_problems(program)])
     return DONE

@@ -13,6 +13,7 @@ import pytest
 from support.search import cases
 
 import maxent
+from maxent.__main__ import main
 from maxent.api.estimate import compile_release
 from maxent.constraints.program.residuals import LinearRows
 from maxent.models.errors import InvalidInput
@@ -1030,6 +1031,20 @@ def test_a_cell_that_no_row_lists_and_that_follows_is_not_passed(kind: str) -> N
     told = audit["statements"]
     assert (told["exact"], told["follow"], told["smallest"], told["complete"]) == (3, 1, 1, True)
     assert any("; single cells settle the class of 0 individuals" in line for line in audit_lines(audit, "y", 1))
+
+
+def test_audit_and_explain_name_statements_that_contradict_each_other(tmp_path: Path, capsys: Any) -> None:
+    numbers = ((8, {"sex": "m"}), (7, {"sex": "f"}), (16, {"sex": ["m", "f"]}))
+    said = [{"kind": "count", "class": "yes", "equals": n, "where": where} for n, where in numbers]
+    written = {"format": "maxent-statements/1", "target": {"name": "y", "classes": ["no", "yes"]}, "statements": said}
+    (tmp_path / "s.json").write_text(json.dumps(written), encoding="utf-8")
+    people_by_land().drop(columns="y").to_csv(tmp_path / "qi.csv", index=False)
+    with pytest.raises(InvalidInput) as refused:
+        maxent.audit(tmp_path / "s.json", tmp_path / "qi.csv")
+    assert [p.where for p in refused.value.problems] == [f"s.json, statement {i}" for i in (1, 2, 3)]
+    assert main(["explain", str(tmp_path / "s.json"), str(tmp_path / "qi.csv")]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[-3:] == [f"contradiction: {problem}" for problem in refused.value.problems]
 
 
 @pytest.mark.parametrize(("asked", "limit", "status"), [(0, 3, "cannot_tell"), (0, 8, "fail"), (200, 3, "fail")])
