@@ -75,7 +75,8 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
     left = {key: cell for key, cell in found.items() if not cell.exact}
     every = True
     for key, cell in _left_out(program):
-        if key not in found:
+        others = (key[0], 1 - key[1]) if program.single and program.n_classes == 2 else key
+        if key not in found and others not in found:
             if not (every := len(left) < ASKED):
                 break
             found[key] = left[key] = cell
