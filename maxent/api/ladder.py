@@ -13,7 +13,7 @@ from maxent.api.compile import Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.residuals import Evaluator
-from maxent.disclosure.ladder import Figures
+from maxent.disclosure.ladder import Figures, proved_of
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.truth import right_by
@@ -461,4 +461,4 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
         told = [f"{why}with everybody else's class one class is left of each"]
     elif not full or program.unread:
         told = ["more is stated than was evaluated: other classes may be ruled out, too"]
-    return Figures(certain, certain, right, row["base_rate"], worst, note="; ".join(told), row=row)
+    return Figures(certain, proved_of(row), right, row["base_rate"], worst, note="; ".join(told), row=row)

@@ -50,9 +50,10 @@ class Figures:
     """What one adversary infers.
 
     ``certain`` are people of whose class the estimate is certain, ``certain_proved`` those of whom it is proved at
-    least; ``right_guesses``, ``base_rate``: shares of all people. ``worst`` is the person about whom most is inferred.
-    None: not known. ``missing`` is why nothing was assessed, ``note`` what has to be known of the figures, ``row`` the
-    numbers that limits are judged by, as a row of a comparison has them.
+    least, None also where that is nobody and proofs were not asked, or did not settle it; ``right_guesses``,
+    ``base_rate``: shares of all people. ``worst`` is the person about whom most is inferred. None: not known.
+    ``missing`` is why nothing was assessed, ``note`` what has to be known of the figures, ``row`` the numbers that
+    limits are judged by, as a row of a comparison has them.
     """
 
     certain: int | None = None
@@ -68,9 +69,15 @@ class Figures:
     def proved_words(self) -> str:
         """``27``; ``at least 27`` where more might be proved, as proofs are sought as far as a limit needs them."""
         proved = self.certain_proved or 0
-        ends = [end for key in ("certain_at_most", "proved_most") if (end := self.row.get(key)) is not None]
-        all_of = not self.row.get("unread") and proved >= min([*ends, self.row.get("individuals", inf)])
+        all_of = not self.row.get("unread") and proved >= min([*_ends(self.row), self.row.get("individuals", inf)])
         return f"{proved:,}" if all_of or not proved else f"at least {proved:,}"
+
+    @property
+    def unproved(self) -> str:
+        """Why proofs do not tell whether somebody is certain; empty where they do, or where nothing is known."""
+        if self.certain is None or self.certain_proved is not None:
+            return ""
+        return "proofs did not settle it" if _ends(self.row) else "proofs were not asked"
 
     def raised(self, by: Figures, name: str) -> Figures:
         """The same with what is proved for an adversary whose knowledge is contained."""
@@ -87,6 +94,18 @@ class Figures:
         return replace(
             self, certain=certain, certain_proved=proved, right_guesses=right, worst=by.worst, row=row, note=note
         )
+
+
+def _ends(row: Mapping[str, Any]) -> list[int]:
+    """The most people who are certain, by the proofs that were asked."""
+    return [end for key in ("certain_at_most", "proved_most") if (end := row.get(key)) is not None]
+
+
+def proved_of(row: Mapping[str, Any]) -> int | None:
+    """Of how many people a row proves the class; None where of nobody, and proofs did not settle that there is none."""
+    proved: int = max(row.get(key) or 0 for key in ("exposed", "proved_least", "certain_proved"))
+    settled = 0 in _ends(row) and not row.get("unread")
+    return proved if proved or settled else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +152,14 @@ class Rung:
     def certain_words(self) -> str:
         """``4 by the estimate, at least 2 proved``; ``2 proved`` where both are as many, ``nobody`` where that is 0.
 
-        "At least" is left out where it is proved that there are no more.
+        "At least" is left out where it is proved that there are no more. ``nobody by the estimate; proofs were not
+        asked`` where nothing is proved.
         """
         found = self.figures
         if found.certain is not None and found.certain == found.certain_proved:
             return f"{found.proved_words} proved" if found.certain else "nobody"
+        if found.unproved:
+            return f"{f'{found.certain:,}' if found.certain else 'nobody'} by the estimate; {found.unproved}"
         told = [f"{found.certain:,} by the estimate"] if found.certain is not None else []
         told += [f"{found.proved_words} proved"] if found.certain_proved is not None else []
         return ", ".join(told) or "not known"
@@ -155,7 +177,10 @@ class Rung:
         """The same in a sentence for whoever decides."""
         found = self.figures
         told = f"knows the class of {found.proved_words} for certain, by proof"
-        if found.certain is not None and (proved := found.certain_proved or 0) < found.certain:
+        if found.unproved:
+            whose = f"the class of {found.certain:,}" if found.certain else "nobody's class"
+            told = f"knows {whose} for certain by the estimate; {found.unproved}"
+        elif found.certain is not None and (proved := found.certain_proved or 0) < found.certain:
             told = f"knows the class of {found.certain:,} for certain by the estimate, of {found.proved_words} by proof"
         elif found.certain is not None and proved > found.certain:
             told += f"; the estimate alone finds {found.certain:,}"

@@ -20,6 +20,7 @@ from maxent.disclosure.ladder import (
     Rung,
     check_adversary,
     ladder_lines,
+    proved_of,
     rung_of,
     told_apart,
 )
@@ -333,13 +334,11 @@ class Review(Exchanged, Summarised):
         if estimate is not None and estimate.program.row_equations:
             by_rows = estimate.program.row_equations["proved"] or 0
             row = {**row, "proved_least": max(row.get("proved_least") or 0, by_rows)}
-        names = ("exposed", "proved_least", "certain_proved")
-        proved = [number for name in names if (number := row.get(name)) is not None]
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
         worst = None if estimate is None else surest_person(estimate, row)
         base = None if self.climb is None else self.climb.base_rate
         base = row.get("base_rate") if base is None else base
-        figures = Figures(row.get("certain"), max(proved, default=None), right, base, worst, row=row)
+        figures = Figures(row.get("certain"), proved_of(row), right, base, worst, row=row)
         if not self.limits.stated:
             return Rung(self._first, figures, "not_assessed", UNNAMED)
         verdict = self.judged(self.limits)

@@ -3,6 +3,7 @@
 import itertools
 import json
 from dataclasses import replace
+from html import unescape
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -20,7 +21,7 @@ from support.strategies import leaves_of
 
 import maxent
 from maxent.__main__ import main
-from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung
+from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, proved_of
 from maxent.models.errors import InvalidInput
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
@@ -599,6 +600,37 @@ def test_a_pass_with_somebody_proved_does_not_say_that_no_class_is_certain(tmp_p
     found.dossier(tmp_path / "d.html")
     page = (tmp_path / "d.html").read_text(encoding="utf-8")
     assert "and no class is certain" not in page
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_right_guesses": 1.0}, {"adversary": "predictions", "max_certain": 0}])
+def test_nobody_is_said_to_be_certain_of_whom_no_proof_was_asked(limits: dict[str, Any], tmp_path: Path) -> None:
+    model, people = proved_people(tmp_path)
+    found = maxent.review(model, people, target="ill", qi=["a", "b"], **limits)
+    told = {each["adversary"]: each["certain_proved"] for each in found.summary["ladder"]}
+    assert [told[name] for name in ("table", "rows", "all_but_one")] == [None, None, 24]
+    said = "nobody by the estimate; proofs were not asked"
+    assert rung(found, "table").line.startswith(f"table: certain {said}; right guesses")
+    found.report(tmp_path / "r.html")
+    found.dossier(tmp_path / "d.html")
+    report, page = (unescape((tmp_path / name).read_text(encoding="utf-8")) for name in ("r.html", "d.html"))
+    assert f"<td>{said}</td>" in report
+    first = page.partition('id="published"')[0]
+    assert first.count("knows nobody's class for certain by the estimate; proofs were not asked; ") == 2
+    assert "Whether somebody's class is certain by proof, for “table”, “rows”: proofs were not asked." in first
+    for text in (report, page):
+        assert "and no class is certain" not in text
+        assert ("and by the estimate no class is certain; proofs were not asked" in text) == bool(limits)
+
+
+def test_proofs_that_were_asked_and_leave_something_open_settle_nothing() -> None:
+    assert proved_of({"certain": 0, "exposed": 0}) is None
+    assert proved_of({"exposed": 3}) == 3
+    assert proved_of({"proved_least": 0, "proved_most": 0}) == proved_of({"certain_at_most": 0}) == 0
+    assert proved_of({"proved_most": 0, "unread": ({"what": "means"},)}) is None
+    row = {"proved_least": 0, "proved_most": 4, "individuals": 90}
+    late = Rung("table", Figures(5, proved_of(row), row=row), "fail", "")
+    assert late.certain_words == "5 by the estimate; proofs did not settle it"
+    assert late.plain.startswith("knows the class of 5 for certain by the estimate; proofs did not settle it;")
 
 
 def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> None:

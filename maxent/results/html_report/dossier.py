@@ -27,6 +27,7 @@ from maxent.results.html_report.view import (
     people,
     percent,
     shown,
+    unproved_of,
     within_words,
 )
 from maxent.results.solved import likeliest
@@ -139,7 +140,7 @@ class DossierView:
 def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> DossierView:
     """The dossier of a review with an estimate, and the verdict on it; ``public``: nobody is named."""
     review: DossierReview = given.review
-    status, ladder = given.status, given.ladder
+    status, ladder, limit = given.status, given.ladder, review.limits.max_posterior
     estimate = review.estimate
     assert estimate is not None
     gatherer = Gatherer(WORST)
@@ -161,7 +162,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
         within=" ".join(
             filter(
-                None, (within_words(_counted(review.row, ladder), status, review.limits.max_posterior), *_beyond(given))
+                None,
+                (within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder)), *_beyond(given)),
             )
         ),
         ladder=tuple(ladder),
@@ -326,6 +328,11 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
             yield f"The adversary “{name}”: {rung.figures.missing}."
         elif rung.status == "not_assessed":
             yield f"The adversary “{name}” {NO_LIMIT}"
+    unproved: dict[str, list[str]] = {}
+    for rung in ladder:
+        unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
+    for why in filter(None, unproved):
+        yield f"Whether somebody's class is certain by proof, for {', '.join(unproved[why])}: {why}."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
     yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
     if review.row.get("control") is None:

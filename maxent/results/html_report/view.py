@@ -219,7 +219,8 @@ class ReportView:
     @property
     def within(self) -> str:
         """Why people who can be guessed are within limits all the same; empty where nothing has to be said."""
-        return within_words(self.releases[-1].row, self.verdict.status, self.verdict.limits.max_posterior)
+        limits, status = self.verdict.limits, self.verdict.status
+        return within_words(self.releases[-1].row, status, limits.max_posterior, unproved_of(self.ladder))
 
     @property
     def decisive(self) -> tuple[tuple[ReleaseView, Judged], ...]:
@@ -287,15 +288,22 @@ def people(count: int) -> str:
     return plural(count, "person", "people")
 
 
-def within_words(row: Mapping[str, object], status: str, limit: float | None) -> str:
+def unproved_of(ladder: Sequence[Rung]) -> str:
+    """Why proofs do not tell whether somebody is certain for whom the estimate is about; empty where they do."""
+    own = (rung.figures for rung in ladder if rung.adversary in ("table", "rows") and not rung.figures.missing)
+    return next((figures.unproved for figures in own), "")
+
+
+def within_words(row: Mapping[str, object], status: str, limit: float | None, unproved: str = "") -> str:
     """Why people who can be guessed are within limits all the same, a sentence; empty where nothing has to be said."""
     surest, certain = row.get("max_posterior"), row.get("certain")
     if status != "pass" or not isinstance(surest, float) or certain:
         return ""
     allowed = "no limit is stated on the largest probability" if limit is None else f"the limit is {percent(limit)}"
+    certain = f"and by the estimate no class is certain; {unproved}" if unproved else "and no class is certain"
     return (
         f"The surest guess about anybody is right with {percent(surest)}. That is within the limits: {allowed}, "
-        "and no class is certain. A guess, however good, is an inference; a limit says how good it may be."
+        f"{certain}. A guess, however good, is an inference; a limit says how good it may be."
     )
 
 
