@@ -7,6 +7,7 @@ import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from maxent.models.arguments import shorten, shorten_list
@@ -38,8 +39,17 @@ _MODEL = {"Logit": "logistic", "MNLogit": "multinomial", "Poisson": "poisson", "
 # By how much R moves the deviance in its last step, and the gradient of the mean loss at which statsmodels stops: its
 # default is a Newton method, which is far nearer; BFGS and conjugate gradients stop here.
 R_DEVIANCE, STATSMODELS_MEAN = 1e-8, 1e-5
+R_STEPS = 25  # R's glm gives up after so many
 # A number as R and statsmodels print it.
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+# What nothing printed shows: the caller answers for it.
+_PLAIN = "the statement holds of a plain fit that converged"
+R_COEFFICIENTS = f"the call: a CSV file of coefficients does not show it, {_PLAIN}, without offset or subset"
+R_CONVERGED = "whether the fit converged: print(model) does not show it, summary(model) does"
+STATSMODELS_PLAIN = (
+    "options of the fit: statsmodels' summary does not show the method (method=), a penalty (fit_regularized), "
+    f"an offset or exposure: {_PLAIN}"
+)
 CONTRASTS = "contrasts: terms of a factor are read as one value each against the reference (contr.treatment)"
 
 
@@ -56,6 +66,7 @@ class Printed:
     residual: str | None = None
     weights: str | None = None
     within: bool = False
+    lost: tuple[str, ...] = ()
 
     def refuse(self, field: str, expected: str, found: str) -> NoReturn:
         raise invalid(self.source, "regression", field, expected, found)
@@ -67,13 +78,21 @@ class Printed:
             self.refuse(
                 "family", f"parameters={{'family': '{' or '.join(FAMILIES)}'}}", shorten(family) if family else "none"
             )
+        told = "of" in wanted.parameters
         target = wanted.target or self.target
+        if self.target not in (None, wanted.target) and not re.fullmatch(r"(?!\d)[\w.]+", self.target or ""):
+            self.refuse("response", "a column of the table, no expression", shorten(self.target))
+        if self.target not in (None, target) and not (told and family == "logistic"):
+            more = ", or parameters={'of': 'CLASS'}, the class that it marks" if family == "logistic" else ""
+            self.refuse("response", f"{shorten(target)}, the target{more}", shorten(self.target))
         classes = classes_in(wanted, reader, target)
         if classes is None:
             if family != "logistic":
                 expected = "the classes, the numbers that the target can be: classes=, or train= with target="
                 self.refuse("classes", expected, "none")
             classes = ["0", "1"]
+        if family == "logistic" and len(classes) > 2 and not told:
+            self.refuse("of", "parameters={'of': 'CLASS'}, or two classes", shorten_list(classes))
         of = wanted.parameters.get("of", classes[-1])
         given, known = said(self.source, wanted), self._known(wanted, reader)
         terms = []
@@ -99,7 +118,10 @@ class Printed:
         release = statements_of([statement], self.source, wanted, classes, self.target, people)
         lost = [CONTRASTS] if any("level" in term for term in terms) else []
         lost += [] if "weights" in statement else [UNWEIGHTED]
-        return Converted(release, tool, tuple(lost))
+        if family == "logistic" and not told and (tool == "R" or list(classes) != ["0", "1"]):
+            named = f"P({target or 'target'} = {of})"
+            lost.append(f"the order of the response's levels: {named} is read, of the last class (--param of=CLASS)")
+        return Converted(release, tool, (*lost, *self.lost))
 
     def _klass(self, klass: str, classes: Sequence[str]) -> str:
         """A class of a multinomial, by its name or its number."""
@@ -125,9 +147,11 @@ class Printed:
         if name in known:
             return Term(name)
         patsy = re.fullmatch(
-            r"(?:C\((?P<c>[^,()]+)(?:, *Treatment.*)?\)|(?P<d>[^\[\]:]+))\[(?:T\.)?(?P<level>[^\]]*)\]", name
+            r"(?:C\((?P<c>[^,()]+)(?:, *(?P<coding>.+))?\)|(?P<d>[^\[\]:,()]+))\[(?:T\.)?(?P<level>[^\[\]]*)\]", name
         )
         if patsy is not None:
+            if patsy["coding"] and not re.fullmatch(r"Treatment(?:\([^()]*\))?", patsy["coding"]):
+                self.refuse(name, "Treatment, a value each against the reference", shorten(patsy["coding"]))
             return Term((patsy["c"] or patsy["d"]).strip(), patsy["level"])
         found: list[tuple[str, str]] = []
         for column, values in known.items():
@@ -170,30 +194,66 @@ def _coefficient_table(source: str, text: str) -> list[tuple[str, str]]:
     return found
 
 
-def _call(printed: Printed, text: str) -> None:
-    """What the call of ``glm`` or ``lm`` says."""
+# Arguments of glm and lm that are read, or change nothing of what was fitted.
+_HARMLESS = ("family", "data", "weights", "na.action", "control", "x", "y", "model", "qr", "singular.ok")
+
+
+def _arguments(text: str) -> dict[str, str]:
+    """Arguments of a call by their names, as R prints them; one without a name has an empty one."""
+    found: dict[str, str] = {}
+    quoted = r"\"(?:[^\"\\]|\\.)*\""
+    depth, start = 0, 0
+    for mark in re.finditer(rf"{quoted}|[(\[{{]|[)\]}}]|,|$", text):
+        depth += (mark[0] in ("(", "[", "{")) - (mark[0] in (")", "]", "}"))
+        if (mark[0] == "," and depth == 0) or (mark.end() == len(text) and not mark[0]):
+            name = re.match(r"\s*([A-Za-z.][\w.]*) = ", text[start : mark.start()])
+            found[name[1] if name else ""] = text[start + (name.end() if name else 0) : mark.start()].strip()
+            start = mark.end()
+    return found
+
+
+def _stops_no_sooner(control: str) -> bool:
+    """Whether a control asks for R's default precision and steps, or more."""
+    inner = re.fullmatch(r"(?:list|(?:stats::)?glm\.control)\((.*)\)", control)
+    for name, value in (_arguments(inner[1]) if inner else {"": control}).items():
+        number = float(value) if re.fullmatch(NUMBER, value) else None
+        fine = {"epsilon": number and number <= R_DEVIANCE, "maxit": number and number >= R_STEPS, "trace": True}
+        if not fine.get(name):
+            return False
+    return True
+
+
+def _call(printed: Printed, text: str, stated: bool) -> None:
+    """What the call of ``glm`` or ``lm`` says; weights that are ``stated`` otherwise are not read."""
     found = re.search(r"^Call:\s*\n?(.*?)(?=\n\s*\n)", text, re.DOTALL | re.MULTILINE)
     call = " ".join(found[1].split()) if found else ""
-    head = re.match(r"(?:stats::)?(glm|lm)\((?:formula = )?(.*)\)$", call)
+    head = re.match(r"(?:stats::)?(glm|lm)\((.*)\)$", call)
     if head is None:
         printed.refuse("Call", "a call of glm or lm", shorten(call) if call else "none")
-    if other := re.search(r"\b(subset|offset|start|contrasts|method)\s*[=(]", call):
-        printed.refuse("Call", "no subset, offset, contrasts or method, which change what was fitted", other[1])
-    family = re.search(r"family = \"?(\w+)\"?(?:\((?:link = )?\"?(\w*)\"?\))?", call)
-    name, link = (family[1], family[2]) if family else ("gaussian", None)
+    given = _arguments(head[2])
+    formula = given.pop("formula" if "formula" in given else "", "")
+    if other := next((name for name in given if name not in _HARMLESS), "offset" if "offset(" in formula else None):
+        expected = "formula, family, data and weights, no others, which change what was fitted (subset, offset, ...)"
+        printed.refuse("Call", expected, shorten(other) if other else "an argument without a name")
+    if "control" in given and not _stops_no_sooner(given["control"]):
+        printed.refuse("Call", "no control that lets a fit stop before it converged", shorten(given["control"]))
+    family = re.match(r"\"?(\w+)\"?(?:\((?:link = )?\"?(\w*)\"?\))?$", given.get("family", "gaussian"))
+    if family is None:
+        printed.refuse("family", "binomial, poisson or gaussian", shorten(given["family"]))
+    name, link = family[1], family[2]
     known = _FAMILY.get(name)
     if known is None or (link and link != known[1]):
         printed.refuse(
             "family", "binomial (logit), poisson (log) or gaussian (identity)", f"{name} {link or ''}".strip()
         )
     printed.family = known[0]
-    weights = re.search(r"weights = ([\w.$]+)", call)
-    printed.weights = None if weights is None else weights[1].rpartition("$")[2]
-    formula = re.split(r", (?:family|data|weights|x|y|model|na\.action|control) =", head[2])[0]
-    left, tilde, right = formula.partition("~")
-    response = re.fullmatch(r"(?:(?:as\.)?factor\()?([\w.]+)\)?(?:\s*==\s*\"([^\"]*)\")?", left.strip())
-    if tilde and response is not None:
-        printed.target = response[1]
+    if "weights" in given and not stated:
+        column = re.fullmatch(r"(?:[\w.]+\$)?((?!\d)[\w.]+)", given["weights"])
+        if column is None:
+            printed.refuse("weights", "a column, or parameters={'weights': 'COLUMN'}", shorten(given["weights"]))
+        printed.weights = column[1]
+    left, _, right = (part.strip() for part in formula.partition("~"))
+    printed.target = re.sub(r"^(?:as\.)?factor\((.*)\)$", r"\1", left) or None
     names = [part.strip() for part in right.replace("-", "+").split("+")]
     stripped = [re.sub(r"^(?:as\.)?factor\(([\w.]+)\)$", r"\1", name) for name in names]
     printed.columns = tuple(name for name in stripped if re.fullmatch(r"[A-Za-z.][\w.]*", name) and name != ".")
@@ -204,12 +264,14 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     printed = Printed(source, {})
     if "Coefficients:" not in text:
         printed.coefficients[None] = _coefficient_table(source, text)
+        printed.lost = (R_COEFFICIENTS,)
         return printed.converted(wanted, reader, "R", {"deviance_tolerance": R_DEVIANCE})
-    _call(printed, text)
-    if re.search(r"not converge", text) or (
-        (ran := re.search(r"Fisher Scoring iterations: ([0-9]{1,15})", text)) and int(ran[1]) >= 25
-    ):
+    _call(printed, text, "weights" in wanted.parameters)
+    ran = re.search(r"Fisher Scoring iterations: ([0-9]{1,15})", text)
+    if "not converge" in text or (ran and int(ran[1]) >= R_STEPS):
         printed.refuse("iterations", "a fit that converged", "one that did not")
+    if ran is None and printed.family != "linear":
+        printed.lost = (R_CONVERGED,)
     block = re.split(r"^Coefficients:.*\n", text, maxsplit=1, flags=re.MULTILINE)[1]
     block = re.split(r"\n\s*\n|\n---", block)[0]
     lines = block.splitlines()
@@ -221,7 +283,7 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
                 printed.refuse("Coefficients", "a name and numbers in every line", shorten(line))
             printed.coefficients.setdefault(None, []).append((row[1].strip(), row[2]))
     else:
-        for names, values in zip(lines[::2], lines[1::2], strict=False):
+        for names, values in zip_longest(lines[::2], lines[1::2], fillvalue=""):
             found = values.split()
             cells = _cells(names, len(found))
             if len(cells) != len(found):
@@ -252,28 +314,38 @@ def _cells(line: str, n: int) -> list[str]:
 # statsmodels.
 
 
+def _coefficient(line: str, cells: list[str], width: int) -> tuple[str, str] | None:
+    """Name and value of a line of the table; statsmodels quotes no names, even with commas."""
+    if len(cells) != width:
+        cells = [cell.strip() for cell in line.rsplit(",", width - 1)]
+    rest = [re.fullmatch(rf"{NUMBER}|[-+]?(?:nan|inf)", cell) for cell in cells[2:]]
+    known = len(cells) == width and re.fullmatch(NUMBER, cells[1]) and all(rest)
+    return (cells[0], cells[1]) if known else None
+
+
 def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
-    printed = Printed(source, {})
+    printed = Printed(source, {}, lost=(STATSMODELS_PLAIN,))
     tool, stopping = "statsmodels", {"mean_tolerance": STATSMODELS_MEAN}
     if "Results" not in text.lstrip().partition("\n")[0]:
         printed.coefficients[None] = _coefficient_table(source, text)
         return printed.converted(wanted, reader, tool, stopping)
     facts: dict[str, str] = {}
     klass: str | None = None
-    inside = False
-    for line in text.splitlines():
+    width, notes = 0, False
+    for number, line in enumerate(text.splitlines(), 1):
         cells = [cell.strip() for cell in next(csv.reader([line]), [])]
         if len(cells) > 2 and cells[1] == "coef":
-            inside = True
+            width = len(cells)
             level = re.fullmatch(r".*=\s*(.+)", cells[0])
             klass = level[1].strip() if level else None
-        elif inside and len(cells) >= 6 and re.fullmatch(NUMBER, cells[1]):
-            printed.coefficients.setdefault(klass, []).append((cells[0], cells[1]))
-        else:
-            inside = False
+        elif width and (row := _coefficient(line, cells, width)):
+            printed.coefficients.setdefault(klass, []).append(row)
+        elif not width or (cells[:1] and cells[0].endswith(":")):
             for key, value in zip(cells[::2], cells[1::2], strict=False):
                 facts.setdefault(key.rstrip(":"), value)
+        elif not (notes := notes or not line.strip()) and line.strip("-= "):
+            raise invalid(source, f"line {number}", "coef", "a name and numbers", shorten(line.strip()))
     model = facts.get("Model", "")
     if model == "GLM":
         family, link = facts.get("Model Family", "").lower(), facts.get("Link Function", facts.get("Link", "")).lower()

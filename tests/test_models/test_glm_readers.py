@@ -32,6 +32,7 @@ from maxent.api.convert import wanted_of
 from maxent.api.estimate import compile_release
 from maxent.commands.main import run
 from maxent.models.errors import InvalidInput
+from maxent.models.formats.registry import convert_model
 from maxent.models.reading import Reading, reader_of
 from maxent.models.statements.rule_models import fitted_statements
 from maxent.solvers.certainty.stated import stated_cells
@@ -50,8 +51,8 @@ PRINTED = [
     ("r_lm_summary.txt", None, "k", {}, 9),
     ("r_poisson_print.txt", None, "k", {}, 8),
     ("statsmodels_params.csv", "glm-statsmodels", "y", {"family": "logistic"}, 8),
-    ("statsmodels_logit.csv", None, "y", {}, 8),
-    ("statsmodels_glm.csv", None, "y", {}, 8),
+    ("statsmodels_logit.csv", None, "y", {"of": "yes"}, 8),
+    ("statsmodels_glm.csv", None, "y", {"of": "yes"}, 8),
     ("statsmodels_ols.csv", None, "k", {}, 8),
     ("statsmodels_poisson.csv", None, "k", {}, 8),
     ("statsmodels_mnlogit.csv", None, "k", {}, 16),
@@ -334,6 +335,9 @@ def test_a_fit_that_stops_where_its_loss_hardly_falls_has_no_proof_without_the_t
         ("age + region", "age * region", "columns"),
         ("data = d", "data = d, subset = age > 3", "subset"),
         ("iterations: 5", "iterations: 25", "converged"),
+        ("data = d", "data = d, control = list(maxit = 2)", "control"),
+        ("data = d", "data = d, weights = age^2", "weights: .*'age\\^2'"),
+        ("factor(y)", 'I(y == "no")', "no expression"),
     ],
 )
 def test_texts_that_say_something_else_are_refused(tmp_path: Path, old: str, new: str, says: str) -> None:
@@ -357,3 +361,43 @@ def test_coefficients_of_r_as_csv_are_recognised(tmp_path: Path) -> None:
     (tmp_path / "coef.csv").write_text('"","Estimate","Std. Error"\n"(Intercept)",0.5,0.1\n', encoding="utf-8")
     with pytest.raises(InvalidInput, match=r"parameters={'family': 'logistic or"):
         maxent.convert(tmp_path / "coef.csv", target="y", classes=["0", "1"])
+
+
+def told(path: Path, text: str, target: str = "y", **parameters: str) -> Any:
+    """What is read of a text, and what of it is lost."""
+    path.write_text(text, encoding="utf-8")
+    found = convert_model(path, wanted_of(target, train=PEOPLE, parameters=parameters), reader_of(None))
+    return found.release.statements[0].document["statements"][0], " ".join(found.lost)
+
+
+def test_a_response_that_is_not_the_target_is_refused(tmp_path: Path) -> None:
+    path, text = tmp_path / "summary", (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"response: expected 'y', the target, .*'of'.*found 'b'"):
+        told(path, text)
+    assert told(path, text, of="no")[0]["of"] == "no"
+    with pytest.raises(InvalidInput, match="response: expected 'age', the target, found 'k'"):
+        told(path, (FOLDER / "r_lm_summary.txt").read_text(encoding="utf-8"), "age")
+
+
+def test_what_a_print_does_not_show_is_lost(tmp_path: Path) -> None:
+    path, summary = tmp_path / "summary", (FOLDER / "r_summary.txt").read_text(encoding="utf-8")
+    fine = summary.replace("data = d", "data = d, control = list(epsilon = 1e-10, maxit = 50)")
+    said, lost = told(path, fine)
+    assert said["of"] == "yes"
+    assert "P(y = yes)" in lost
+    assert "--param of=" in lost
+    assert "--param of=" not in told(path, summary, of="no")[1]
+    assert "print(model)" not in lost
+    assert "print(model)" in told(path, (FOLDER / "r_print.txt").read_text(encoding="utf-8"))[1]
+    logit = (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
+    assert "fit_regularized" in told(path, logit, of="yes")[1]
+
+
+def test_no_line_of_a_summary_is_skipped(tmp_path: Path) -> None:
+    path, text = tmp_path / "summary", (FOLDER / "statsmodels_glm.csv").read_text(encoding="utf-8")
+    named = text.replace("region[T", 'C(region, Treatment("a"))[T')
+    assert told(path, named, of="yes")[0]["terms"] == told(path, text, of="yes")[0]["terms"]
+    with pytest.raises(InvalidInput, match=r"Treatment, .* found 'Sum'"):
+        told(path, text.replace("region[T", "C(region, Sum)[S"), of="yes")
+    with pytest.raises(InvalidInput, match="line 13: coef: expected a name and numbers"):
+        told(path, text.replace("    3.1390,", "       x,"), of="yes")
