@@ -379,7 +379,7 @@ class Judged:
 
     ``draws`` is what every verdict asks beside its limits. ``beside``, where ``checks`` are about sensitive classes
     alone, are the same of all classes, which decide nothing. ``mend`` is what would pass, where a limit is not kept.
-    ``no_marginal`` is whether the adversary is taken not to know the base rate.
+    ``no_marginal`` is whether the adversary is taken not to know the base rate, ``named`` whether limits name others.
     """
 
     release: str
@@ -390,6 +390,12 @@ class Judged:
     mend: Mend | None = None
     no_marginal: bool = False
     draws: NoDraws = field(default_factory=NoDraws)
+    named: bool = False
+
+    @property
+    def asked(self) -> bool:
+        """Whether any limit is stated, on whichever adversary."""
+        return self.named or bool(self.checks)
 
     def reaching(self, rows: Reached, unordered: Reached) -> Judged:
         """The same with how far adversaries come who compute draws."""
@@ -401,7 +407,7 @@ class Judged:
         for c in self.checks:
             own = {"id": IDS[c.limit], "key": c.limit, "release": self.release, "limit": c.stated}
             yield {**own, "found": c.found, "status": c.status}
-        if self.checks:
+        if self.asked:
             yield self.draws.check(self.release)
 
     @property
@@ -412,7 +418,7 @@ class Judged:
     @property
     def drawn(self) -> list[str]:
         """Its name, where there is something to be said of draws."""
-        return [self.name] * bool(self.checks and self.draws.status != "pass")
+        return [self.name] * bool(self.asked and self.draws.status != "pass")
 
     @property
     def told(self) -> Iterator[tuple[str, LimitCheck]]:
@@ -483,8 +489,7 @@ class Verdict(Shown):
         """The verdict with how far adversaries come who compute draws: ``by`` has a call for every release."""
         both = zip(self.releases, by, strict=True)
         found = tuple(
-            judged.reaching(*call()) if call and (judged.checks or self.rungs) and judged.draws.told else judged
-            for judged, call in both
+            judged.reaching(*call()) if call and judged.asked and judged.draws.told else judged for judged, call in both
         )
         return replace(self, releases=found)
 
@@ -503,7 +508,7 @@ class Verdict(Shown):
     @property
     def summary(self) -> dict[str, Any]:
         """The key ``verdict`` of a JSON summary; empty where no limits are stated."""
-        return {"verdict": self.as_dict()} if self.limits.stated else {}
+        return {"verdict": self.as_dict()} if self.limits.stated or self.rungs else {}
 
     def as_dict(self) -> dict[str, Any]:
         """The verdict as plain numbers, strings, lists and dictionaries."""

@@ -301,7 +301,7 @@ class ReviewCall:
             for judged in review.verdict().releases
             for each in judged.checks
         ]
-        if rows:
+        if rows or review.named:
             draws = review.draws
             off = "" if draws.counts else f"{UNORDERED}: {draws.unknown}"
             found = Finding(draws.status, draws.rows.proved, draws.said)

@@ -263,7 +263,9 @@ class Review(Exchanged, Summarised):
             whom = ADVERSARY if adversary in (None, self._first) else str(adversary)
             stated, named = told_apart(whom, limits)
         rungs = tuple(self.rung(name, its) for name, its in named.items())
-        return replace(self.judged(stated, mend=not rungs), rungs=rungs).reached([self.drawing])
+        own = self.judged(stated, mend=not rungs)
+        releases = tuple(replace(judged, named=bool(rungs)) for judged in own.releases)
+        return replace(own, releases=releases, rungs=rungs).reached([self.drawing])
 
     def judged(self, stated: Limits, *, mend: bool = True) -> Verdict:
         """The verdict on the first adversary."""

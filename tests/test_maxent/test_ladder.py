@@ -276,7 +276,36 @@ def test_a_file_that_tells_draws_never_passes_for_anybody() -> None:
     found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
     assert rung(found, "table").status == "fail"
     assert "MX406" in rung(found, "table").why
-    assert found.verdict(adversary="predictions", max_certain=60).status == "fail"
+    other = found.verdict(adversary="predictions", max_certain=60)
+    assert other.status == "fail"
+    assert {c["id"]: c["status"] for c in other.as_dict()["checks"]} == {"MX202": "pass", "MX406": "fail"}
+    assert any("who was drawn follows from the file" in line for line in other.lines())
+    assert "who was drawn follows from the file" in repr(other)
+
+
+@pytest.mark.parametrize("seeds", [True, False])
+def test_limits_on_other_adversaries_ask_for_draws_in_every_output(seeds: bool, tmp_path: Path) -> None:
+    dice = np.random.default_rng(0)
+    people = pd.DataFrame({name: dice.integers(0, 2, 12) for name in "AB"})
+    people["y"] = np.where(dice.random(12) < 0.5, "a", "b")
+    forest = RandomForestClassifier(2, max_depth=1, random_state=0)
+    model = (forest if seeds else DecisionTreeClassifier(max_depth=1)).fit(people[["A", "B"]], people["y"])
+    maxent.from_sklearn(model, target="y").save(tmp_path / "model.json")
+    people.to_csv(tmp_path / "data.csv", index=False)
+    files, status = (tmp_path / "model.json", tmp_path / "data.csv"), "fail" if seeds else "pass"
+    found = maxent.review(*files, qi=["A", "B"], target="y", adversary="predictions", max_certain=12)
+    told = {"MX202": "pass", "MX406": status}
+    assert {c["id"]: c["status"] for c in found.summary["verdict"]["checks"]} == told
+    assert {c["id"]: c["status"] for c in found.record(tmp_path / "record.json")["checks"]} == told
+    assert not maxent.verify(tmp_path / "record.json").differences
+    found.dossier(tmp_path / "dossier.html")
+    found.report(tmp_path / "report.html")
+    found.sacro(tmp_path / "sacro")
+    assert "MX406" in (tmp_path / "dossier.html").read_text(encoding="utf-8")
+    assert ("MX406</span>" in (tmp_path / "report.html").read_text(encoding="utf-8")) == seeds
+    told_there = json.loads((tmp_path / "sacro" / "results.json").read_text(encoding="utf-8"))["results"]
+    [said] = [part for part in told_there["output_0"]["summary"].split("; ") if part.startswith("MX406")]
+    assert said.endswith(f": {status}")
 
 
 def test_answers_of_several_trees_are_taken_as_they_are_and_prove_nothing() -> None:
