@@ -26,7 +26,7 @@ from maxent.models.statements.statement import (
     Box,
     ClassSum,
     ColumnUse,
-    Counted,
+    CountsInCells,
     Keys,
     LinearStatement,
     Measured,
@@ -157,7 +157,7 @@ class StatementDocument:
         """
         people, order = StatementPeople(table, self.target.classes, self.name), self._order(classes)
         for each in self.statements:
-            if isinstance(each.content, Counted):
+            if isinstance(each.content, CountsInCells):
                 axes = [*(test.axis(people) for test in each.where.tests), *each.content.axes(people)]
                 for row in cells_of(people, axes, each.content.counted):
                     yield _reordered(replace(row, source=f"{self.name}, {each.source}, {row.source}"), order)

@@ -78,7 +78,7 @@ class Axis:
 
 
 @runtime_checkable
-class Counted(StatementKeys, Protocol):
+class CountsInCells(StatementKeys, Protocol):
     """Content that counts people of some classes in cells."""
 
     @property
