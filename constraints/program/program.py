@@ -232,7 +232,8 @@ class Program:
     ``unfinished`` is whether internal constraints are missing, for want of time. ``ties`` matters for whole numbers
     only: with ``first`` a choice over an earlier attribute was strictly better. ``unread`` is what leaves state that is
     in no constraint. ``row_equations`` is what equations prove of rows in training order, see
-    `maxent.solvers.certainty.rows.RowProof.as_dict`; None where the order is not known.
+    `maxent.solvers.certainty.rows.RowProof.as_dict`; None where the order is not known. ``files`` names the release of
+    each tree, where there are several.
     """
 
     release: Release
@@ -250,6 +251,7 @@ class Program:
     ties: Ties = "any"
     unread: tuple[Unread, ...] = ()
     row_equations: Mapping[str, int | None] | None = None
+    files: tuple[str, ...] = ()
 
     @property
     def by_rows(self) -> bool:

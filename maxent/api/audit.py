@@ -23,6 +23,7 @@ from maxent.constraints.kinds.bootstrap import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
+from maxent.models.packages import installed
 from maxent.results.audit import Audit, AuditedPart, people_table
 from maxent.results.parts import Parts
 from maxent.results.solved import assessed_numbers
@@ -205,7 +206,10 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
     codes = sensitive_codes(attacks.sensitive, case.release.target)
     numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
     if case.release.statements and case.table is not None:
-        refuse_contradictions(compile_case(case, Knowledge(rounding=attacks.rounding)), "inconsistent")
+        from maxent.solvers.certainty.stated import is_quick
+
+        program = compile_case(case, Knowledge(rounding=attacks.rounding))
+        refuse_contradictions(program, "inconsistent", whole=installed("ortools") and is_quick(program))
     told = _intervals(case, attacks)
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):

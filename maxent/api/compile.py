@@ -11,7 +11,7 @@ from maxent.api import options
 from maxent.constraints.compiler import check_options, compile_program, has_likelihood, unread_beside_draws
 from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.arguments import shorten
-from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Problem, unchecked
+from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Origin, Problem, unchecked
 from maxent.models.files.json_files import uncollected
 from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
 from maxent.solvers.solution import Stop
@@ -129,6 +129,8 @@ def compile_beside(
         from maxent.constraints.compiler import compile_several
 
         program = compile_several(case.joined, case.people, **given)
+        named = zip(case.joined.names, case.joined.parts, strict=True)
+        program = replace(program, files=tuple(name for name, part in named for _ in part.trees))
     else:
         program = compile_program(case.release, case.people, weighed=case.weighed, **given)
     return _without_draws(case, program) if case.rows else program
@@ -154,8 +156,8 @@ def _without_draws(case: Case, program: Program) -> Program:
     )
 
 
-# Statements that each of those that contradict each other names.
-NAMED = 4
+# Statements that contradict each other of which each is shown, and others that it names.
+SHOWN, NAMED = 6, 4
 
 
 def refuse_contradictions(program: Program, status: str, *, whole: bool = False) -> None:
@@ -179,14 +181,23 @@ def contradiction_problems(program: Program, *, whole: bool = False) -> Iterator
     if not any(origin.place.startswith(named) for origin, _ in wrong.said):
         return
     people = "whole people" if wrong.whole else "the people"
-    for origin, says in wrong.said:
-        others = "; ".join([str(other) for other, _ in wrong.said if other is not origin][:NAMED])
+    for origin, says in wrong.said[:SHOWN]:
+        others = "; ".join([_place(program, other) for other, _ in wrong.said if other is not origin][:NAMED])
         more = f" and {len(wrong.said) - 1 - NAMED} more" if len(wrong.said) > NAMED + 1 else ""
         of = " of whole people" if wrong.whole else ""
         together = f"what can be true{of} together with {others}{more}"
         expected = together if others else f"what {people} of the table can have"
         expected += "" if wrong.fewest else " (there was no time to prove that none of these can be left out)"
-        yield Problem(str(origin), "statement", expected, says)
+        yield Problem(_place(program, origin), "statement", expected, says)
+
+
+def _place(program: Program, origin: Origin) -> str:
+    """An origin with the file that its tree is from, where that is known."""
+    if origin.tree is None or not program.files:
+        return str(origin)
+    name = program.files[origin.tree]
+    number = None if program.files.count(name) == 1 else origin.tree - program.files.index(name)
+    return f"{name}, {replace(origin, tree=number)}"
 
 
 def compile_in_time(case: Case, known: Knowledge, clock: Clock) -> Program:

@@ -45,7 +45,9 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 # What nothing printed shows: the caller answers for it.
 _PLAIN = "the statement holds of a plain fit that converged"
 R_COEFFICIENTS = f"the call: a CSV file of coefficients does not show it, {_PLAIN}, without offset or subset"
+R_SUBSET = "which rows were fitted: the statement holds of the rows that the call takes, data = {}"
 R_CONVERGED = "whether the fit converged: print(model) does not show it, summary(model) does"
+STATSMODELS_UNNAMED = "the name of the response: statsmodels calls one without a name y, {} is read"
 STATSMODELS_PLAIN = (
     "options of the fit: statsmodels' summary does not show the method (method=), a penalty (fit_regularized), "
     f"an offset or exposure: {_PLAIN}"
@@ -94,7 +96,7 @@ class Printed:
         if family == "logistic" and len(classes) > 2 and not told:
             self.refuse("of", "parameters={'of': 'CLASS'}, or two classes", shorten_list(classes))
         of = wanted.parameters.get("of", classes[-1])
-        given, known = said(self.source, wanted), self._known(wanted, reader)
+        given, known = said(self.source, wanted), self.known(wanted, reader)
         terms = []
         for klass, rows in self.coefficients.items():
             label = {} if klass is None else {"class": self._klass(klass, classes)}
@@ -131,7 +133,7 @@ class Printed:
             return classes[int(klass)]
         self.refuse("class", f"one of {shorten_list(classes)}", shorten(klass))
 
-    def _known(self, wanted: Wanted, reader: Reader) -> dict[str, set[str] | None]:
+    def known(self, wanted: Wanted, reader: Reader) -> dict[str, set[str] | None]:
         """Columns that terms can be of, with their values where these are known."""
         named = wanted.features or self.columns
         if wanted.train is None:
@@ -237,6 +239,8 @@ def _call(printed: Printed, text: str, stated: bool) -> None:
         printed.refuse("Call", expected, shorten(other) if other else "an argument without a name")
     if "control" in given and not _stops_no_sooner(given["control"]):
         printed.refuse("Call", "no control that lets a fit stop before it converged", shorten(given["control"]))
+    if not re.fullmatch(r"(?:[\w.]+::)?[\w.]+", data := given.get("data", "d")):
+        printed.lost += (R_SUBSET.format(shorten(data)),)
     family = re.match(r"\"?(\w+)\"?(?:\((?:link = )?\"?(\w*)\"?\))?$", given.get("family", "gaussian"))
     if family is None:
         printed.refuse("family", "binomial, poisson or gaussian", shorten(given["family"]))
@@ -271,7 +275,7 @@ def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     if "not converge" in text or (ran and int(ran[1]) >= R_STEPS):
         printed.refuse("iterations", "a fit that converged", "one that did not")
     if ran is None and printed.family != "linear":
-        printed.lost = (R_CONVERGED,)
+        printed.lost += (R_CONVERGED,)
     block = re.split(r"^Coefficients:.*\n", text, maxsplit=1, flags=re.MULTILINE)[1]
     block = re.split(r"\n\s*\n|\n---", block)[0]
     lines = block.splitlines()
@@ -365,6 +369,13 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
     if not printed.coefficients:
         printed.refuse("coef", "a line for each coefficient", "none")
     printed.target = facts.get("Dep. Variable") or None
+    if (
+        printed.target == "y"
+        and wanted.target is not None
+        and "y" not in {wanted.target, *printed.known(wanted, reader)}
+    ):
+        printed.target = None
+        printed.lost += (STATSMODELS_UNNAMED.format(shorten(wanted.target)),)
     people = facts.get("No. Observations", "")
     printed.people = int(people) if re.fullmatch("[0-9]{1,15}", people) else None
     return printed.converted(wanted, reader, tool, stopping)

@@ -37,6 +37,7 @@ from maxent.models.statements.statement import (
     cells_of,
     together,
 )
+from maxent.models.statements.sums import ClassCount, ClassShare
 
 if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
@@ -167,10 +168,10 @@ class StatementDocument:
         return replace(self, statements=tuple(s for s in self.statements if f"{self.name}, {s.source}" in sources))
 
     def _paired(self) -> Iterator[Statement]:
-        """The statements, each with what others say of the same people."""
-        for each in self.statements:
+        """The statements, each with what others say of the same people; those that others complete come last."""
+        for each in sorted(self.statements, key=lambda each: isinstance(each.content, Paired)):
             if isinstance(each.content, Paired):
-                others = [other.content for other in self.statements if other.where == each.where]
+                others = {other.source: other.content for other in self.statements if other.where == each.where}
                 each = replace(each, content=each.content.paired(others))
             yield each
 
@@ -273,6 +274,9 @@ def _statement(keys: Keys, number: int) -> Statement:
         keys.refuse("kind", f"one of {', '.join(KINDS)}", show(kind) + near if kind is not None else None)
     where, content = keys.condition(), KINDS[kind].parse(keys)
     keys.close()
+    if not (isinstance(content, (ClassCount, ClassShare)) and content.value.low <= 0 and content.n is None):
+        for test in where.tests:
+            keys.use(test.column, values=test.values)
     return Statement(kind, source or f"statement {number}", where, content)
 
 
@@ -336,15 +340,15 @@ def with_values(release: Release, values: Mapping[str, Sequence[str]]) -> Releas
 
 
 def check_values(release: Release, table: QITable, own: Sequence[Release]) -> None:
-    """Refuse values that statements name, and that neither somebody has nor a tree declares."""
+    """Refuse values that somebody must have, as statements say, and that neither somebody has nor a tree declares."""
     declared = {a.name: set(a.values or ()) for each in own if not each.statements for a in each.attributes}
     problems: list[Problem] = []
     source = ""
     for statements in release.statements:
         people = StatementPeople(table, release.target.classes, statements.name)
         for column, use in statements.columns.items():
-            known = [str(v) for v in people.values(column)] if use.values else []
-            for value, where in use.values.items():
+            known = [str(v) for v in people.values(column)] if use.needed else []
+            for value, where in use.needed.items():
                 if isinstance(value, str) and value not in known and value not in declared.get(column, ()):
                     expected = f"a value that somebody has: {shorten_list(known)}"
                     problems.append(Problem(where, name(column), expected, f"{value!r}{close_to(value, known)}"))

@@ -124,7 +124,7 @@ class RuleText:
         if unknown := [label for label in labels if label not in classes]:
             self.refuse("document", f"labels that are classes: {shorten_list(classes)} (classes=)", str(unknown[0]))
         if len(classes) < 2:
-            expected = "two classes: classes=, or train= and target=, name those that no rule has"
+            expected = "two classes; the rules name fewer: classes=, or train= with target=, names all"
             self.refuse("document", expected, shorten_list(classes))
         if self.training is not None and self.target is not None:
             _check(self, ordered)

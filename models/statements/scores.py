@@ -117,9 +117,10 @@ class Answers:
         return np.where(own, low, 1 - high[:, [klass]]), np.where(own, high, 1 - low[:, [klass]])
 
     def ranks(self, people: StatementPeople, klass: int) -> tuple[FloatArray, FloatArray]:
-        """The least and the largest rank of each quasi-identifier by the score of a class, from 1, ties in the middle.
+        """The least and the largest rank of each quasi-identifier by the score of a class, two arrays of shape (n_qi,).
 
-        Those of whom it is not known who has the larger score may stand in either order, and tie.
+        Ranks count people from 1. People with one score share the middle of their ranks. Where it is not known which
+        of two scores is larger, either order is possible, and a tie.
         """
         if self.release is None:
             low = high = people.numbers(self.column)

@@ -53,8 +53,8 @@ class StatementKeys(Protocol):
 class Paired(StatementKeys, Protocol):
     """Content that other statements about the same people complete."""
 
-    def paired(self, others: Sequence[StatementKeys]) -> StatementKeys:
-        """The content with what others say."""
+    def paired(self, others: Mapping[str, StatementKeys]) -> StatementKeys:
+        """The content with what others say, by their sources."""
         ...
 
 
@@ -92,9 +92,12 @@ class CountsInCells(StatementKeys, Protocol):
 
 
 def cells_of(people: StatementPeople, axes: Sequence[Axis], klasses: Sequence[int]) -> Iterator[LinearStatement]:
-    """A row that says nothing for each cell and margin of some columns that somebody is in, and each class."""
+    """A row that says nothing for each cell and margin of some columns that somebody is in, and each class.
+
+    Those of fewer columns come first.
+    """
     counted = people.counts > 0
-    for chosen in product((True, False), repeat=len(axes)):
+    for chosen in sorted(product((False, True), repeat=len(axes)), key=sum):
         used = [axis for axis, is_used in zip(axes, chosen, strict=True) if is_used]
         codes = np.column_stack([np.zeros(len(people), np.int64), *(axis.codes for axis in used)])
         for at in np.unique(codes[counted], axis=0):
@@ -214,10 +217,14 @@ class StatementPeople:
 
 @dataclass(slots=True)
 class ColumnUse:
-    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place."""
+    """How statements use a column: as ``numbers``, and the ``values`` that they name, each with the first place.
+
+    Somebody must have the values ``needed``; of others statements are true where nobody has them.
+    """
 
     numbers: str | None = None
     values: dict[str | float, str] = field(default_factory=dict)
+    needed: dict[str | float, str] = field(default_factory=dict)
     known: dict[str, None] = field(default_factory=dict)
 
     @property
@@ -358,7 +365,7 @@ class Keys:
         return self.classes.index(str(found))
 
     def printed(self, key: str = "equals", digits: str = "digits") -> PrintedNumber:
-        """A printed number with its digits after the point, by default those that it has; a text keeps zeros."""
+        """A printed number. Without ``digits`` it has as many after its point as it shows; a text shows all of them."""
         raw, given = self.raw(key), self.whole(digits, None, low=-20)
         found = raw.strip() if isinstance(raw, str) else raw
         try:
@@ -372,7 +379,7 @@ class Keys:
         if given is not None and seen > given:
             self.refuse(digits, f"the digits that {key} has after its point, at least {seen}", str(given))
         if given is not None and seen < given and isinstance(found, str):
-            expected = f"{seen}, those that {key} has after its point: a text keeps zeros at its end"
+            expected = f"{seen}, as many as {key} shows after its point"
             self.refuse(digits, expected, str(given))
         places = seen if given is None else given
         return PrintedNumber(value, Fraction(1, 2) / Fraction(10) ** places)
@@ -383,8 +390,8 @@ class Keys:
         self.use(found, numbers=numbers)
         return found
 
-    def use(self, column: str, *, numbers: bool = False, values: Sequence[object] = ()) -> None:
-        """Say how a statement uses a column: as numbers, or by some of its values."""
+    def use(self, column: str, *, numbers: bool = False, values: Sequence[object] = (), needed: bool = True) -> None:
+        """Say how a statement uses a column: as numbers, or by some of its values, which somebody must have."""
         if not column or column == "*":
             self.refuse("column", "the name of a column", show(column))
         use = self.columns.setdefault(column, ColumnUse())
@@ -393,7 +400,10 @@ class Keys:
         for value in values:
             if isinstance(value, bool) or not isinstance(value, (str, int, float)):
                 self.refuse(column, "a text or a number", show(value))
-            use.values.setdefault(value if isinstance(value, str) else float(value), self.where)
+            found = value if isinstance(value, str) else float(value)
+            use.values.setdefault(found, self.where)
+            if needed:
+                use.needed.setdefault(found, self.where)
 
     def value(self, key: str, column: str) -> str | float:
         """A value of a column, a text or a number."""
@@ -402,7 +412,7 @@ class Keys:
         return found if isinstance(found, str) else float(found)  # type: ignore[arg-type]
 
     def condition(self, key: str = "where") -> Where:
-        """The people that a statement is about; everybody without the key."""
+        """The people that a statement is about; everybody without the key. Nobody needs to have their values."""
         found = self.raw(key)
         if found is None:
             return Where()
@@ -422,7 +432,7 @@ class Keys:
                 values = said if isinstance(said, list) else [said]
                 if not values:
                     self.refuse(key, f"values of {name(column)}", "none")
-                self.use(column, values=values)
+                self.use(column, values=values, needed=False)
                 tests.append(Test(column, tuple(v if isinstance(v, str) else float(v) for v in values)))
         return Where(tuple(tests))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -301,6 +301,7 @@ class ClassDeviation:
     n: int | None
     ddof: int
     mean: PrintedNumber | None
+    beside: str = ""
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
@@ -313,12 +314,16 @@ class ClassDeviation:
             keys.refuse("equals", "a standard deviation, at least 0")
         return cls(keys.column("of"), keys.klass(optional=True), value, keys.whole("n", None, 1), ddof or 0, mean)
 
-    def paired(self, others: Sequence[StatementKeys]) -> ClassDeviation:
+    def paired(self, others: Mapping[str, StatementKeys]) -> ClassDeviation:
         """With the mean that another statement has of the same people."""
-        means = [o for o in others if isinstance(o, ClassMean) and (o.of, o.klass) == (self.of, self.klass)]
-        if not means or self.mean is not None:
+        if self.mean is not None:
             return self
-        return replace(self, mean=means[0].value, n=means[0].n if self.n is None else self.n)
+        for source, mean in others.items():
+            if isinstance(mean, ClassMean) and (mean.of, mean.klass) == (self.of, self.klass):
+                # Cases, over which people of a class are taken, name the statements themselves.
+                beside = f"with {source}" if self.klass is None else ""
+                return replace(self, mean=mean.value, n=mean.n if self.n is None else self.n, beside=beside)
+        return self
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One or two rows, those of the printed mean, and the number of people."""
@@ -330,10 +335,13 @@ class ClassDeviation:
         yield _weighed(people, squares - low**2, -self.ddof * low**2 - off, np.inf, says, self.klass)
         if self.mean is not None:
             wide = high**2 + half**2
-            yield _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass)
             near = f"mean {self.of} of {about} {self.mean}"
-            yield _weighed(people, v + half, -off, np.inf, near, self.klass)
-            yield _weighed(people, v - half, -np.inf, off, near, self.klass)
+            for row in (
+                _weighed(people, squares - wide, -np.inf, -self.ddof * high**2 + off, says, self.klass),
+                _weighed(people, v + half, -off, np.inf, near, self.klass),
+                _weighed(people, v - half, -np.inf, off, near, self.klass),
+            ):
+                yield replace(row, source=self.beside)
         everybody = (people.counts > 0).astype(np.float64)
         least, most = (1.0 + self.ddof, np.inf) if self.n is None else (float(self.n), float(self.n))
         number = f"at least {1 + self.ddof} {about}" if self.n is None else f"{self.n:,} {about}"

@@ -160,7 +160,6 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
     at = keys.raw("at")
     if not isinstance(at, list) or len(at) != len(by):
         keys.refuse("at", f"a list of {len(by)}: a value of each column, or '*'")
-    where = tuple(_at(keys, one, value) for one, value in zip(by, at, strict=True))
     whole = "class" not in keys or (keys.raw("class") == MARGIN and MARGIN not in keys.classes)
     klass = None if whole else keys.klass()
     if keys.flag("secondary", secondary):
@@ -184,15 +183,16 @@ def _cell(keys: Keys, by: tuple[By, ...], below: int | None, rounded: Rounded | 
             least, most = rounded.behind(np.array([n]))
             low, high = float(least[0]), float(most[0])
     keys.close()
+    where = tuple(_at(keys, one, value, low > 0) for one, value in zip(by, at, strict=True))
     return Cell(where, klass, low, high)
 
 
-def _at(keys: Keys, by: By, value: object) -> At:
-    """Where a cell is in one column of the table."""
+def _at(keys: Keys, by: By, value: object, somebody: bool) -> At:
+    """Where a cell, in which there must be ``somebody`` or not, is in one column of the table."""
     if value == MARGIN:
         return None
     if not by.edges:
-        keys.use(by.column, values=[value])
+        keys.use(by.column, values=[value], needed=somebody)
         return value if isinstance(value, str) else float(value)  # type: ignore[arg-type]
     pairs = list(pairwise(by.edges))
     if not isinstance(value, list) or tuple(value) not in pairs:

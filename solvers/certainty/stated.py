@@ -160,6 +160,11 @@ def _ends(program: Program, asked: list[StatedCell], worlds: list[IntArray]) -> 
         )
 
 
+def is_quick(program: Program) -> bool:
+    """Whether a program is small enough to ask about everybody."""
+    return sum(said.rows for said in program.linear) * len(program.cells) <= QUICK
+
+
 def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
     """The fewest and the most people of each class among everybody, as statements say or, of few people, imply.
 
@@ -176,7 +181,7 @@ def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[Flo
             if len(klass) == 1:
                 ends = sorted(side / coef[klass[0]] for side in sides)
                 low[klass], high[klass] = np.maximum(low[klass], ends[0]), np.minimum(high[klass], ends[1])
-    if (low < high).any() and sum(said.rows for said in program.linear) * len(program.cells) <= QUICK:
+    if (low < high).any() and is_quick(program):
         aims = np.zeros((n_classes, len(program.cells), n_classes))
         aims[np.arange(n_classes), :, np.arange(n_classes)] = 1.0
         least, most = np.array(list(sum_ends(program, aims))).T

@@ -539,11 +539,11 @@ FRAME = pd.DataFrame({"region": list("nnss"), "age": [30.0, 40.0, 50.0, 60.0]})
         ),
         (
             {"kind": "mean", "of": "age", "class": "yes", "equals": "45.5", "digits": 2, "source": "Table 1"},
-            "statement 1 (Table 1): digits: expected 1, those that equals has after its point: a text keeps zeros",
+            "statement 1 (Table 1): digits: expected 1, as many as equals shows after its point, found 2",
         ),
         (
             {"kind": "sd", "of": "age", "class": "yes", "equals": 9.5, "mean": "45", "mean_digits": 1},
-            "mean_digits: expected 0, those that mean has after its point",
+            "mean_digits: expected 0, as many as mean shows after its point",
         ),
         ({"kind": "count", "class": "yes", "equals": 1, "where": {"region": "north"}}, "a value that somebody has"),
         ({"kind": "mean", "of": "y", "class": "yes", "equals": 1.5}, "not the target"),
@@ -614,6 +614,29 @@ def test_a_share_of_nobody_is_refused_unless_it_may_be_none() -> None:
             said: Fact = {"kind": kind, "class": "yes", "where": {"age": {"gt": 60}}, "equals": printed}
             found = compile_release(document(frame, said), FRAME).contradictions
             assert [str(each.origin) for each in found] == ["s.json, statement 1"] * wrong
+
+
+def _of_nobody(kind: str, number: Any) -> Fact:
+    """A number of a region that nobody lives in, and the cell of another region."""
+    if kind != "table":
+        return {"kind": kind, "class": "yes", "where": {"region": "w"}, "equals": number}
+    cells = [{"at": [at], "class": "yes", "count": count} for at, count in (("n", 1), ("w", number))]
+    return {"kind": "table", "by": ["region"], "suppressed_below": 3, "cells": cells}
+
+
+@pytest.mark.parametrize(
+    ("kind", "number"), [("count", 0), ("share", "0.0"), ("rate", 0), ("table", 0), ("table", None), ("table", [0, 4])]
+)
+def test_nobody_is_counted_among_those_whom_nobody_is(kind: str, number: Any) -> None:
+    found = maxent.bounds(document(FRAME.assign(y="no"), _of_nobody(kind, number)), FRAME, level="linear")
+    assert found.status == "proved"
+
+
+@pytest.mark.parametrize(("kind", "number"), [("count", 1), ("share", "0.5"), ("table", 1), ("table", [1, 4])])
+def test_somebody_whom_nobody_is_is_refused_beside_a_zero(kind: str, number: Any) -> None:
+    said = [_of_nobody(kind, 0 if kind != "share" else "0.0"), _of_nobody(kind, number)]
+    with pytest.raises(InvalidInput, match="region: expected a value that somebody has: 'n', 's', found 'w'"):
+        maxent.bounds(document(FRAME.assign(y="no"), *said), FRAME, level="linear")
 
 
 def test_statements_that_contradict_the_table_are_named() -> None:
@@ -1045,6 +1068,58 @@ def test_audit_and_explain_name_statements_that_contradict_each_other(tmp_path: 
     assert main(["explain", str(tmp_path / "s.json"), str(tmp_path / "qi.csv")]) == 0
     lines = capsys.readouterr().out.splitlines()
     assert lines[-3:] == [f"contradiction: {problem}" for problem in refused.value.problems]
+
+
+def _counts(*said: tuple[int, Any]) -> list[Fact]:
+    """Numbers of people with some ids."""
+    return [{"kind": "count", "class": "yes", "equals": n, "where": {"id": ids}} for n, ids in said]
+
+
+def test_audit_names_statements_that_whole_people_alone_contradict() -> None:
+    """One of two each around a circle of three: halves of people."""
+    qi = pd.DataFrame({"id": list("abc")})
+    with pytest.raises(InvalidInput, match="what can be true of whole people together with") as refused:
+        maxent.audit(document(qi.assign(y="no"), *_counts(*((1, list(pair)) for pair in ("ab", "bc", "ca")))), qi)
+    assert len(refused.value.problems) == 3
+
+
+def test_a_handful_of_many_statements_that_contradict_each_other_is_shown() -> None:
+    qi = pd.DataFrame({"id": [f"p{i}" for i in range(12)]})
+    said = _counts(*((0, name) for name in qi["id"]), (1, qi["id"].tolist()))
+    with pytest.raises(InvalidInput) as refused:
+        maxent.bounds(document(qi.assign(y="no"), *said), qi, level="linear")
+    assert [" and 8 more, found " in str(problem) for problem in refused.value.problems] == [True] * 6
+
+
+def test_a_tree_that_statements_contradict_has_the_name_of_its_file(tmp_path: Path) -> None:
+    said = {"kind": "count", "class": ">50K", "equals": 0}
+    written = {"format": "maxent-statements/1", "target": {"name": "Salary", "classes": ["<=50K", ">50K"]}}
+    (tmp_path / "s.json").write_text(json.dumps(written | {"statements": [said]}), encoding="utf-8")
+    with pytest.raises(InvalidInput, match=r"tree\.json, leaf") as refused:
+        maxent.bounds([D1 / "tree.json", tmp_path / "s.json"], D1 / "qi.csv", level="linear")
+    assert "tree 1" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("mean", "sd", "named"), [(45, 3, "s.json, statement 1, with statement 2"), (30, 13, "s.json, statement 2")]
+)
+def test_a_deviation_that_the_table_contradicts_is_named_with_its_mean(mean: int, sd: int, named: str) -> None:
+    """Of all: 45 and 12.9 are true. A mean that is wrong is so alone."""
+    said = [{"kind": kind, "of": "age", "equals": equals} for kind, equals in (("sd", sd), ("mean", mean))]
+    with pytest.raises(InvalidInput) as refused:
+        maxent.bounds(document(FRAME.assign(y="no"), *said), FRAME, level="linear")
+    assert [problem.where for problem in refused.value.problems] == [named]
+
+
+def test_margins_are_asked_before_finer_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nine people, eight of them women: one man, whatever his country."""
+    from maxent.solvers.certainty import stated
+
+    monkeypatch.setattr(stated, "ASKED", 4)
+    frame, said = people_by_land(), [cell(["*", "*"], 9), cell(["f", "*"], 8)]
+    release = document(frame, {"kind": "table", "by": ["sex", "land"], "cells": said})
+    rows = maxent.check(release, frame.drop(columns="y"), {"limits": {"min_stated_cell": 3}}).rows
+    assert [(row.status, row.finding.figure) for row in rows if row.check.key == "min_stated_cell"] == [("fail", 1)]
 
 
 @pytest.mark.parametrize(("asked", "limit", "status"), [(0, 3, "cannot_tell"), (0, 8, "fail"), (200, 3, "fail")])

@@ -4,6 +4,7 @@
 """
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -379,6 +380,20 @@ def test_a_response_that_is_not_the_target_is_refused(tmp_path: Path) -> None:
         told(path, (FOLDER / "r_lm_summary.txt").read_text(encoding="utf-8"), "age")
 
 
+def test_a_response_of_statsmodels_without_a_name_is_the_target(tmp_path: Path) -> None:
+    """It calls it y."""
+    path = tmp_path / "summary"
+    for name in ("logit", "poisson", "ols"):
+        text = (FOLDER / f"statsmodels_{name}.csv").read_text(encoding="utf-8")
+        text = re.sub(r"(Dep\. Variable: *,)\w+ *,", r"\1y,", text)
+        path.write_text(text, encoding="utf-8")
+        wanted = wanted_of("ill", features=["age", "region"], classes=["0", "1"])
+        lost = " ".join(convert_model(path, wanted, reader_of(None)).lost)
+        assert "statsmodels calls one without a name y, 'ill' is read" in lost
+        with pytest.raises(InvalidInput, match="response: expected 'age', the target"):
+            told(path, text, "age")
+
+
 def test_what_a_print_does_not_show_is_lost(tmp_path: Path) -> None:
     path, summary = tmp_path / "summary", (FOLDER / "r_summary.txt").read_text(encoding="utf-8")
     fine = summary.replace("data = d", "data = d, control = list(epsilon = 1e-10, maxit = 50)")
@@ -389,6 +404,9 @@ def test_what_a_print_does_not_show_is_lost(tmp_path: Path) -> None:
     assert "--param of=" not in told(path, summary, of="no")[1]
     assert "print(model)" not in lost
     assert "print(model)" in told(path, (FOLDER / "r_print.txt").read_text(encoding="utf-8"))[1]
+    for data in ("subset(d, age > 3)", 'd[d$region == "a", ]'):
+        assert f"data = {data}" in told(path, summary.replace("data = d", f"data = {data}"))[1].replace("'", "")
+    assert "data =" not in lost
     logit = (FOLDER / "statsmodels_logit.csv").read_text(encoding="utf-8")
     assert "fit_regularized" in told(path, logit, of="yes")[1]
 
