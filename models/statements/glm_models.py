@@ -564,6 +564,11 @@ def _pmml(path: str | PathLike[str], wanted: Wanted, reader: Reader, source: str
         local.refuse("content", "no derived fields: give the model over the columns of the table")
     given = said(source, wanted)
     content = _regression(model, list(classes)) if model.name == "RegressionModel" else _general(model, list(classes))
+    if any(each["family"] != "linear" for each in content) and not {"tolerance", "mean_tolerance"} & {*given}:
+        expected = (
+            "parameters={'tolerance': x}, the largest gradient at which the fit may have stopped, or mean_tolerance"
+        )
+        raise invalid(source, model.name, "tolerance", f"{expected}: PMML does not say it", "none")
     for each in content:
         each |= given
     application = (root.first("Header") or root).first("Application")

@@ -380,6 +380,12 @@ def test_a_response_that_is_not_the_target_is_refused(tmp_path: Path) -> None:
         told(path, (FOLDER / "r_lm_summary.txt").read_text(encoding="utf-8"), "age")
 
 
+@pytest.mark.parametrize("name", ["regression", "general"])
+def test_where_a_fit_of_pmml_stopped_is_asked_for_by_its_option(name: str, tmp_path: Path, capsys: Any) -> None:
+    assert run(["convert", str(FOLDER / f"{name}.pmml"), "-o", str(tmp_path / "s.json")]) == 2
+    assert "tolerance: expected --param tolerance=x, the largest gradient" in capsys.readouterr().err
+
+
 def test_a_response_of_statsmodels_without_a_name_is_the_target(tmp_path: Path) -> None:
     """It calls it y."""
     path = tmp_path / "summary"
