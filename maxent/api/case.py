@@ -226,12 +226,12 @@ def _with_own_values(joined: Joined, sources: Sequence[Source], reader: Reader) 
     return join_releases([filled(release) for release in joined.own], joined.names)
 
 
-def _check_values(release: Release, table: QITable, own: Sequence[Release]) -> None:
-    """Refuse values that only statements name, and nobody has."""
+def _check_values(release: Release, table: QITable, own: Sequence[Release], reader: Reader) -> None:
+    """Refuse or note values that only statements name, and nobody has."""
     if release.statements:
         from maxent.models.statements.read import check_values
 
-        check_values(release, table, own)
+        check_values(release, table, own, reader)
 
 
 # What is expected of a value where people could have one that a release does not know.
@@ -326,7 +326,7 @@ class Tables:
             found = self.with_companions(Case(joined.release, table, joined=joined, rows=True), reader)
             return replace(found, noticed=reader.noticed, seconds=time.perf_counter() - begin)
         people = read_people(sources, joined, who=self.who, count=self.count, reader=reader)
-        _check_values(people.joined.release, people.table, joined.own)
+        _check_values(people.joined.release, people.table, joined.own, reader)
         found = Case(people.joined.release, people.table, joined=people.joined, linked=people)
         if self.truth is not None and people.joined.membership is not None:
             classes = read_classes(self.truth, people, self.who, reader)
@@ -352,7 +352,7 @@ class Tables:
             release = _with_values(release, [source], trees, reader)
         with strangers_left_out():
             table = read_qi(source, release, count=self.count, reader=reader)
-        _check_values(release, table, trees)
+        _check_values(release, table, trees, reader)
         return self.with_members(release, table, reader)
 
     def check_register(self, release: Release) -> None:
@@ -395,7 +395,7 @@ class Tables:
         if release.statements:
             release = _with_values(release, [qi], (trees,), reader)
         table = read_qi(qi, release, count=self.count, reader=reader, rows=self.rows)
-        _check_values(release, table, (trees,))
+        _check_values(release, table, (trees,), reader)
         again = partial(self._in_order, qi, release)
         register = None
         if self.population is not None:

@@ -339,19 +339,28 @@ def with_values(release: Release, values: Mapping[str, Sequence[str]]) -> Releas
     return replace(release, attributes=attributes)
 
 
-def check_values(release: Release, table: QITable, own: Sequence[Release]) -> None:
-    """Refuse values that somebody must have, as statements say, and that neither somebody has nor a tree declares."""
+def check_values(release: Release, table: QITable, own: Sequence[Release], reader: Reader) -> None:
+    """Refuse values that somebody must have, as statements say, and that neither somebody has nor a tree declares.
+
+    Other values that nobody has are noted: they may be misspelled.
+    """
     declared = {a.name: set(a.values or ()) for each in own if not each.statements for a in each.attributes}
     problems: list[Problem] = []
     source = ""
     for statements in release.statements:
         people = StatementPeople(table, release.target.classes, statements.name)
         for column, use in statements.columns.items():
-            known = [str(v) for v in people.values(column)] if use.needed else []
-            for value, where in use.needed.items():
-                if isinstance(value, str) and value not in known and value not in declared.get(column, ()):
+            known = [str(v) for v in people.values(column)] if use.values else []
+            named = {*known, *declared.get(column, ())}
+            nobody = [value for value in use.values if isinstance(value, str) and value not in named]
+            for value in nobody:
+                if value in use.needed:
                     expected = f"a value that somebody has: {shorten_list(known)}"
-                    problems.append(Problem(where, name(column), expected, f"{value!r}{close_to(value, known)}"))
+                    found = f"{value!r}{close_to(value, known)}"
+                    problems.append(Problem(use.needed[value], name(column), expected, found))
                     source = source or statements.name
+            if nobody:
+                said = f"column {name(column)}: nobody has {shorten_list(nobody)}; numbers of them, which may be 0, say"
+                reader.note(statements.name, f"{said} nothing")
     if problems:
         raise InvalidInput(source, problems)

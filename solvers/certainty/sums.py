@@ -80,7 +80,8 @@ def _handed(program: Program, kind: IntArray, masses: IntArray) -> IntArray:
 
 def sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray]:
     """All linear rows over masses, their sides, loosened by rounding, and the statement of each."""
-    entries, lower, upper, of = [], list[float](), list[float](), list[int]()
+    none, lower, upper, of = np.empty(0, np.int64), list[float](), list[float](), list[int]()
+    entries = [(none, none, np.empty(0))]
     classes = np.arange(program.n_classes)
     for i, said in enumerate(program.linear):
         cells = program.regions[said.region]
@@ -96,7 +97,12 @@ def sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray
             of.append(i)
     at, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     shape = (len(of), len(program.cells) * len(classes))
-    return sparse.csr_matrix((value, (at, column)), shape=shape), np.array(lower), np.array(upper), np.array(of)
+    return (
+        sparse.csr_matrix((value, (at, column)), shape=shape),
+        np.array(lower),
+        np.array(upper),
+        np.array(of, np.int64),
+    )
 
 
 class Misses:

@@ -630,6 +630,12 @@ def _of_nobody(kind: str, number: Any) -> Fact:
 def test_nobody_is_counted_among_those_whom_nobody_is(kind: str, number: Any) -> None:
     found = maxent.bounds(document(FRAME.assign(y="no"), _of_nobody(kind, number)), FRAME, level="linear")
     assert found.status == "proved"
+    assert any("column region: nobody has 'w'" in note for note in found.notes)
+
+
+def test_audit_of_statements_that_say_nothing_leaves_all_open() -> None:
+    told = maxent.audit(document(FRAME.assign(y="no"), _of_nobody("count", 0)), FRAME)["statements"]
+    assert (told["cells"], told["exact"], told["complete"]) == (3, 0, True)
 
 
 @pytest.mark.parametrize(("kind", "number"), [("count", 1), ("share", "0.5"), ("table", 1), ("table", [1, 4])])
