@@ -109,14 +109,18 @@ def _left_out(program: Program) -> Iterator[tuple[tuple[bytes, int], StatedCell]
 def _of_whole_people(
     program: Program, cells: Sequence[StatedCell], worlds: Sequence[IntArray]
 ) -> tuple[tuple[StatedCell, ...], bool]:
-    """The same numbers as whole people settle them, and whether all are known or seen to differ."""
+    """The same numbers as whole people settle them, and whether all are known or seen to differ.
+
+    They are not where no whole people satisfy the statements.
+    """
     low, high = np.array([[cell.low, cell.high] for cell in cells], np.int64).T
     settled = Settled(program, [(cell.cells, cell.klass) for cell in cells], low, high)
     for world in worlds:
         settled.see(world)
     settled.ask()
     ends = zip(cells, settled.low.tolist(), settled.high.tolist(), strict=True)
-    return tuple(replace(cell, low=a, high=b) for cell, a, b in ends), not settled.unsettled.any()
+    complete = not (settled.unsettled | (settled.low > settled.high)).any()
+    return tuple(replace(cell, low=a, high=b) for cell, a, b in ends), complete
 
 
 def _of_column(cell: StatedCell) -> tuple[str, str] | None:
