@@ -81,7 +81,7 @@ def _handed(program: Program, kind: IntArray, masses: IntArray) -> IntArray:
 def sparse_rows(program: Program) -> tuple[Any, FloatArray, FloatArray, IntArray]:
     """All linear rows over masses, their sides, loosened by rounding, and the statement of each."""
     none, lower, upper, of = np.empty(0, np.int64), list[float](), list[float](), list[int]()
-    entries = [(none, none, np.empty(0))]
+    entries: list[tuple[Any, Any, Any]] = [(none, none, np.empty(0))]
     classes = np.arange(program.n_classes)
     for i, said in enumerate(program.linear):
         cells = program.regions[said.region]
