@@ -205,15 +205,19 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
         check_unused("one release", risk=attacks.risk or None)
     codes = sensitive_codes(attacks.sensitive, case.release.target)
     numbers: dict[str, Any] = {"min_size": attacks.min_size, "background": attacks.background}
+    program = None
     if case.release.statements and case.table is not None:
-        from maxent.solvers.certainty.stated import is_quick
-
         program = compile_case(case, Knowledge(rounding=attacks.rounding))
-        refuse_contradictions(program, "inconsistent", whole=installed("ortools") and is_quick(program))
+        refuse_contradictions(program, "inconsistent")
     told = _intervals(case, attacks)
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):
         return found
+    if program is not None and not found.beside["statements"]["complete"] and installed("ortools"):
+        from maxent.solvers.certainty.stated import is_quick
+
+        if is_quick(program):
+            refuse_contradictions(program, "inconsistent", whole=True)
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
     beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}
