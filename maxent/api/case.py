@@ -109,6 +109,8 @@ class Case:
         The table is a register, of which so many people are those that the release is about.
     register : Register, optional
         The register of an adversary who has that in the place of the table.
+    inside : Case, optional
+        Where the table is a register, the people in the data, with their classes, and control people.
     """
 
     release: Release
@@ -132,6 +134,7 @@ class Case:
     stands_in: bool = False
     members: int | None = None
     register: Register | None = None
+    inside: Case | None = None
     _cells: list[Cells] = field(default_factory=list, init=False, repr=False)
     _covering: list[Covering] = field(default_factory=list, init=False, repr=False)
 
@@ -353,14 +356,23 @@ class Tables:
         with strangers_left_out():
             table = read_qi(source, release, count=self.count, reader=reader)
         _check_values(release, table, trees, reader)
-        return self.with_members(release, table, reader)
+        found = self.with_members(release, table, reader)
+        if self.truth is None:
+            check_unused("truth=, the people in the data, whom control people are compared with", control=self.control)
+            return found
+        people = read_qi(self.truth, release, count=self.count, reader=reader_of(self.reading))
+        if people.individuals != found.members:
+            expected = f"the {found.members:,} people of the register who are in the data"
+            raise invalid(people.source, ARGUMENT, "truth", expected, f"{people.individuals:,}")
+        inside = replace(self, marginal=None).with_companions(Case(release, people), reader_of(self.reading))
+        return replace(found, inside=inside)
 
     def check_register(self, release: Release) -> None:
         """Refuse what cannot be taken with a register in the place of the table."""
         from maxent.constraints.membership import named
 
         own = "the table of the people in the data, and this is a register (population=)"
-        check_unused(own, truth=self.truth, facts=self.facts, control=self.control, rows=self.rows or None)
+        check_unused(own, facts=self.facts, rows=self.rows or None)
         check_unused(own, gain=self.gain, sensitive=self.sensitive, who=self.who)
         named(release)
 

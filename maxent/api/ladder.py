@@ -44,6 +44,10 @@ MET = 1e-9
 NO_REGISTER = "no register of the population was given (--population)"
 NOT_PLACED = "there was no time to place people in leaves"
 NO_ORDER = "the file tells nothing about the order of rows: who knows it infers what the table tells"
+NO_SEED = (
+    "the file does not say who was drawn for each tree, without which the order tells nothing more than the table; "
+    "whoever finds the seed by trying, a small random_state at once, does infer more (docs/seeds.md)"
+)
 NO_ANSWERS = "nothing published says what the model answers: statements without a tree predict nothing"
 NOT_TRIED = "nobody computed what draws tell of the rows"
 
@@ -111,7 +115,7 @@ class Climb:
     def _rows(self, named: bool) -> Figures:
         """Who knows the order of the rows: the equations of draws alone, or, where a limit asks, an estimate."""
         if not self.told:
-            return Figures(missing=NO_ORDER)
+            return Figures(missing=NO_ORDER if self.case.release.resampled is None else NO_SEED)
         if named and self.case.release.draws is not None:
             try:
                 return _of_estimate(self._estimate(self.rows(), self.known))

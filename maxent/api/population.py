@@ -60,6 +60,7 @@ def population_estimate(
     begin, clock = time.perf_counter(), Clock(how.time_limit)
     listening = clock.listening if interruptible else nullcontext
     members = members_in(case)
+    there = None if case.inside is None else within(case.inside.people, case.people)
     with listening():
         with strangers_left_out():
             program = compile_in_time(case, known, clock)
@@ -92,6 +93,8 @@ def population_estimate(
             known.no_marginal,
             known.rows_unknown or "",
         )
+        if case.inside is not None and there is not None:
+            result = _beside(result, case.inside, there, known.confidence)
     if not result.reliable:
         warn_unreliable(f"{not_reliable(outcome.status)}; see notes and contradictions of the result")
     return result
@@ -165,9 +168,7 @@ class PopulationFigures:
     @property
     def membership(self) -> dict[str, Any]:
         """The key ``membership`` of a summary."""
-        control = self.estimate.control
-        own = {"right_guesses": self.right_guesses, "in_truth": self.in_truth}
-        return self.estimate.membership.as_dict() | own | ({} if control is None else {"control": dict(control)})
+        return {**self.estimate.told, "right_guesses": self.right_guesses, "in_truth": self.in_truth}
 
     @property
     def words(self) -> str:
@@ -208,25 +209,20 @@ def population_figures(
         table = read_qi(given.source, case.release, count=given.count, reader=reader_of(given.reading))
     n = case.table.individuals if given.people is None and case.table is not None else given.people
     members = members_of(case.release, table, n)
-    inside = None if case.table is None else within(case.table, table)
-    register = Case(case.release, table, marginal=informed.of_each_class, members=members)
+    inside = None if case.table is None else case
+    register = Case(case.release, table, marginal=informed.of_each_class, members=members, inside=inside)
     with unwarned():
         found = population_estimate(register, known, how, progress=progress)
     known_of = found.membership
-    if inside is not None:
-        found = replace(found, control=_control(known_of, table, case, inside, known.confidence) or None)
-    right, worst = known_of.right_guesses, known_of.worst
-    if inside is not None and case.truth is not None:
-        guess = known_of.joint.argmax(axis=1)[inside]
-        right = float(case.truth[np.arange(len(guess)), guess].sum() / case.truth.sum())
-    in_truth = inside is not None and case.truth is not None
+    in_truth, worst = found.right is not None, known_of.worst
+    right = known_of.right_guesses if found.right is None else found.right
     values = {
         a.name: level[code].item() if isinstance(level[code], np.generic) else level[code]
         for a, level, code in zip(table.attributes, table.levels, table.codes[worst], strict=True)
     }
     klass = int(known_of.joint[worst].argmax())
     inferred = {"probability": float(known_of.joint[worst, klass]), "member": float(known_of.member[worst])}
-    row = found.numbers | ({"right_guesses": right} if in_truth else {})
+    row = found.numbers
     certain = row["certain"]
     if not found.reliable:
         row = {name: row[name] for name in PROVED_KEYS if name in row} if found.outcome.status in LATE else {}
@@ -245,6 +241,17 @@ def population_figures(
         row,
         "" if found.reliable else not_reliable(found.outcome.status),
     )
+
+
+def _beside(found: PopulationEstimate, case: Case, inside: IntArray, confidence: float) -> PopulationEstimate:
+    """An estimate beside the people in the data: guesses that are right in truth, and P(member) of these and others."""
+    right, base = None, found.base
+    if case.truth is not None:
+        guess = found.membership.joint.argmax(axis=1)[inside]
+        right = float(case.truth[np.arange(len(guess)), guess].sum() / case.truth.sum())
+        base = {"base_rate": float(case.truth.sum(axis=0).max() / case.truth.sum()), **base}
+    control = _control(found.membership, found.program.table, case, inside, confidence)
+    return replace(found, right=right, base=base, control=control or None)
 
 
 def within(table: QITable, register: QITable) -> IntArray:

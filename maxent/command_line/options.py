@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -224,6 +224,12 @@ def stated(kind: type, *, without: Collection[str] = (), **defaults: Any) -> Cal
     options = [option(each, defaults.get(each.name, each.default)) for each in own]
     group.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
     return group
+
+
+def beyond_defaults(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of a dataclass, and others, but those that are what they are by default."""
+    own = parameters_of(kind)
+    return {name: value for name, value in options.items() if name not in own or value != own[name].default}
 
 
 def _argument(each: Parameter, value: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
+from maxent.models.errors import check_unused
 from maxent.models.files.output import REPORT
 
 if TYPE_CHECKING:
@@ -52,6 +53,13 @@ class AskedVerdict:
     def texts(self) -> dict[str, str]:
         """The texts of the report, empty for none."""
         return {"title": self.title or "", "purpose": self.purpose or ""}
+
+    def check_texts(self, *written: object) -> None:
+        """Refuse texts that stand nowhere: there is neither a report nor what else is ``written`` with them."""
+        if self.report is None and not any(written):
+            check_unused(
+                "what has it on its first page: a report, record or dossier", title=self.title, purpose=self.purpose
+            )
 
     def status(self, verdict: Verdict) -> int:
         """The exit status that a verdict asks for; why is told."""
@@ -108,6 +116,8 @@ class AskedDossier:
         """Where they go, by their options, a file for each column; refused where ``numbers`` cannot stand beside."""
         from maxent.results.html_report.dossier import numbers_beside
 
+        if not self.asked:
+            check_unused("a dossier: --dossier FILE.html", author=self.author, organisation=self.organisation)
         own = named_files({"--dossier": self.whole, "--dossier-public": self.public}, columns)
         for option, path in own.items():
             if numbers and path is not None and "public" not in option:
@@ -238,6 +248,7 @@ class ReportFile:
     """
 
     asked: AskedVerdict
+    kind: type
     command: str
     releases: Sequence[str]
     tables: Sequence[str]
@@ -268,7 +279,7 @@ class ReportFile:
         from maxent.results.html_report.provenance import provenance
 
         options = {
-            **self.options,
+            **opt.beyond_defaults(self.kind, self.options),
             **{"reading": None, **as_options(self.options.get("reading"))},
             **verdict.limits.as_dict(),
             "enforce": self.asked.enforce or None,

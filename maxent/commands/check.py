@@ -152,6 +152,7 @@ def _run(
     asked_dossiers: AskedDossier = written["dossiers"]
     files |= {name: (each, REPORT) for name, each in asked_dossiers.files(numbers=written["record"] is None).items()}
     check_outputs(files, read)
+    asked.check_texts(asked_dossiers.asked, written["record"])
     handing = written["handed"]
     handing.check({name: path for name, (path, _) in files.items()}, read)
     if chosen.never_passes:
@@ -159,7 +160,11 @@ def _run(
     with progress() as told:
         found = check(release, qi, policy, **said, **stated, interruptible=True, progress=told)
     again = {name: said[name] for name in ("target", "truth", "control", "population", "people", "adversary")}
-    asked_by = results.Asked(["check", *releases, qi], {"policy": policy, **again, **stated}, found.review.asked.inputs)
+    asked_by = results.Asked(
+        ["check", *releases, qi],
+        {"policy": policy, **opt.beyond_defaults(Checking, again), **stated},
+        found.review.asked.inputs,
+    )
     found = replace(found, review=replace(found.review, asked=asked_by))
     tell_noticed(found.review.noticed)
     if written["output"] is not None:

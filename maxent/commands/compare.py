@@ -194,6 +194,7 @@ def _run(
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [*trees, qi, *opt.inputs(options)])
     limits = asked.limits()
+    asked.check_texts()
     kind = chosen_plot(plot, output, KINDS[0])
     if kind is not None:
         check_comparison_kind(kind, truth=options["truth"] is not None)
@@ -203,7 +204,7 @@ def _run(
     from maxent.api.compare import compare
     from maxent.results.comparison import print_comparison
 
-    report = ReportFile(asked, "compare", trees, [qi], options)
+    report = ReportFile(asked, Comparing, "compare", trees, [qi], options)
     with progress() as told:
         result = compare(trees, qi, progress=told, interruptible=True, each=report.each, **options)
     tell_noticed(result.noticed)

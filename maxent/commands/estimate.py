@@ -91,6 +91,7 @@ def _run(
     outputs = {"-o": (output, (*POSTERIOR, *PLOTS)), "--report": (asked.report, REPORT)}
     check_outputs(outputs, [*files, *opt.inputs(options)])
     limits = asked.limits()
+    asked.check_texts()
     if options["population"] is not None:
         return _of_register(trees, tables, options, as_json, output, plot, asked, csv_literal)
     kind = _chosen_plot(plot, output, truth=options["truth"] is not None)
@@ -98,7 +99,7 @@ def _run(
     from maxent.results.text.estimate import print_estimate
     from maxent.results.text.terminal import print_json, print_lines
 
-    report = ReportFile(asked, "estimate", trees, tables, options)
+    report = ReportFile(asked, Estimating, "estimate", trees, tables, options)
     from maxent.api.posterior import estimate
     from maxent.solvers.control import hearing
 

@@ -67,7 +67,7 @@ def command(
     from maxent.models.formats.sacro_ml import is_target, table_in
 
     if is_target(files[-1]):  # the table lies in it
-        files = [*files, table_in(files[-1])]
+        files = [*files, table_in(files[-1], split_names("target", [target]))]
     models, data = split_last(files, "MODEL... DATA")
     return partial(_run, models, data, options, as_json, output, asked, csv_literal, (handing, dossiers, record))
 
@@ -99,6 +99,7 @@ def _run(
     check_outputs(outputs, [*models, data, *opt.inputs(options)])
     handing.check({name: path for name, (path, _) in outputs.items()}, [*models, data, *opt.inputs(options)])
     limits = asked.limits()
+    asked.check_texts(dossiers.asked, record)
     from maxent.api.review import review
     from maxent.command_line.verdict import as_options
     from maxent.commands.convert import read_parameters
@@ -107,7 +108,12 @@ def _run(
     from maxent.results.text.terminal import print_json
     from maxent.solvers.control import hearing
 
-    shown = {**options, "param": options["parameters"], "parameters": None, "reading": None}
+    shown = {
+        **opt.beyond_defaults(Reviewing, options),
+        "param": options["parameters"],
+        "parameters": None,
+        "reading": None,
+    }
     shown |= as_options(options["reading"])
     shown = {name: joined_names(value) if isinstance(value, list) else value for name, value in shown.items()}
     numeric = [f"{name}={options.pop(name)}" for name in ("bins", "values") if options[name] is not None]

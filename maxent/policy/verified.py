@@ -16,6 +16,16 @@ WORDS: Mapping[str, str] = {
     "fail": "the record is no longer true",
     "cannot_tell": "it cannot be told whether the record is still true",
 }
+# First key of a field that nobody can compute again -> what it is.
+UNVERIFIED: Mapping[str, str] = {
+    "created": "when it was made",
+    **dict.fromkeys(("title", "purpose"), "its title and purpose"),
+    **dict.fromkeys(("versions", "criteria"), "the versions that made it"),
+    "decision": "who decided what, and when",
+    "call": "which options and files were asked for",
+    "policy": "its policy",
+}
+SENTENCES = "sentences of another version of maxent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +139,8 @@ class Verified(Shown):
         told = [*self.changes, *self.missing, *[self.trouble] * bool(self.trouble)]
         if self.checked is not None and not self.checked.reliable and not self.trouble:
             told.append(self.checked.review.trouble)
-        unverified = f"not verified, as it cannot be computed again: {', '.join(self.unverified)}"
+        kept = dict.fromkeys(UNVERIFIED.get(place.partition(".")[0], SENTENCES) for place in self.unverified)
+        unverified = f"taken as the record says it, as nobody can compute it again: {'; '.join(kept)}"
         return [*found, *told, *(f"note: {sentence}" for sentence in self.notes), unverified]
 
     def _display(self) -> Display:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.constraints.membership import OUT
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.models.display import ROWS, Display, Shown, counted
@@ -307,7 +308,12 @@ def bounds_lines(found: ProvedBounds) -> list[str]:
 def _header(found: ProvedBounds) -> list[str]:
     names = [a.name for a in found.program.table.attributes]
     line = ["row"] * (found.program.row_equations is not None)
-    return [*names, "count", *(f"P({name})" for name in found.program.release.target.classes), *line]
+    return [
+        *names,
+        "count",
+        *(f"P({name})".replace(f"({OUT})", OUT) for name in found.program.release.target.classes),
+        *line,
+    ]
 
 
 def _cells(found: ProvedBounds, row: int) -> list[str]:

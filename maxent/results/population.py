@@ -40,7 +40,8 @@ class PopulationEstimate(Saved):
     """Estimate of who in a register is in the data, and of the classes of members.
 
     ``program`` has one class more, of those who are out, as its last. ``membership`` is what is inferred, ``base`` what
-    is known of how frequent classes are among members, ``outcome`` how it was solved.
+    is known of how frequent classes are among members, ``outcome`` how it was solved, ``right`` the share of the
+    members whose class is guessed right in truth, where that is given.
     """
 
     kept_as = ESTIMATE
@@ -55,6 +56,7 @@ class PopulationEstimate(Saved):
     noticed: Noticed = NOTHING
     no_marginal: bool = False
     rows_unknown: str = ""
+    right: float | None = None
     control: Mapping[str, Any] | None = field(default=None)
     parts: Parts | None = None
 
@@ -114,10 +116,17 @@ class PopulationEstimate(Saved):
             "base_rate": None,
             **self.membership.measures,
             **base,
+            **({} if self.right is None else {"right_guesses": self.right}),
             **({"unread": self.unread} if self.unread else {}),
             **told,
             **({"no_marginal": True} if self.no_marginal else {}),
         }
+
+    @property
+    def told(self) -> dict[str, Any]:
+        """The key ``membership`` of a summary."""
+        own = {} if self.right is None else {"right_guesses": self.right, "in_truth": True}
+        return self.membership.as_dict() | own | ({} if self.control is None else {"control": dict(self.control)})
 
     def verdict(self, **limits: Any) -> Verdict:
         """The verdict against limits (`maxent.disclosure.limits.Limits`), for an adversary with the register."""
@@ -136,7 +145,7 @@ class PopulationEstimate(Saved):
             "individuals": table.individuals,
             "distinct_qi": self.distinct,
             "classes": len(self.classes),
-            "membership": self.membership.as_dict(),
+            "membership": self.told,
             "constraints": dict(self.kinds),
             "status": outcome.status,
             "backend": self.backend,
@@ -157,8 +166,6 @@ class PopulationEstimate(Saved):
         }
         if isfinite(outcome.duality_gap):
             summary["duality_gap"] = outcome.duality_gap
-        if self.control is not None:
-            summary["control"] = dict(self.control)
         summary |= noted(self.notes, self.noticed, self.program.contradictions)
         return summary if self.parts is None else summary | self.parts.summary
 
@@ -209,6 +216,7 @@ class PopulationEstimate(Saved):
             f"largest probability of both {measures['max_posterior']:.3f}",
             f"an adversary who guesses by this estimate expects to be right for {100 * known.right_guesses:.1f} % of "
             f"the members (base rate {least})",
+            *[f"in truth right for {100 * (self.right or 0):.1f} % of the members"] * (self.right is not None),
             *control_lines(self.control),
             "constraints: " + kinds_line(self.kinds),
             f"{self.outcome.status} ({self.certificate}), {self.backend}; "

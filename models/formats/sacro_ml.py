@@ -9,7 +9,7 @@ Source: ``sacroml.attacks.target`` of SACRO-ML 2.0.1.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from os import PathLike
 from typing import Any
@@ -40,23 +40,26 @@ def model_in(folder: str | PathLike[str]) -> str:
     return found
 
 
-def table_in(folder: str | PathLike[str]) -> str:
-    """The training table in a folder; without one, the lines that write it and the model are said."""
+def table_in(folder: str | PathLike[str], target: Sequence[str]) -> str:
+    """The training table in a folder; without one, the lines that write it, classes last, and the model are said."""
     table = os.path.join(folder, TABLE)
     problems = [] if _model(folder) else [_no_model(folder)]
     if not os.path.isfile(table):
-        columns = _columns(_described(folder))
-        named = f", columns={list(columns)!r}" if columns else ""
-        line = f'pandas.DataFrame(load("X_train.pkl"){named}).assign(**{{"target": load("y_train.pkl")}})'
-        expected = f"{TABLE} in the folder, or the training table after it. {_TRUSTED}import pickle, pandas; "
-        expected += f'load = lambda name: pickle.load(open(name, "rb")); {line}.to_csv("{TABLE}", index=False)'
+        described = _described(folder)
+        columns, x = _columns(described), f"load({_pickle(described, 'X_train')!r})"
+        x = f"numpy.asarray({x}), columns={list(columns)!r}" if columns else x
+        column, flat = (target[0], "ravel") if len(target) == 1 else (list(target), "asarray")
+        expected = f"{TABLE} in the folder, or the training table after it. {_TRUSTED}import pickle, numpy, pandas; "
+        expected += f'load = lambda name: pickle.load(open(name, "rb")); table = pandas.DataFrame({x}); '
+        expected += f"table[{column!r}] = numpy.{flat}(load({_pickle(described, 'y_train')!r})); "
+        expected += f'table.to_csv("{TABLE}", index=False)'
         problems.append(Problem("folder", "table", expected, f"pickles, {_RUNS}"))
     if problems:
         raise InvalidInput(shown_path(folder), problems)
     return table
 
 
-_TRUSTED = "In Python, where you trust it: "
+_TRUSTED = "In Python in that folder, where you trust it: "
 _RUNS = "which could run any code and are not loaded"
 
 
@@ -66,11 +69,16 @@ def _model(folder: str | PathLike[str]) -> str | None:
 
 
 def _no_model(folder: str | PathLike[str]) -> Problem:
-    stated = _described(folder).get("model_path")
-    pickled = stated if isinstance(stated, str) and stated else "model.pkl"
+    pickled = _pickle(_described(folder), "model")
     line = f'import pickle, skops.io; skops.io.dump(pickle.load(open({pickled!r}, "rb")), "model.skops")'
     expected = f"model.skops, or another file of the model, in the folder. {_TRUSTED}{line}"
     return Problem("folder", "model", expected, f"{shorten(pickled)}, {_RUNS}")
+
+
+def _pickle(described: Mapping[str, Any], name: str) -> str:
+    """The pickle of a name, as the description states it."""
+    stated = described.get(f"{name}_path")
+    return stated if isinstance(stated, str) and stated else f"{name}.pkl"
 
 
 def _described(folder: str | PathLike[str]) -> Mapping[str, Any]:

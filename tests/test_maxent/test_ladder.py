@@ -151,6 +151,13 @@ def test_rows_in_order_are_proved_as_in_all_data_with_the_counts_of_the_draws(se
     assert found.verdict().status == "fail"
 
 
+def test_a_stripped_forest_says_that_a_seed_can_be_found_again() -> None:
+    X = pd.DataFrame({"A": [0, 1] * 6})
+    y = pd.Series(["no", "yes"] * 6, name="y")
+    model = RandomForestClassifier(2, max_depth=1, random_state=0).fit(X, y)
+    assert "whoever finds the seed by trying" in rung(maxent.review(maxent.strip(model), X, y, qi=["A"]), "rows").why
+
+
 def test_the_ladder_has_the_same_five_rungs_everywhere(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = [str(D1 / "tree.json"), str(D1 / "truth.csv"), "--target", "Salary", "--qi", ",".join(QI)]
     report = tmp_path / "report.html"
@@ -429,7 +436,8 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     first = page.partition('id="published"')[0]  # what is printed on the first page, by officers' questions
     answers = ("truth.csv, 11 people; maxent ", "<h3>Who could attack</h3>", "an adversary with the table knows")
     assert [first.count(each) for each in (*answers, "no register of the population was given")] == [1, 1, 1, 2]
-    assert "--max-certain 7" in page.partition("To make it again:")[2]
+    call = page.partition("To make it again:")[2].partition("</code>")[0]
+    assert call.split()[-6:] == ["--target", "Salary", "--qi", ",".join(QI), "--max-certain", "7"]  # and no default
     assert "A. &lt;b&gt;Writer" in page
     assert "cut the tree back to node" in page
     assert '<th scope="row">Individuals whose class is certain' in first
@@ -471,6 +479,22 @@ def test_a_check_has_a_dossier_by_its_policy(tmp_path: Path) -> None:
     assert "--policy satre" in again
     assert f"--truth {D1 / 'truth.csv'}" in again
     assert "--max-certain 9" in again
+    assert "--adversary" not in again
+
+
+def test_a_dossier_says_how_many_it_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("maxent.results.html_report.dossier.WORST", 2)
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", target="Salary", qi=QI)
+    found.dossier(tmp_path / "d.html")
+    assert "3 of 7 people whose class is certain are listed." in (tmp_path / "d.html").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("option", ["--author", "--organisation", "--title", "--purpose"])
+def test_texts_that_would_stand_nowhere_are_refused(option: str, capsys: Any) -> None:
+    words = [str(D1 / "tree.json"), str(D1 / "truth.csv"), "--target", "Salary"]
+    for call in (["review", *words, "--qi", ",".join(QI)], ["check", *words, "--policy", "satre"]):
+        assert main([*call, option, "text"]) == 2
+        assert f"{option}: expected none: it applies only to" in capsys.readouterr().err
 
 
 def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
@@ -478,8 +502,10 @@ def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
 
     told = within_words({"max_posterior": 0.85, "certain": 0}, "pass", 0.9)
     assert told.startswith(
-        "The surest guess about anybody is right with 85.0 %. That is within the limits: the limit is"
+        "The surest guess about anybody, by an adversary with the table, is right with 85.0 %. That is"
     )
+    told = within_words({"max_posterior": 0.85, "certain": 0, "adversary": "rows"}, "pass", 0.9)
+    assert "by an adversary with the rows in training order" in told
     assert within_words({"max_posterior": 0.85, "certain": 0}, "fail", 0.9) == ""
 
 

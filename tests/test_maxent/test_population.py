@@ -39,6 +39,7 @@ from maxent.models.errors import NoAnswerInTime
 from maxent.models.formats.maxent_json.read import parse_release
 from maxent.models.release import Release, Tree
 from maxent.models.tables.qi_table import read_qi
+from maxent.results.bounds import _header as header
 from maxent.results.population import PopulationBounds, PopulationEstimate
 
 FloatArray = npt.NDArray[np.float64]
@@ -420,6 +421,7 @@ def test_a_leaf_with_as_many_records_as_people_proves_members() -> None:
     bounds: Any = maxent.bounds(release, population=register(4, 2))
     assert bounds.summary["certain_proved"] == 2
     assert bounds.frame()["class"].tolist() == ["no", "yes", "(not a member)"] * 2
+    assert header(bounds) == ["Sex", "count", "P(no)", "P(yes)", "P(not a member)"]
 
 
 def test_an_answer_that_misses_statements_contradicts_no_proof() -> None:
@@ -678,6 +680,14 @@ def test_members_and_control_people_of_the_register_are_compared(tmp_path: Path)
     checked: Any = maxent.check(published(*COUNTS), PEOPLE[["Sex"]], policy, truth=PEOPLE, population=register(4, 4))
     assert checked.summary["membership"] == told
     assert rest.register.words in checked.lines
+    for more, of in ((None, rest), (control, found)):
+        alone: Any = maxent.estimate(published(*COUNTS), population=register(4, 4), truth=PEOPLE, control=more)
+        assert alone.summary["membership"] == of.summary["membership"]
+        assert "in truth right for 80.0 % of the members" in alone.lines()
+    given = {"population": register(4, 4), "truth": PEOPLE.iloc[:4]}
+    refused("the 5 people of the register who are in the data", maxent.estimate, published(*COUNTS), **given)
+    given = {"population": register(2, 4), "truth": PEOPLE}
+    refused("a register that holds all people of the data", maxent.estimate, published(*COUNTS), **given)
 
 
 def test_draws_are_of_the_data_and_not_of_the_register(tmp_path: Path) -> None:
@@ -765,8 +775,9 @@ def replace_people(case: Case, out: pd.DataFrame) -> pd.DataFrame:
 def test_what_a_register_in_parts_cannot_have_is_refused(tmp_path: Path) -> None:
     register(4, 2).to_csv(tmp_path / "register.csv", index=False)
     given: dict[str, Any] = {"population": tmp_path / "register.csv", "folder": tmp_path / "out"}
-    refused("truth", maxent.estimate, published(*COUNTS), truth=PEOPLE, **given)
-    refused("control", maxent.estimate, published(*COUNTS), control=PEOPLE, **given)
+    who = "the people of the register who are in the data"
+    refused(who, maxent.estimate, published(*COUNTS), truth=PEOPLE, memory="1kB", **given)
+    refused("truth=, the people in the data", maxent.estimate, published(*COUNTS), control=PEOPLE, **given)
     compared = {"algorithm": "cart", "impurity": "gini", "candidates": "thresholds"}
     said = "choices of splits about members of the register"
     refused(said, maxent.estimate, published(*COUNTS, induction=compared), memory="1kB", **given)

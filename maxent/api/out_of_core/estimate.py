@@ -48,6 +48,8 @@ def estimate_tables(
         yield from links_of(release, truth=tables.truth is not None)
         if tables.control is not None:
             yield "control people"
+        if tables.population is not None and tables.truth is not None:
+            yield "the people of the register who are in the data"
         if tables.population is not None and splits_compared(release, known.kinds):
             yield "choices of splits about members of the register"
 

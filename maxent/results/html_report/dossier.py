@@ -131,6 +131,7 @@ class DossierView:
     within: str
     ladder: tuple[Rung, ...]
     worst: tuple[Worst, ...]
+    listed: str
     control: tuple[str, ...]
     untested: tuple[str, ...]
     provenance: Provenance
@@ -150,6 +151,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     source = provenance([] if isinstance(call, str) else call, asked.options, asked.inputs, gatherer.backends)
     source = replace(source, command=call) if isinstance(call, str) else source
     target = shown(review.release.target.name)
+    people_worst = () if public else tuple(_worst(review, release))
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
@@ -167,7 +169,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
             )
         ),
         ladder=tuple(ladder),
-        worst=() if public else tuple(_worst(review, release)),
+        worst=people_worst,
+        listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
         untested=tuple(_together(ladder, _untested(review, ladder, given.beside))),
         provenance=source,
@@ -267,6 +270,18 @@ def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
             remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
             remedy += "larger leaves, or leaves without counts"
         yield Worst(person, tuple(leaves[:LEAVES]), remedy)
+
+
+def _listed(worst: Sequence[Worst], release: ReleaseView, ladder: Sequence[Rung]) -> str:
+    """How many are listed of those whose class is certain, or of all; empty where these are all."""
+    own = (rung.figures for rung in ladder if rung.adversary in ("table", "rows") and not rung.figures.missing)
+    certain = next((max(each.certain or 0, each.certain_proved or 0) for each in own), 0)
+    here = sum(each.person.count for each in worst if each.person.certain or each.person.probability >= CERTAIN)
+    if here < certain:
+        return f"{here:,} of {certain:,} people whose class is certain are listed."
+    if len(worst) < release.quasi_identifiers:
+        return f"{len(worst):,} of {release.quasi_identifiers:,} people or groups that are told apart are listed."
+    return ""
 
 
 def _remedy(tree: TreeView, place: int, surest: float, *, beside: bool = False) -> str:

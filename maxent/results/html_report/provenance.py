@@ -61,6 +61,8 @@ def shown_command(command: Sequence[str], given: Mapping[str, object]) -> str:
     for name, value in given.items():
         if name == "presolve":
             words += [] if value else ["--no-presolve"]
+        elif name == "bounds":
+            words += ["--bounds", *([] if value == "auto" else ["--level", str(value)])]
         elif isinstance(value, bool):
             words += [f"--{name.replace('_', '-')}"] if value else []
         else:

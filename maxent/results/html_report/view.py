@@ -10,6 +10,7 @@ from math import isinf
 from os import PathLike
 from typing import TYPE_CHECKING, Literal
 
+from maxent.disclosure.limits import WITH, draws_of
 from maxent.disclosure.measures import TOLERANCE
 from maxent.models.errors import printable
 from maxent.models.files.output import check_outputs, write_text
@@ -302,7 +303,8 @@ def within_words(row: Mapping[str, object], status: str, limit: float | None, un
     allowed = "no limit is stated on the largest probability" if limit is None else f"the limit is {percent(limit)}"
     certain = f"and by the estimate no class is certain; {unproved}" if unproved else "and no class is certain"
     return (
-        f"The surest guess about anybody is right with {percent(surest)}. That is within the limits: {allowed}, "
+        f"The surest guess about anybody, by an adversary with {WITH[draws_of(row).adversary]}, is right with "
+        f"{percent(surest)}. That is within the limits: {allowed}, "
         f"{certain}. A guess, however good, is an inference; a limit says how good it may be."
     )
 
