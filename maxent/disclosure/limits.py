@@ -365,7 +365,7 @@ def unordered(reason: str) -> str:
     return f"the adversary knows the table, and {UNORDERED}: {reason}"
 
 
-WAY_OUT = "published without them, as by `maxent strip`, it tells none"
+WAY_OUT = "published without them, as by `maxent strip`, it tells none, but to whoever finds the seed by trying"
 
 
 def published_words(format: str) -> str:

@@ -396,8 +396,9 @@ def test_only_certainty_is_100_percent(share, text):
 
 
 def test_the_command_can_be_made_again():
-    given = {"truth": "my data.csv", "presolve": False, "seed": 0, "max_certain": 3}
-    expected = "maxent estimate t.json q.csv --truth 'my data.csv' --no-presolve --seed 0 --max-certain 3"
+    given = {"truth": "my data.csv", "presolve": False, "seed": 0, "bounds": "linear", "max_certain": 3}
+    expected = "maxent estimate t.json q.csv --truth 'my data.csv' --no-presolve --seed 0 "
+    expected += "--bounds --level linear --max-certain 3"
     assert shown_command(["estimate", "t.json", "q.csv"], given) == expected
 
 
