@@ -258,10 +258,10 @@ def _as_release(request: Mapping[str, Any], table: str | None, reading: Reading 
 def _outputs(path: str) -> int:
     """How many columns a model states each by itself."""
     from maxent.models.formats.registry import reader_for
-    from maxent.models.formats.skops import READER, outputs_in
+    from maxent.models.formats.skops import outputs_in
 
     with suppress(MaxentError, OSError, ModuleNotFoundError):
-        return outputs_in(path) if reader_for(path).name == READER.name else 1
+        return outputs_in(path) if reader_for(path).name == "skops" else 1
     return 1
 
 

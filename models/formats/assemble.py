@@ -291,6 +291,12 @@ def _are_majorities(trees: Sequence[Tree], n_classes: int) -> bool:
     return True
 
 
+def cut(below: tuple[str, str], most: float, missing_left: bool) -> tuple[Branch, Branch]:
+    """Numbers up to a threshold to the left, others to the right, and missing values to one side."""
+    left = Branch(below[0], le=most, missing=True if missing_left else None)
+    return left, Branch(below[1], gt=most, missing=None if missing_left else True)
+
+
 def rest(child: str | None) -> Branch:
     """A branch that takes what the other branches of its node leave."""
     return Branch(child)

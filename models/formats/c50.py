@@ -110,8 +110,10 @@ class _NamesRow:
     values: tuple[tuple[str, ...], ...]
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a file, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "c50-tree", "a tree that C5.0 saved, with its names file beside it", lambda head: _HEAD.match(head.text) is not None
+)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     version, rows = _rows(source, read_text(path))
     beside = Path(path).with_suffix(".names")
@@ -279,13 +281,6 @@ def _test(
     return row.attribute, kept, tuple(value for value in listed or () if value not in named)
 
 
-def _recognise(head: Head) -> bool:
-    return _HEAD.match(head.text) is not None
-
-
-TREE = model_reader("c50-tree", "a tree that C5.0 saved, with its names file beside it", (), convert, _recognise)
-
-
 # Text that C5.0 prints of a tree, also in R's summary: ``:...age <= 30: no (92.6/17.6)``.
 #
 # Sets of values go on in the next lines, and deep subtrees stand apart, as ``[S1]``. Numbers are compared in single
@@ -311,8 +306,15 @@ _TEXT_UNDECIDED = "classes of records without values where the printed numbers l
 _ROUNDED = "digits of thresholds beyond those printed, which model.tree has"
 
 
-def convert_text(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _text_recognise(head: Head) -> bool:
+    text = head.text
+    return (
+        _START.search(text) is not None and re.search(r"^(Decision tree:|Rules:|-----  Trial )", text, re.M) is not None
+    )
+
+
+@model_reader("c50-text", "text that C5.0 printed of a tree", _text_recognise)
+def _convert_text(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     training = read_training(wanted, reader)
@@ -438,13 +440,3 @@ def _finish(source: str, split: Split, training: TrainingColumns | None) -> None
             expected = "values that part at commas in one way (with train=, or model.tree)"
             raise invalid(source, f"column {shorten(split.name)}", "values", expected, shorten(value[1:]))
         split.sets.append(values)
-
-
-def _text_recognise(head: Head) -> bool:
-    text = head.text
-    return (
-        _START.search(text) is not None and re.search(r"^(Decision tree:|Rules:|-----  Trial )", text, re.M) is not None
-    )
-
-
-TEXT = model_reader("c50-text", "text that C5.0 printed of a tree", (), convert_text, _text_recognise)

@@ -713,9 +713,15 @@ _AFTER = frozenset({"Identity", "ZipMap", "Cast", "Reshape", "Flatten"})
 _DIGITS = 6  # decimals of a rate that single precision is sure to hold
 
 
+def _is_onnx(head: Head) -> bool:
+    """Whether a file starts with a version of the format and then its producer or its graph, and names trees."""
+    start = re.match(rb"\x08[\x03-\x20][\x12\x1a\x22\x32\x3a\x42]", head.start) is not None
+    return start and (b"TreeEnsemble" in head.start or b"ai.onnx" in head.start or b"onnx" in head.start[:64].lower())
+
+
+@model_reader("onnx", "a model in ONNX with an ensemble of trees", _is_onnx, suffixes=(".onnx",))
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     try:
         document = read_document(bytes_of(os.fspath(path)))
@@ -823,12 +829,3 @@ def _lost(release: Release, proven: bool) -> Iterator[str]:
 def _producer(document: Document) -> str:
     """The program that wrote a model: CatBoost states much more of itself."""
     return document.producer.split("\n")[0].removesuffix("Git info:").strip()[:60] or "ONNX"
-
-
-def _is_onnx(head: Head) -> bool:
-    """Whether a file starts with a version of the format and then its producer or its graph, and names trees."""
-    start = re.match(rb"\x08[\x03-\x20][\x12\x1a\x22\x32\x3a\x42]", head.start) is not None
-    return start and (b"TreeEnsemble" in head.start or b"ai.onnx" in head.start or b"onnx" in head.start[:64].lower())
-
-
-READER = model_reader("onnx", "a model in ONNX with an ensemble of trees", (".onnx",), convert, _is_onnx)

@@ -191,43 +191,42 @@ def refusal_of(head: Head) -> Refusal | None:
 
 GROUP = "maxent.readers"
 
-# Those of this package by name, and their modules, with the name there where it is not READER: of formats that look
-# alike the narrower is before the wider one
+# Those of this package by name, and their modules: of formats that look alike the narrower is before the wider one
 OWN: Mapping[str, str] = {
     "maxent/1": "maxent.models.formats.maxent_json.read",
     "maxent-statements/1": "maxent.models.statements.read",
     "glm": "maxent.models.statements.glm_models",
     "glm-r": "maxent.models.statements.glm_printed",
-    "glm-statsmodels": "maxent.models.statements.glm_printed:STATSMODELS",
-    "weka-rules": "maxent.models.statements.rule_models:WEKA",
-    "c50-rules": "maxent.models.statements.rule_models:C50",
-    "corels": "maxent.models.statements.rule_models:CORELS",
-    "imodels": "maxent.models.statements.rule_models:IMODELS",
+    "glm-statsmodels": "maxent.models.statements.glm_printed",
+    "weka-rules": "maxent.models.statements.rule_models",
+    "c50-rules": "maxent.models.statements.rule_models",
+    "corels": "maxent.models.statements.rule_models",
+    "imodels": "maxent.models.statements.rule_models",
     "xgboost-json": "maxent.models.formats.boosting.xgboost_files",
-    "xgboost-ubj": "maxent.models.formats.boosting.xgboost_files:UBJ",
-    "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump:TEXT",
-    "xgboost-dump-json": "maxent.models.formats.boosting.xgboost_dump:JSON",
-    "xgboost-table": "maxent.models.formats.boosting.xgboost_dump:TABLE",
-    "lightgbm-text": "maxent.models.formats.boosting.lightgbm_files:TEXT",
-    "lightgbm-json": "maxent.models.formats.boosting.lightgbm_files:JSON",
-    "lightgbm-table": "maxent.models.formats.boosting.lightgbm_files:TABLE",
+    "xgboost-ubj": "maxent.models.formats.boosting.xgboost_files",
+    "xgboost-dump": "maxent.models.formats.boosting.xgboost_dump",
+    "xgboost-dump-json": "maxent.models.formats.boosting.xgboost_dump",
+    "xgboost-table": "maxent.models.formats.boosting.xgboost_dump",
+    "lightgbm-text": "maxent.models.formats.boosting.lightgbm_files",
+    "lightgbm-json": "maxent.models.formats.boosting.lightgbm_files",
+    "lightgbm-table": "maxent.models.formats.boosting.lightgbm_files",
     "catboost-json": "maxent.models.formats.boosting.catboost_json",
     "treelite-json": "maxent.models.formats.boosting.treelite_json",
     "pmml": "maxent.models.formats.pmml.reader",
     "sacro-ml": "maxent.models.formats.sacro_ml",
     "ydf": "maxent.models.formats.ydf",
     "spark": "maxent.models.formats.spark",
-    "spark-text": "maxent.models.formats.spark:TEXT",
-    "export-text": "maxent.models.formats.scikit_learn.texts:EXPORT_TEXT",
-    "graphviz": "maxent.models.formats.scikit_learn.texts:GRAPHVIZ",
+    "spark-text": "maxent.models.formats.spark",
+    "export-text": "maxent.models.formats.scikit_learn.texts",
+    "graphviz": "maxent.models.formats.scikit_learn.texts",
     "skops": "maxent.models.formats.skops",
     "onnx": "maxent.models.formats.onnx",
     "weka": "maxent.models.formats.weka",
-    "c50-tree": "maxent.models.formats.c50:TREE",
-    "c50-text": "maxent.models.formats.c50:TEXT",
-    "rpart-frame": "maxent.models.formats.r.rpart:FRAME",
-    "rpart-summary": "maxent.models.formats.r.rpart:SUMMARY",
-    "rpart-print": "maxent.models.formats.r.rpart:PRINT",
+    "c50-tree": "maxent.models.formats.c50",
+    "c50-text": "maxent.models.formats.c50",
+    "rpart-frame": "maxent.models.formats.r.rpart",
+    "rpart-summary": "maxent.models.formats.r.rpart",
+    "rpart-print": "maxent.models.formats.r.rpart",
     "partykit-print": "maxent.models.formats.r.partykit_print",
     "r-forest": "maxent.models.formats.r.forests",
     "records": "maxent.models.formats.published_records",
@@ -237,9 +236,8 @@ OWN: Mapping[str, str] = {
 @cache
 def own_reader(name: str) -> ReleaseReader:
     """A reader of this package, loaded when it is asked for."""
-    module, _, there = OWN[name].partition(":")
-    found: ReleaseReader = getattr(import_module(module), there or "READER")
-    return found
+    held = vars(import_module(OWN[name])).values()
+    return next(reader for reader in held if isinstance(reader, ReleaseReader) and reader.name == name)
 
 
 def load_release(path: str | PathLike[str], reading: Reading | None = None) -> Release:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -75,6 +76,15 @@ class Wanted:
         except ValueError:
             problems.append(Problem(ARGUMENT, "parameters", f"{name}=NUMBER", f"{name}={text}"))
             return None
+
+    def named_classes(self, names: Iterable[str]) -> tuple[str, ...]:
+        """The classes of the caller, as many as the model has ``names`` of them; else those."""
+        own = tuple(names)
+        given = own if self.classes is None else self.classes
+        if len(given) != len(own):
+            expected = f"{len(own)} names, as the model has classes"
+            raise invalid("options", ARGUMENT, "classes", expected, str(len(given)))
+        return given
 
     def numeric(self) -> dict[str, tuple[float, ...] | None]:
         """The parameters ``bins`` and ``values`` of a regression: lists of numbers, None where they are not given."""
@@ -271,25 +281,31 @@ class ReleaseReader:
 def model_reader(
     name: str,
     words: str,
-    suffixes: tuple[str, ...],
-    convert: Convert,
-    recognise: Callable[[Head], bool],
+    recognise: str | Callable[[Head], bool],
     *,
+    suffixes: tuple[str, ...] = (),
     parameters: tuple[str, ...] = (),
     states: bool = False,
-) -> ReleaseReader:
-    """The reader of a format of models, which ``convert`` reads; where a release is read nothing is said of it."""
+) -> Callable[[Convert], ReleaseReader]:
+    """Make a function the reader of a format of models; where a release is read nothing is said of it.
 
-    def converted(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-        found = convert(path, wanted, reader)
-        return found if found.tool == "maxent" else replace(found, release=grown_by_tool(found.release))
+    A text in place of ``recognise`` is a regular expression for how files begin.
+    """
+    recognised = (lambda head: re.match(recognise, head.text) is not None) if isinstance(recognise, str) else recognise
 
-    def read(path: str | PathLike[str], reader: Reader) -> Release:
-        found = converted(path, Wanted(), reader)
-        reader.keep_aside(found.aside)
-        return found.release
+    def made(convert: Convert) -> ReleaseReader:
+        def converted(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+            found = convert(path, wanted, reader)
+            return found if found.tool == "maxent" else replace(found, release=grown_by_tool(found.release))
 
-    return ReleaseReader(name, words, suffixes, read, recognise, converted, parameters, states)
+        def read(path: str | PathLike[str], reader: Reader) -> Release:
+            found = converted(path, Wanted(), reader)
+            reader.keep_aside(found.aside)
+            return found.release
+
+        return ReleaseReader(name, words, suffixes, read, recognised, converted, parameters, states)
+
+    return made
 
 
 def grown_by_tool(release: Release, among: Iterable[str] | None = None) -> Release:

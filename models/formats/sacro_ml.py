@@ -119,8 +119,13 @@ def _columns(described: Mapping[str, Any]) -> tuple[str, ...]:
     return names if sorted(found) == list(range(len(found))) and len(set(names)) == len(names) else ()
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "sacro-ml",
+    "a folder that SACRO-ML's Target.save wrote, with a file of the model beside its pickles",
+    lambda head: DESCRIPTION in head.entries,
+    parameters=("bins", "values", "output", "rate", "lambda", "alpha", "class_weight"),
+)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     from maxent.models.formats.registry import convert_model
 
     described, model = _described(path), model_in(path)
@@ -140,13 +145,3 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     }
     kind = {"model": str(described["model_name"])} if described.get("model_name") else {}
     return replace(found, hyperparameters={**kind, **stated, **found.hyperparameters})
-
-
-READER = model_reader(
-    "sacro-ml",
-    "a folder that SACRO-ML's Target.save wrote, with a file of the model beside its pickles",
-    (),
-    convert,
-    lambda head: DESCRIPTION in head.entries,
-    parameters=("bins", "values", "output", "rate", "lambda", "alpha", "class_weight"),
-)

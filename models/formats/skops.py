@@ -512,9 +512,15 @@ _WRONG = (ArithmeticError, AssertionError, AttributeError, LookupError, Recursio
 _ADVICE = "the table that the model was fitted on, whole; with sample weights of 0, without their rows"
 
 
+@model_reader(
+    "skops",
+    "a model of scikit-learn that skops saved",
+    lambda head: re.match(rb"PK\x03\x04.{26}[0-9]+\.npy", head.start, re.DOTALL) is not None,
+    suffixes=(".skops",),
+    parameters=(*NUMERIC, "output"),
+)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     archive = Archive(path)
     training = read_training(wanted, reader)
@@ -714,13 +720,3 @@ def _lost(release: Release) -> Iterator[str]:
         yield "sizes of leaves: they are not surely those of all records; --train may prove them"
     if all(tree.induction.candidates == "none" for tree in release.trees):
         yield "which splits competed"
-
-
-READER = model_reader(
-    "skops",
-    "a model of scikit-learn that skops saved",
-    (".skops",),
-    convert,
-    lambda head: re.match(rb"PK\x03\x04.{26}[0-9]+\.npy", head.start, re.DOTALL) is not None,
-    parameters=(*NUMERIC, "output"),
-)

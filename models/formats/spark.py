@@ -667,9 +667,14 @@ class _Found:
     before: Sequence[tuple[Path, Values]]
 
 
+def _recognise(head: Head) -> bool:
+    there = frozenset(head.entries)
+    return "metadata" in there and bool(there & {"stages", "data", "bestModel"})
+
+
+@model_reader("spark", "a folder that Spark MLlib saved of trees", _recognise)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     training = read_training(wanted, reader)
     found = _found(Path(os.fspath(path)), source)
@@ -862,14 +867,6 @@ def _ensemble(found: _Found, source: str, trees: Sequence[_Tree], scope: Scope, 
     return PmmlEnsemble(tuple(members), "mean" if how == "mean" else "label")
 
 
-def _recognise(head: Head) -> bool:
-    there = frozenset(head.entries)
-    return "metadata" in there and bool(there & {"stages", "data", "bestModel"})
-
-
-READER = model_reader("spark", "a folder that Spark MLlib saved of trees", (), convert, _recognise)
-
-
 # Text that ``toDebugString`` of Spark MLlib prints of trees: places of features, and codes of categories.
 
 
@@ -886,8 +883,12 @@ _LARGEST_CODE = 100_000
 _START = Line(1, 0, "")
 
 
-def convert_text(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "spark-text",
+    "text that toDebugString of Spark MLlib prints of trees",
+    r"(DecisionTree|RandomForest|GBT)(Classification|Regression)Model[: (]",
+)
+def _convert_text(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = enumerate(read_text(path).split("\n"), 1)
     lines = [Line(number, 0, line.strip()) for number, line in text if line.strip()]
@@ -1021,14 +1022,3 @@ def _n_classes(source: str, head: str, trees: Sequence[_TextTree], *, scored: bo
     if not 2 <= n <= _LARGEST_CODE or largest >= n:
         raise invalid(source, "line 1", "numClasses", f"more than {largest}", str(n))
     return n
-
-
-TEXT = model_reader(
-    "spark-text",
-    "text that toDebugString of Spark MLlib prints of trees",
-    (),
-    convert_text,
-    lambda head: (
-        re.match(r"(DecisionTree|RandomForest|GBT)(Classification|Regression)Model[: (]", head.text) is not None
-    ),
-)

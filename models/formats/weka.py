@@ -196,8 +196,12 @@ _ROUNDED = "digits of thresholds beyond those that Weka prints"
 _CRITERION = "the criterion, so that nothing follows from the choice of splits"
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "weka",
+    "text that Weka printed of J48, REPTree, RandomTree, SimpleCart, Id3 or a forest, or drew as a graph",
+    is_weka,
+)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     training = read_training(wanted, reader)
@@ -282,12 +286,3 @@ def _parsed(
         raise invalid(source, "document", "content", expected, f"{len(found)} trees")
     labels = (*classes, "null") if classes and kind == "Id3" else classes
     return kind, [parse_tree(source, tree, labels, names) for _, tree in found], forest
-
-
-READER = model_reader(
-    "weka",
-    "text that Weka printed of J48, REPTree, RandomTree, SimpleCart, Id3 or a forest, or drew as a graph",
-    (),
-    convert,
-    is_weka,
-)

@@ -23,7 +23,7 @@ from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import bytes_of, uncollected
 from maxent.models.files.protobuf import Message, message_of, records_of
-from maxent.models.formats.assemble import assemble, rest
+from maxent.models.formats.assemble import assemble, cut, rest
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
 from maxent.models.formats.release_reader import UNPROVEN, Converted, Wanted, model_reader
 from maxent.models.reading import Reader
@@ -138,8 +138,7 @@ def _numeric(condition: Message, column: YdfColumn, below: tuple[str, str], miss
     most = single_less_than(threshold)
     if not isfinite(most):
         condition.refuse("threshold", "a number that some value is below")
-    left = Branch(below[0], le=most, missing=None if missing else True)
-    return left, Branch(below[1], gt=most, missing=True if missing else None)
+    return cut(below, most, not missing)
 
 
 def _chosen(condition: Message, column: YdfColumn) -> list[int]:
@@ -190,9 +189,13 @@ class _Kind:
     n_trees: int
 
 
+@model_reader(
+    "ydf",
+    "a model folder of ydf (of TensorFlow Decision Forests, its assets)",
+    lambda head: _prefix(head.entries) is not None,
+)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a folder, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     folder = Path(path)
     source = shown_path(path)
     prefix = _prefix(sorted(os.listdir(folder)) if folder.is_dir() else [])
@@ -255,10 +258,7 @@ def _classes(names: tuple[str, ...], wanted: Wanted) -> tuple[str, ...]:
     """The classes in the order of the model, by frequency; those of the caller may be the same in another."""
     if wanted.classes is None or {*wanted.classes} == {*names}:
         return names
-    if len(wanted.classes) != len(names):
-        expected = f"{len(names)} names, as the model has classes"
-        raise invalid("options", "argument", "classes", expected, str(len(wanted.classes)))
-    return wanted.classes
+    return wanted.named_classes(names)
 
 
 def _kind(name: str, message: Callable[[str], Message], n_classes: int) -> tuple[Message, _Kind]:
@@ -402,12 +402,3 @@ def _as_rates(node: Node) -> Node:
         return node
     total = sum(node.counts.values())
     return replace(node, n=None, counts=None, rates={name: count / total for name, count in node.counts.items()})
-
-
-READER = model_reader(
-    "ydf",
-    "a model folder of ydf (of TensorFlow Decision Forests, its assets)",
-    (),
-    convert,
-    lambda head: _prefix(head.entries) is not None,
-)

@@ -658,8 +658,22 @@ def whole(
     return refusing
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _recognise(head: Head) -> bool:
+    found = re.search(r"<(?:\w+:)?(General)?RegressionModel[\s>]", head.text)
+    if found is None or re.search(r"<(\w+:)?MiningModel", head.text):
+        return False
+    return "PMML" in head.text[: found.start()]
+
+
+@model_reader(
+    "glm",
+    "a regression of scikit-learn in a skops file, or of PMML, as statements",
+    _recognise,
+    parameters=PARAMETERS,
+    states=True,
+)
+@whole
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     from maxent.models.formats.skops import Archive, Objects
 
     source = shown_path(path)
@@ -670,21 +684,3 @@ def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Conver
     if not is_regression(model):
         raise invalid(source, "document", "model", f"one of {', '.join(REGRESSIONS)}", shorten(type(model).__name__))
     return fitted(model, wanted, reader, source)
-
-
-def _recognise(head: Head) -> bool:
-    found = re.search(r"<(?:\w+:)?(General)?RegressionModel[\s>]", head.text)
-    if found is None or re.search(r"<(\w+:)?MiningModel", head.text):
-        return False
-    return "PMML" in head.text[: found.start()]
-
-
-READER = model_reader(
-    "glm",
-    "a regression of scikit-learn in a skops file, or of PMML, as statements",
-    (),
-    whole(convert),
-    _recognise,
-    parameters=PARAMETERS,
-    states=True,
-)

@@ -263,6 +263,15 @@ def _call(printed: Printed, text: str, stated: bool) -> None:
     printed.columns = tuple(name for name in stripped if re.fullmatch(r"[A-Za-z.][\w.]*", name) and name != ".")
 
 
+def _recognise_r(head: Head) -> bool:
+    printed = re.search(r"^Call:\s*\n?(?:stats::)?\s*(glm|lm)\(", head.text, re.MULTILINE) is not None
+    return printed or re.match(r'"?"?,"?Estimate"?,"?Std\. Error', head.text) is not None
+
+
+@model_reader(
+    "glm-r", "a regression that R prints, or its coefficients as CSV", _recognise_r, parameters=PARAMETERS, states=True
+)
+@whole
 def _r(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
     printed = Printed(source, {})
@@ -327,6 +336,14 @@ def _coefficient(line: str, cells: list[str], width: int) -> tuple[str, str] | N
     return (cells[0], cells[1]) if known else None
 
 
+@model_reader(
+    "glm-statsmodels",
+    "a regression of statsmodels: its summary, or its parameters, as CSV",
+    r"[^\n]*(Regression|Model Regression) Results\s*\n\s*Dep\. Variable:",
+    parameters=PARAMETERS,
+    states=True,
+)
+@whole
 def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
     printed = Printed(source, {}, lost=(STATSMODELS_PLAIN,))
@@ -379,28 +396,3 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
     people = facts.get("No. Observations", "")
     printed.people = int(people) if re.fullmatch("[0-9]{1,15}", people) else None
     return printed.converted(wanted, reader, tool, stopping)
-
-
-def _recognise_r(head: Head) -> bool:
-    printed = re.search(r"^Call:\s*\n?(?:stats::)?\s*(glm|lm)\(", head.text, re.MULTILINE) is not None
-    return printed or re.match(r'"?"?,"?Estimate"?,"?Std\. Error', head.text) is not None
-
-
-READER = model_reader(
-    "glm-r",
-    "a regression that R prints, or its coefficients as CSV",
-    (),
-    whole(_r),
-    _recognise_r,
-    parameters=PARAMETERS,
-    states=True,
-)
-STATSMODELS = model_reader(
-    "glm-statsmodels",
-    "a regression of statsmodels: its summary, or its parameters, as CSV",
-    (),
-    whole(_statsmodels),
-    lambda head: re.match(r"[^\n]*(Regression|Model Regression) Results\s*\n\s*Dep\. Variable:", head.text) is not None,
-    parameters=PARAMETERS,
-    states=True,
-)

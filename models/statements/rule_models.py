@@ -190,6 +190,13 @@ _SCHEME = re.compile(r"^(?:Scheme|Options):[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 _MATRIX = re.compile(r"^[ 0-9.]+\| +[a-z]+ = (.+?)\r?$", re.MULTILINE)
 
 
+@model_reader(
+    "weka-rules",
+    "rules that Weka printed: JRip or PART",
+    lambda head: _JRIP.search(head.text) is not None or _PART.search(head.text) is not None,
+    states=True,
+)
+@whole
 def _weka(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     content = read_text(path).replace("\r\n", "\n")
     found = _text(path, wanted, reader, decimals=6)
@@ -265,10 +272,6 @@ def _weka_rule(found: RuleText, line: str, where: str, jrip: bool) -> None:
     found.add([found.test(each.strip(), where) for each in parts], label.strip(), n, wrong)
 
 
-def _weka_recognise(head: Head) -> bool:
-    return _JRIP.search(head.text) is not None or _PART.search(head.text) is not None
-
-
 # C5.0: a set of rules, each about all whom it covers; ``model.rules`` has them as attributes, the text as it prints.
 
 _ENTRY = re.compile(r'(?:([a-z]+)=|,)"((?:[^"\\]|\\.)*)"')
@@ -277,6 +280,14 @@ _C50_LABEL = re.compile(r"^\s*->\s+class (.*?)\s+\[[0-9.]+\]\s*$")
 _C50_HEAD = re.compile(r"^C5\.0 \[Release", re.MULTILINE)
 
 
+def _c50_recognise(head: Head) -> bool:
+    saved = re.match(r'id="(?:See5/)?C5\.0[^"]*"\s*\n(?:[a-z]+="[^\n]*\n){0,3}?rules="', head.text) is not None
+    printed = _C50_HEAD.search(head.text) is not None and re.search(r"^Rules:", head.text, re.MULTILINE) is not None
+    return saved or (printed and re.search(r"^-----  Trial ", head.text, re.MULTILINE) is None)
+
+
+@model_reader("c50-rules", "rules of C5.0, saved or printed", _c50_recognise, states=True)
+@whole
 def _c50(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     content = read_text(path).replace("\r\n", "\n")
     found = _text(path, wanted, reader, single=True)
@@ -361,17 +372,18 @@ def _c50_printed(found: RuleText, content: str) -> str | None:
     return default
 
 
-def _c50_recognise(head: Head) -> bool:
-    saved = re.match(r'id="(?:See5/)?C5\.0[^"]*"\s*\n(?:[a-z]+="[^\n]*\n){0,3}?rules="', head.text) is not None
-    printed = _C50_HEAD.search(head.text) is not None and re.search(r"^Rules:", head.text, re.MULTILINE) is not None
-    return saved or (printed and re.search(r"^-----  Trial ", head.text, re.MULTILINE) is None)
-
-
 # CORELS: the label of a rule is that of most of those whom it covers. Its program and its package print lists.
 
 _IF = re.compile(r"^(?:else )?if (\[.*\]|\(\{.*\}\))(?::| then \(\{(.*)\}\))\s*$")
 
 
+@model_reader(
+    "corels",
+    "a rule list that CORELS printed",
+    lambda head: re.search(r"^(RULELIST:|OPTIMAL RULE LIST)\s*$", head.text, re.MULTILINE) is not None,
+    states=True,
+)
+@whole
 def _corels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     found = _text(path, wanted, reader)
     lines = [line.strip() for line in read_text(path).split("\n")]
@@ -439,10 +451,6 @@ def _binary(found: RuleText, feature: str, where: str) -> Rule:
     found.refuse(where, "a column of the training table, of two values, or COLUMN:VALUE", feature)
 
 
-def _corels_recognise(head: Head) -> bool:
-    return re.search(r"^(RULELIST:|OPTIMAL RULE LIST)\s*$", head.text, re.MULTILINE) is not None
-
-
 # imodels: ``rules_`` of a rule list, as JSON or of a model that is there.
 
 
@@ -484,6 +492,13 @@ def imodels_rules(rules: Any, found: RuleText, wanted: Wanted) -> Converted:
     return found.converted(wanted, "imodels", ordered=True, known=classes)
 
 
+@model_reader(
+    "imodels",
+    "rules_ of a greedy rule list, OneR or fast-and-frugal tree of imodels, as JSON",
+    r'\[\s*\{[^}]*"(?:cutoff|num_pts)":',
+    states=True,
+)
+@whole
 def _imodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     found = _text(path, wanted, reader)
     try:
@@ -513,22 +528,3 @@ def fitted_statements(model: Any, wanted: Wanted, reader: Reader, source: str) -
     classes = wanted.classes or tuple(map(str, getattr(model, "classes_", ("0", "1"))))
     said = replace(wanted, classes=classes)
     return replace(imodels_rules(model.rules_, found, said), format="imodels")
-
-
-def _imodels_recognise(head: Head) -> bool:
-    return re.match(r'\[\s*\{[^}]*"(?:cutoff|num_pts)":', head.text) is not None
-
-
-WEKA = model_reader(
-    "weka-rules", "rules that Weka printed: JRip or PART", (), whole(_weka), _weka_recognise, states=True
-)
-C50 = model_reader("c50-rules", "rules of C5.0, saved or printed", (), whole(_c50), _c50_recognise, states=True)
-CORELS = model_reader("corels", "a rule list that CORELS printed", (), whole(_corels), _corels_recognise, states=True)
-IMODELS = model_reader(
-    "imodels",
-    "rules_ of a greedy rule list, OneR or fast-and-frugal tree of imodels, as JSON",
-    (),
-    whole(_imodels),
-    _imodels_recognise,
-    states=True,
-)

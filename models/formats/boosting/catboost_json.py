@@ -13,7 +13,7 @@ from maxent.models.draws import DRAWN
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
-from maxent.models.formats.assemble import assemble, packed, rest
+from maxent.models.formats.assemble import assemble, cut, packed, rest
 from maxent.models.formats.boosting.hessians import SPARE
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns, counts_in_leaves, read_training
@@ -232,9 +232,9 @@ _STEEP = 30.0  # score from which on second derivatives are too small to be of u
 _Tested = tuple[str, tuple[Branch, ...]]
 
 
+@model_reader("catboost-json", "a model that CatBoost saved as JSON", r'\{\s*"(ctr_data|features_info)"\s*:\s*\{')
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     document = Values(source, "document", read_json_object(path))
     about = document.child("model_info")
@@ -293,10 +293,7 @@ def _classes(source: str, about: Values, link: Link, wanted: Wanted) -> tuple[st
     names = tuple(str(name) for name in found if isinstance(name, str | int | float))
     if len(names) < len(found) or (link == "logit") > (len(names) == 2) or len(names) < 2 or len({*names}) < len(names):
         raise invalid(source, "class_params", "class_names", "different names of the classes", f"{len(names)}")
-    if wanted.classes is not None and len(wanted.classes) != len(names):
-        expected = f"{len(names)} names, as the model has classes"
-        raise invalid("options", "argument", "classes", expected, str(len(wanted.classes)))
-    return wanted.classes or names
+    return wanted.named_classes(names)
 
 
 def _base(document: Values, link: Link, classes: Sequence[str]) -> tuple[float, float | dict[str, float]]:
@@ -390,12 +387,10 @@ def _test(split: Values, columns: CatboostColumns, below: tuple[str, str]) -> _T
     kind = split.text("split_type")
     if kind == "FloatFeature":
         column = columns.numeric(split)
-        missing_right = columns.missing_right[column.name]
         most = single_at_most(split.number("border"))
         if most in (float("inf"), float("-inf")):
             split.refuse("border", "a number of single precision")
-        left = Branch(below[0], le=most, missing=None if missing_right else True)
-        return column.name, (left, Branch(below[1], gt=most, missing=True if missing_right else None))
+        return column.name, cut(below, most, not columns.missing_right[column.name])
     if kind == "OneHotFeature":
         name, value = columns.category(split)
         return name, (rest(below[0]), Branch(below[1], values=(value,)))
@@ -427,12 +422,3 @@ def _sized(release: Release, weights: Sequence[Mapping[str, float]], training: T
         sized = (replace(node, n=n) if node.is_leaf else node for node, n in zip(each(tree.nodes), sums, strict=True))
         trees.append(replace(tree, nodes=tuple(sized)))
     return replace(release, trees=tuple(trees))
-
-
-READER = model_reader(
-    "catboost-json",
-    "a model that CatBoost saved as JSON",
-    (),
-    convert,
-    lambda head: re.match(r'\{\s*"(ctr_data|features_info)"\s*:\s*\{', head.text) is not None,
-)

@@ -13,7 +13,7 @@ import numpy as np
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.draws import DRAWN
 from maxent.models.errors import Unreadable, invalid
-from maxent.models.formats.assemble import assemble, packed, rest
+from maxent.models.formats.assemble import assemble, cut, packed, rest
 from maxent.models.formats.boosting.hessians import FirstTree, balanced, number_of_second, unbalanced, weighed_alike
 from maxent.models.formats.proof import check_leaves, reached_as_stated, read_training
 from maxent.models.formats.release_reader import ABOVE, UNPROVEN, Converted, Wanted
@@ -476,8 +476,7 @@ class LightgbmNodes:
             threshold = max(threshold, _ZERO) if to_left else min(threshold, less_than(-_ZERO))
         elif missing == "None":
             to_left = threshold >= 0
-        left = Branch(below[0], le=threshold, missing=True if to_left else None)
-        return column.attribute.name, (left, Branch(below[1], gt=threshold, missing=None if to_left else True))
+        return column.attribute.name, cut(below, threshold, to_left)
 
     def categorical(
         self, where: str, feature: int, below: tuple[str, str], codes: Iterable[int]
@@ -528,10 +527,7 @@ def converted(
 ) -> Converted:
     """The release of trees, with sizes where `bag_of` has no doubt, or where leaves agree with a training table."""
     several = head.per_iteration > 1
-    classes = wanted.classes or tuple(map(str, range(head.per_iteration if several else 2)))
-    if len(classes) != (head.per_iteration if several else 2):
-        expected = f"{head.per_iteration if several else 2} names, as the model has classes"
-        raise invalid("options", "argument", "classes", expected, str(len(classes)))
+    classes = wanted.named_classes(map(str, range(head.per_iteration if several else 2)))
     if not trees or len(trees) % head.per_iteration:
         expected = f"{head.per_iteration} for each iteration, at least one"
         raise invalid(head.source, "document", "trees", expected, f"{len(trees)}")

@@ -40,8 +40,10 @@ _PARAMETER = re.compile(r"\[([a-z_0-9]+): ?(.*)\]")
 _MOST_WORDS = 2**15  # words of 32 bits of the largest bit set
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "lightgbm-text", "a model that LightGBM saved as text", r"tree\r?\nversion=v[0-9]+\r?\n", parameters=PARAMETERS
+)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     if re.match(r"tree\nversion=", text) is None:
@@ -217,16 +219,6 @@ def _sets(tree: Lines) -> list[IntArray]:
     return np.split(words, ends[1:-1])
 
 
-TEXT = model_reader(
-    "lightgbm-text",
-    "a model that LightGBM saved as text",
-    (),
-    convert,
-    lambda head: re.match(r"tree\r?\nversion=v[0-9]+\r?\n", head.text) is not None,
-    parameters=PARAMETERS,
-)
-
-
 # Models that LightGBM dumped as JSON: nodes within nodes, codes of categories as text, and no parameters.
 
 
@@ -234,9 +226,14 @@ _JSON_CODES = re.compile(r"[0-9]{1,8}(\|\|[0-9]{1,8})*")
 _INFINITE = 1e300  # written in the place of larger thresholds
 
 
+@model_reader(
+    "lightgbm-json",
+    "a model that LightGBM dumped as JSON",
+    r'\{\s*"name"\s*:\s*"tree"\s*,\s*"version"\s*:\s*"v[0-9]+"',
+    parameters=PARAMETERS,
+)
 @uncollected()
-def convert_json(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert_json(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     document = Values(source, "document", json_object(text.encode(), source))
@@ -329,16 +326,6 @@ def _json_id(node: Values) -> str:
     return f"L{node.whole('leaf_index')}" if "leaf_index" in node.raw else "L0"
 
 
-JSON = model_reader(
-    "lightgbm-json",
-    "a model that LightGBM dumped as JSON",
-    (),
-    convert_json,
-    lambda head: re.match(r'\{\s*"name"\s*:\s*"tree"\s*,\s*"version"\s*:\s*"v[0-9]+"', head.text) is not None,
-    parameters=PARAMETERS,
-)
-
-
 # The table that LightGBM makes of its trees, trees_to_dataframe, as CSV: a row for each node.
 #
 # It has neither objective nor classes nor names of categories. Sums of hessians at leaves follow from the scores of
@@ -386,9 +373,14 @@ class _Table:
         return [float(self.values[next(iter(rows.values()))]) for rows in self.trees[:n]]
 
 
+@model_reader(
+    "lightgbm-table",
+    "the table that LightGBM makes of trees, as CSV",
+    r'"?,?"?tree_index"?,"?node_depth"?,"?node_index"?,',
+    parameters=(*PARAMETERS, "objective"),
+)
 @uncollected()
-def convert_table(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a table, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert_table(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     table = _table(path)
     training = read_training(wanted, reader)
     titles = _titles(table, wanted, training)
@@ -563,13 +555,3 @@ def _proven(found: Converted, table: _Table, objective: str, n_classes: int, tra
         agrees(told, covers, iterations, training, starts) and follows_gradients(told, iterations, training, starts)
         for starts in (mean, np.zeros(len(mean)))
     )
-
-
-TABLE = model_reader(
-    "lightgbm-table",
-    "the table that LightGBM makes of trees, as CSV",
-    (),
-    convert_table,
-    lambda head: re.match(r'"?,?"?tree_index"?,"?node_depth"?,"?node_index"?,', head.text) is not None,
-    parameters=(*PARAMETERS, "objective"),
-)

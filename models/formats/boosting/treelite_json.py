@@ -13,7 +13,7 @@ from maxent.models.arguments import LARGEST_COUNT
 from maxent.models.errors import invalid
 from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_json_object, uncollected
-from maxent.models.formats.assemble import assemble, packed, rest
+from maxent.models.formats.assemble import assemble, cut, packed, rest
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import read_training
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
@@ -54,9 +54,13 @@ class _Forest:
     base: float | dict[str, float]
 
 
+@model_reader(
+    "treelite-json",
+    "a model that treelite dumped as JSON",
+    r'\{\s*"threshold_type"\s*:\s*"\w+"\s*,\s*"leaf_output_type"',
+)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     document = Values(source, "document", read_json_object(path))
     forest = _forest(document, wanted)
@@ -103,10 +107,7 @@ def _forest(document: Values, wanted: Wanted) -> _Forest:
     n = 2 if kind == "sigmoid" else int(document.wholes("num_class", 1)[0])
     if not 2 <= n <= 2**16:
         document.refuse("num_class", "at least 2 classes")
-    if wanted.classes is not None and len(wanted.classes) != n:
-        expected = f"{n} names, as the model has classes"
-        raise invalid("options", "argument", "classes", expected, str(len(wanted.classes)))
-    classes = wanted.classes or tuple(map(str, range(n)))
+    classes = wanted.named_classes(map(str, range(n)))
     trees = document.items("trees")
     groups = document.wholes("class_id", len(trees)).tolist()
     if not trees or min(groups) < -1 or max(groups) >= (1 if kind == "sigmoid" else n) or (mean and max(groups) >= 0):
@@ -223,8 +224,7 @@ def _branches(node: Values, column: Attribute, below: tuple[str, str], forest: _
     most = _BELOW[sign, single](node.number("threshold"))
     if not isfinite(most):
         node.refuse("threshold", "a number that some value is above, and some below")
-    left = Branch(below[0], le=most, missing=True if to_left else None)
-    return left, Branch(below[1], gt=most, missing=None if to_left else True)
+    return cut(below, most, to_left)
 
 
 @dataclass(frozen=True, slots=True)
@@ -270,12 +270,3 @@ def _counted(tree: Tree, sizes: _Sizes, classes: Sequence[str]) -> Tree | None:
             how = replace(how, rates=None, counts={name: round(count) for name, count in counts.items()})
         nodes.append(how)
     return replace(tree, nodes=tuple(nodes))
-
-
-READER = model_reader(
-    "treelite-json",
-    "a model that treelite dumped as JSON",
-    (),
-    convert,
-    lambda head: re.match(r'\{\s*"threshold_type"\s*:\s*"\w+"\s*,\s*"leaf_output_type"', head.text) is not None,
-)

@@ -15,7 +15,7 @@ import numpy as np
 
 from maxent.models.arrays import FloatArray, IntArray
 from maxent.models.errors import InvalidInput, Problem, invalid
-from maxent.models.formats.assemble import assemble
+from maxent.models.formats.assemble import assemble, cut
 from maxent.models.formats.boosting.hessians import agrees
 from maxent.models.formats.json_values import Values
 from maxent.models.formats.proof import TrainingColumns
@@ -202,13 +202,7 @@ def link_of(source: str, where: str, objective: str) -> Link:
 
 def class_names(wanted: Wanted, n: int) -> tuple[str, ...]:
     """The names of the classes, which XGBoost numbers."""
-    if wanted.classes is None:
-        return tuple(map(str, range(n)))
-    if len(wanted.classes) != n:
-        raise invalid(
-            "options", "argument", "classes", f"{n} names, as the model has classes", str(len(wanted.classes))
-        )
-    return wanted.classes
+    return wanted.named_classes(map(str, range(n)))
 
 
 def base_of(text: str, link: Link, classes: Sequence[str]) -> float | dict[str, float] | None:
@@ -229,12 +223,7 @@ def base_of(text: str, link: Link, classes: Sequence[str]) -> float | dict[str, 
 def numeric(condition: float, below: tuple[str, str], missing_left: bool) -> tuple[Branch, ...] | None:
     """Below the condition, compared in single precision, to the left; None where some side takes no number."""
     most = single_less_than(condition)
-    if not isfinite(most):
-        return None
-    return (
-        Branch(below[0], le=most, missing=True if missing_left else None),
-        Branch(below[1], gt=most, missing=None if missing_left else True),
-    )
+    return cut(below, most, missing_left) if isfinite(most) else None
 
 
 def categorical(

@@ -236,9 +236,14 @@ _BOOSTER = re.compile(r"booster\[[0-9]+\]:?")
 _CODES = re.compile(r"(?:[0-9]{1,8}(?:,[0-9]{1,8})*)?")
 
 
+@model_reader(
+    "xgboost-dump",
+    "text that XGBoost dumped of trees",
+    r"(booster\[0\]:?\r?\n)?0:(\[.+\] yes=[0-9]+,no=[0-9]+|leaf=[-+0-9.e]+(,cover=|\r?\n))",
+    parameters=DUMP_PARAMETERS,
+)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a dump, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     trees: list[dict[int, Row]] = []
     begun = False
@@ -282,25 +287,17 @@ def _row(source: str, where: str, line: str) -> tuple[int, Row]:
     raise invalid(source, where, "content", "a node of a dump of XGBoost", "another line")
 
 
-TEXT = model_reader(
-    "xgboost-dump",
-    "text that XGBoost dumped of trees",
-    (),
-    convert,
-    lambda head: (
-        re.match(r"(booster\[0\]:?\r?\n)?0:(\[.+\] yes=[0-9]+,no=[0-9]+|leaf=[-+0-9.e]+(,cover=|\r?\n))", head.text)
-        is not None
-    ),
-    parameters=DUMP_PARAMETERS,
-)
-
-
 # JSON that XGBoost dumps of its trees: a list of nodes within nodes, or of the texts of them (get_dump).
 
 
+@model_reader(
+    "xgboost-dump-json",
+    "JSON that XGBoost dumped of trees",
+    r'\[\s*"?\s*\{\s*\\?"nodeid\\?"\s*:\s*0\s*,',
+    parameters=DUMP_PARAMETERS,
+)
 @uncollected()
-def convert_json(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a dump, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert_json(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     document = Values(source, "document", json_object(f'{{"trees": {read_text(path)}}}'.encode(), source))
     if len(document.raw) > 1:
@@ -347,16 +344,6 @@ def _rows(tree: Values) -> Rows:
     return rows
 
 
-JSON = model_reader(
-    "xgboost-dump-json",
-    "JSON that XGBoost dumped of trees",
-    (),
-    convert_json,
-    lambda head: re.match(r'\[\s*"?\s*\{\s*\\?"nodeid\\?"\s*:\s*0\s*,', head.text) is not None,
-    parameters=DUMP_PARAMETERS,
-)
-
-
 # The table that XGBoost makes of its trees, trees_to_dataframe, as CSV: a row for each node.
 
 
@@ -364,9 +351,14 @@ _HEADER = ("Tree", "Node", "ID", "Feature", "Split", "Yes", "No", "Missing", "Ga
 _TABLE_CODES = re.compile(r"\[(?:'[0-9]{1,8}'(?:,? '[0-9]{1,8}')*)?\]")
 
 
+@model_reader(
+    "xgboost-table",
+    "the table that XGBoost makes of trees, as CSV",
+    r'"?,?"?Tree"?,"?Node"?,"?ID"?,"?Feature"?,"?Split"?,"?Yes"?,"?No"?,',
+    parameters=DUMP_PARAMETERS,
+)
 @uncollected()
-def convert_table(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a table, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert_table(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     cells = read_rows(path, _HEADER, "Category")
     splits, gains = numbers(source, "Split", cells["Split"]), numbers(source, "Gain", cells["Gain"])
@@ -411,13 +403,3 @@ def _child(source: str, where: str, name: str, cell: str, tree: int) -> int:
     if before != str(tree):
         raise invalid(source, where, name, f"a node of tree {tree}", repr(cell[:40]))
     return _whole(source, where, name, after)
-
-
-TABLE = model_reader(
-    "xgboost-table",
-    "the table that XGBoost makes of trees, as CSV",
-    (),
-    convert_table,
-    lambda head: re.match(r'"?,?"?Tree"?,"?Node"?,"?ID"?,"?Feature"?,"?Split"?,"?Yes"?,"?No"?,', head.text) is not None,
-    parameters=DUMP_PARAMETERS,
-)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -137,9 +136,14 @@ def _guesses(rows: FloatArray) -> list[float]:
 _DEFAULTS = {"learning_rate": 0.3, "reg_lambda": 1.0}
 
 
+@model_reader(
+    "xgboost-json",
+    "a model that XGBoost saved as JSON",
+    r'\{\s*"learner"\s*:\s*\{\s*"(attributes|feature_names|gradient_booster)"',
+    parameters=PARAMETERS,
+)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     return converted(shown_path(path), read_json_object(path), wanted, reader)
 
 
@@ -344,18 +348,6 @@ def _conditions(tree: Values, of_categories: np.ndarray[tuple[int], np.dtype[np.
     return values
 
 
-READER = model_reader(
-    "xgboost-json",
-    "a model that XGBoost saved as JSON",
-    (),
-    convert,
-    lambda head: (
-        re.match(r'\{\s*"learner"\s*:\s*\{\s*"(attributes|feature_names|gradient_booster)"', head.text) is not None
-    ),
-    parameters=PARAMETERS,
-)
-
-
 # XGBoost models saved as UBJSON (1.6 to 3.x, the default since 2.1), with a strict reader of UBJSON.
 
 
@@ -473,17 +465,12 @@ class _Decoder:
 _START = b"{L\0\0\0\0\0\0\0\x07learner{"
 
 
-@uncollected()
-def convert_ubj(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
-    return converted(shown_path(path), read_ubjson_object(path), wanted, reader)
-
-
-UBJ = model_reader(
+@model_reader(
     "xgboost-ubj",
     "a model that XGBoost saved as UBJSON",
-    (),
-    convert_ubj,
     lambda head: head.start.startswith(_START),
     parameters=PARAMETERS,
 )
+@uncollected()
+def _convert_ubj(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
+    return converted(shown_path(path), read_ubjson_object(path), wanted, reader)

@@ -61,9 +61,16 @@ def _tests(root: Element) -> Iterator[tuple[Element, str, tuple[Element, ...]]]:
 _SPARK = "JPMML-SparkML"
 
 
+def _recognise(head: Head) -> bool:
+    text = head.text
+    if head.start[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        text = head.start.decode("utf-16", "replace").lstrip("\ufeff")
+    return re.match(r"(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<(?:[A-Za-z0-9_.-]+:)?PMML[\s>]", text, re.DOTALL) is not None
+
+
+@model_reader("pmml", "a model in PMML: a tree or an ensemble of trees", _recognise)
 @uncollected()
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a model, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     content = bytes_of(os.fspath(path))
     from maxent.models.formats.writers.pmml import own_release
@@ -120,13 +127,3 @@ def _words(application: str, version: str | None) -> str:
     tag = re.search(r"Branch: tags/v([0-9.]{1,20})", version or "")
     shown = tag[1] if tag is not None else " ".join((version or "").split())[:20]
     return " ".join(f"{application[:60]} {shown}".split()) or "PMML"
-
-
-def _recognise(head: Head) -> bool:
-    text = head.text
-    if head.start[:2] in (b"\xff\xfe", b"\xfe\xff"):
-        text = head.start.decode("utf-16", "replace").lstrip("\ufeff")
-    return re.match(r"(?:<\?[^>]*>\s*|<!--.*?-->\s*)*<(?:[A-Za-z0-9_.-]+:)?PMML[\s>]", text, re.DOTALL) is not None
-
-
-READER = model_reader("pmml", "a model in PMML: a tree or an ensemble of trees", (), convert, _recognise)

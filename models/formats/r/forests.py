@@ -692,8 +692,19 @@ _NUMBERS = "whether columns of numbers were factors, which levels.csv beside the
 _WRITTEN_DIGITS = "digits of thresholds beyond the 15 that write.csv writes"
 
 
-def convert(path: str | os.PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a table or a folder of them, see `maxent.models.formats.release_reader.ReleaseReader`."""
+def _recognise(head: Head) -> bool:
+    header = re.sub(r'["\']', "", head.text.partition("\n")[0]).strip().replace(".", " ").split(",")
+    kinds = (RANGER, RANDOM_FOREST, GBM)
+    return any({*kind} <= {*header} for kind in kinds) or bool(tree_files(head.entries))
+
+
+@model_reader(
+    "r-forest",
+    "tables of trees of R's ranger, randomForest or gbm as CSV (treeInfo, getTree, pretty.gbm.tree), or their folder",
+    _recognise,
+    parameters=(_LEVELS, _RATE, _BASE),
+)
+def _convert(path: str | os.PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     tables = read_tables(path)
     if not tables:
@@ -844,19 +855,3 @@ def _converted(release: Release, tool: str, grown: Sequence[GrownForest], lost: 
     exact = are_whole([threshold for tree in grown for threshold in tree.thresholds])
     criterion = "the criterion, so that nothing follows from the choice of splits"
     return Converted(release, tool, (criterion, *lost, *(() if exact else (_WRITTEN_DIGITS,))), exact)
-
-
-def _recognise(head: Head) -> bool:
-    header = re.sub(r'["\']', "", head.text.partition("\n")[0]).strip().replace(".", " ").split(",")
-    kinds = (RANGER, RANDOM_FOREST, GBM)
-    return any({*kind} <= {*header} for kind in kinds) or bool(tree_files(head.entries))
-
-
-READER = model_reader(
-    "r-forest",
-    "tables of trees of R's ranger, randomForest or gbm as CSV (treeInfo, getTree, pretty.gbm.tree), or their folder",
-    (),
-    convert,
-    _recognise,
-    parameters=(_LEVELS, _RATE, _BASE),
-)

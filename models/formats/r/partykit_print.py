@@ -17,7 +17,7 @@ from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import assemble
 from maxent.models.formats.outline import Line, below, levels_in, refuse
 from maxent.models.formats.proof import TrainingColumns, check_leaves, counts_in_leaves, read_training
-from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Labels, Node, Release, Tree
 from maxent.models.trees.places import less_than
@@ -222,8 +222,12 @@ _ABSENT = "where values go that no record of a node has: by surrogate splits or 
 _ROUNDED = "digits of thresholds beyond those printed, which options(digits = 17) before the printing keeps"
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "partykit-print",
+    "text that R printed of a tree of partykit",
+    lambda head: re.search(r"^\[1\] root(?:: .* \([nw] = |[ ]*\n\|   \[2\] )", head.text, re.MULTILINE) is not None,
+)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     lines = lines_of(source, text)
@@ -369,10 +373,3 @@ def _is_exact(cuts: Sequence[tuple[str, str, str]], training: TrainingColumns | 
         (digits := training.decimals(name)) is not None and digits + (sign in ("<", ">=")) <= decimals
         for name, sign, _ in cuts
     )
-
-
-def _recognise(head: Head) -> bool:
-    return re.search(r"^\[1\] root(?:: .* \([nw] = |[ ]*\n\|   \[2\] )", head.text, re.MULTILINE) is not None
-
-
-READER = model_reader("partykit-print", "text that R printed of a tree of partykit", (), convert, _recognise)

@@ -26,7 +26,7 @@ from maxent.models.formats.assemble import assemble
 from maxent.models.formats.outline import levels_in
 from maxent.models.formats.proof import TrainingColumns, check_leaves, counts_in_leaves, read_training
 from maxent.models.formats.r.forests import read_csv, read_levels
-from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Head, Wanted, model_reader
+from maxent.models.formats.release_reader import NUMERIC, UNNAMED, Converted, Wanted, model_reader
 from maxent.models.formats.unrolled import Question, unrolled
 from maxent.models.reading import Reader
 from maxent.models.release import Branch, Labels, Node, Release, Target, Tree
@@ -465,8 +465,8 @@ class _Line:
         return self.loss.is_integer() and abs(self.loss - self.n * (1 - max(self.shares))) <= allowed
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader("rpart-print", "text that R printed of an rpart tree", lambda head: _HEADER.search(head.text) is not None)
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     text = read_text(path)
     training = read_training(wanted, reader)
@@ -660,15 +660,6 @@ def _refuse(source: str, line: int, text: str, expected: str) -> NoReturn:
     raise invalid(source, f"line {line}", "text", expected, shorten(text.strip()))
 
 
-PRINT = model_reader(
-    "rpart-print",
-    "text that R printed of an rpart tree",
-    (),
-    convert,
-    lambda head: _HEADER.search(head.text) is not None,
-)
-
-
 # Text that ``summary`` of R prints of an ``rpart`` object, with the counts of the classes of every node.
 #
 # Levels have no names there, only ``L`` or ``R`` for each. The first of the primary splits is the node's, all others
@@ -696,8 +687,12 @@ class _Section:
     lacking: int
 
 
-def convert_summary(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "rpart-summary",
+    "text that summary of R printed of an rpart tree",
+    lambda head: _NODE.search(head.text) is not None and "  left son=" in head.text,
+)
+def _convert_summary(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     sections = _sections(source, read_text(path))
     training = read_training(wanted, reader)
@@ -787,15 +782,6 @@ def _counted(section: _Section, classes: tuple[str, ...], *, counted: bool) -> N
     return Node("", label=section.label, n=section.n, counts=counts)
 
 
-SUMMARY = model_reader(
-    "rpart-summary",
-    "text that summary of R printed of an rpart tree",
-    (),
-    convert_summary,
-    lambda head: _NODE.search(head.text) is not None and "  left son=" in head.text,
-)
-
-
 # The tables of an ``rpart`` object as R's ``write.csv`` writes them: ``frame``, ``splits`` and, of names, ``csplit``.
 #
 # The frame has a row for each node. Its split is the first of as many rows of ``splits`` as it has splits that competed
@@ -823,8 +809,13 @@ class _Row:
     squares: float = 0.0
 
 
-def convert_frame(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a folder or its frame, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "rpart-frame",
+    "the frame of an rpart tree as CSV, with its splits and csplit beside it, or their folder",
+    lambda head: _COLUMNS.match(head.text) is not None or {_FRAME, "splits.csv"} <= {*head.entries},
+    parameters=NUMERIC,
+)
+def _convert_frame(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     file = Path(path) / _FRAME if os.path.isdir(path) else Path(path)
     source = shown_path(file)
     rows = _rows(source, _table(file))
@@ -970,17 +961,3 @@ def _from_frame(row: _Row, classes: Sequence[str], *, counted: bool) -> Node:
     if not counted:
         return Node("", label=label, n=row.n)
     return Node("", label=label, n=row.n, counts=dict(zip(classes, map(int, row.counts), strict=True)))
-
-
-def _recognise(head: Head) -> bool:
-    return _COLUMNS.match(head.text) is not None or {_FRAME, "splits.csv"} <= {*head.entries}
-
-
-FRAME = model_reader(
-    "rpart-frame",
-    "the frame of an rpart tree as CSV, with its splits and csplit beside it, or their folder",
-    (),
-    convert_frame,
-    _recognise,
-    parameters=NUMERIC,
-)

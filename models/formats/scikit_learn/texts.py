@@ -16,7 +16,7 @@ from maxent.models.files.json_files import read_text
 from maxent.models.formats.assemble import assemble, check_tree
 from maxent.models.formats.outline import Line, refuse
 from maxent.models.formats.proof import TrainingColumns, check_leaves, read_training
-from maxent.models.formats.release_reader import Converted, Head, Wanted, model_reader
+from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.formats.scikit_learn.columns import Feature
 from maxent.models.hints import close_to
 from maxent.models.reading import Reader
@@ -97,8 +97,8 @@ _PRINTED = 1.0  # by how much printed weights may hide which is the largest
 _EXACT = 10  # decimals with which no threshold that was printed is off by more than single precision is
 
 
-def convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a text, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader("export-text", "text that export_text of scikit-learn printed of a tree", r"\|-+ .*(?:\n\| +\|-+ |: )")
+def _convert(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     drawn = _drawn(source, list(_lines(source, read_text(path))))
     tests = [node.threshold for node in drawn if node.children]
@@ -325,15 +325,6 @@ def _is_exact(drawn: Sequence[DrawnLines], features: Mapping[str, Feature], trai
     return halves and all(training.holds_whole_numbers(name) for name in columns)
 
 
-EXPORT_TEXT = model_reader(
-    "export-text",
-    "text that export_text of scikit-learn printed of a tree",
-    (),
-    convert,
-    lambda head: re.match(r"\|-+ .*(?:\n\| +\|-+ |: )", head.text) is not None,
-)
-
-
 # Graphs that scikit-learn's ``export_graphviz`` draws of a classification tree, with any of its options.
 
 
@@ -369,8 +360,12 @@ class _Said:
     label: str | None
 
 
-def convert_graphviz(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
-    """Read a graph, see `maxent.models.formats.release_reader.ReleaseReader`."""
+@model_reader(
+    "graphviz",
+    "a graph that export_graphviz of scikit-learn drew of a tree",
+    r"digraph Tree \{\s*\n\s*node \[shape=box",
+)
+def _convert_graphviz(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source = shown_path(path)
     graph = _graph(source, read_text(path))
     n = len(graph.labels)
@@ -484,12 +479,3 @@ def _values(source: str, where: str, part: str) -> tuple[float, ...]:
     if len(found) < 2 or min(found) < 0 or max(found) > LARGEST_COUNT:
         raise invalid(source, where, "value", "a number for each of two classes or more", shorten(part))
     return found
-
-
-def _recognise(head: Head) -> bool:
-    return re.match(r"digraph Tree \{\s*\n\s*node \[shape=box", head.text) is not None
-
-
-GRAPHVIZ = model_reader(
-    "graphviz", "a graph that export_graphviz of scikit-learn drew of a tree", (), convert_graphviz, _recognise
-)
