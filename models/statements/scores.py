@@ -320,13 +320,8 @@ def _people_up_to(score: FloatArray, counts: FloatArray, end: FloatArray, side: 
 
 
 @dataclass(frozen=True, slots=True)
-class LogLoss:
-    """``log_loss``: the mean of minus the logarithm of the probability of the true class, as printed.
-
-    With ``class`` the score is its probability, and the other classes share what is left; without, a release answers
-    the probabilities of all. The sum over people is linear in who has which class. Tools put a small number in the
-    place of a probability of 0: of which size is not known, so that each side has the size that is sound for it.
-    """
+class _MeanLoss:
+    """A statement on the mean of a loss over people, as printed."""
 
     model: Answers
     klass: int | None
@@ -334,7 +329,18 @@ class LogLoss:
 
     @classmethod
     def parse(cls, keys: Keys) -> Self:
-        return cls(*_scored(keys))
+        model = Answers.parse(keys, "score", numbers=True)
+        return cls(model, keys.klass(optional=model.release is not None), keys.printed())
+
+
+@dataclass(frozen=True, slots=True)
+class LogLoss(_MeanLoss):
+    """``log_loss``: the mean of minus the logarithm of the probability of the true class, as printed.
+
+    With ``class`` the score is its probability, and the other classes share what is left; without, a release answers
+    the probabilities of all. The sum over people is linear in who has which class. Tools put a small number in the
+    place of a probability of 0: of which size is not known, so that each side has the size that is sound for it.
+    """
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row, or one for each side."""
@@ -347,32 +353,18 @@ class LogLoss:
 
 
 @dataclass(frozen=True, slots=True)
-class Brier:
+class Brier(_MeanLoss):
     """``brier``: the mean squared difference of a probability of a class and 1 for people of it, 0 for others.
 
     Without ``class`` the squared differences of all classes are added up. The sum over people is linear in who has
     which class.
     """
 
-    model: Answers
-    klass: int | None
-    value: PrintedNumber
-
-    @classmethod
-    def parse(cls, keys: Keys) -> Self:
-        return cls(*_scored(keys))
-
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """One row, or one for each side."""
         shares = self.model.shares(people, self.klass)
         small, large = (_squares(side, other, self.klass) for side, other in (shares, shares[::-1]))
         yield from _mean_of(people, small, large, self.value, f"Brier score {self.value} of {self.model}")
-
-
-def _scored(keys: Keys) -> tuple[Answers, int | None, PrintedNumber]:
-    """Model, class and value of a mean of losses."""
-    model = Answers.parse(keys, "score", numbers=True)
-    return model, keys.klass(optional=model.release is not None), keys.printed()
 
 
 def _squares(shares: FloatArray, others: FloatArray, klass: int | None) -> FloatArray:

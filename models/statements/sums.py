@@ -85,23 +85,12 @@ class LinearSum:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassCount:
-    """``count``: the number of people of a class, as printed.
-
-    Whole people: of the numbers that round to what was printed only whole ones are left. With ``n`` the statement is
-    about so many people.
-    """
+class _Counted:
+    """A statement on the number of people of a class, among ``n`` people where that is stated."""
 
     klass: int
     value: PrintedNumber
     n: int | None
-
-    @classmethod
-    def parse(cls, keys: Keys) -> Self:
-        found = cls(some(keys), keys.printed(), keys.whole("n", None, 1))
-        if found.value.value < 0 or found.value.value.denominator > 1:
-            keys.refuse("equals", "a whole number of people")
-        return found
 
     @property
     def counted(self) -> tuple[int]:
@@ -111,6 +100,22 @@ class ClassCount:
     def axes(self, people: StatementPeople) -> Iterator[Axis]:
         """None: its cell is that of the people whom it is about."""
         yield from ()
+
+
+@dataclass(frozen=True, slots=True)
+class ClassCount(_Counted):
+    """``count``: the number of people of a class, as printed.
+
+    Whole people: of the numbers that round to what was printed only whole ones are left. With ``n`` the statement is
+    about so many people.
+    """
+
+    @classmethod
+    def parse(cls, keys: Keys) -> Self:
+        found = cls(some(keys), keys.printed(), keys.whole("n", None, 1))
+        if found.value.value < 0 or found.value.value.denominator > 1:
+            keys.refuse("equals", "a whole number of people")
+        return found
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number, and that of all people where it is stated."""
@@ -120,16 +125,13 @@ class ClassCount:
 
 
 @dataclass(frozen=True, slots=True)
-class ClassShare:
+class ClassShare(_Counted):
     """``share``: the share of people who have a class, as printed.
 
     The number of people is that of the table, so the number of the class is a whole number whose share rounds to what
     was printed: all that do are left. Of members of a register, see `mean_rows`.
     """
 
-    klass: int
-    value: PrintedNumber
-    n: int | None
     per: int = 1
 
     @classmethod
@@ -138,15 +140,6 @@ class ClassShare:
         if not found.value.high >= 0 or found.value.low > 1:
             keys.refuse("equals", "a share, from 0 to 1")
         return found
-
-    @property
-    def counted(self) -> tuple[int]:
-        """Its class."""
-        return (self.klass,)
-
-    def axes(self, people: StatementPeople) -> Iterator[Axis]:
-        """None: its cell is that of the people whom it is about."""
-        yield from ()
 
     def rows(self, people: StatementPeople) -> Iterator[LinearStatement]:
         """The number of the class, and that of all people where it is stated."""

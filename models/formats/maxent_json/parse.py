@@ -428,21 +428,11 @@ class PublicationKeys(TypedDict):
 
 def read_publication(document: Fields) -> PublicationKeys:
     """The key ``release``, with `UNREAD` for what is wrong."""
-    found: PublicationKeys = {
-        "sampling_rate": 1.0,
-        "suppressed_below": 0,
-        "defense": None,
-        "resampled": None,
-        "rounded": None,
-        "draws": None,
-        "noise": None,
-    }
-    if "release" not in document.raw:
-        return found
-    place = ("document", "release")
-    fields = fields_of(document.problems, "release", document.raw["release"], tuple(found), key=place)
+    raw, known, place = document.raw.get("release", {}), tuple(PublicationKeys.__annotations__), ("document", "release")
+    fields = fields_of(document.problems, "release", raw, known, key=place)
     if fields is None:
-        return {**found, "sampling_rate": UNREAD, "suppressed_below": UNREAD, "resampled": UNREAD}
+        absent = read_publication(Fields(document.problems, "document", {}, ()))
+        return {**absent, "sampling_rate": UNREAD, "suppressed_below": UNREAD, "resampled": UNREAD}
     stated = frozenset(fields.raw)
     rate = fields.real("sampling_rate", "a number above 0 and at most 1", lambda rate: 0 < rate <= 1)
     below = fields.whole("suppressed_below", 0, UNREAD if "suppressed_below" in stated else 0) or 0
@@ -694,6 +684,8 @@ def _boosting(document: Fields, names: Names) -> Boosting | None:
     base = read_value(fields, "base", names)
     l1 = fields.real("alpha", WEIGHT, lambda penalty: penalty >= 0)
     hessian = fields.real("hessian", "a number above 0", lambda factor: factor > 0)
+    attributes = names.attributes if names.all_attributes else None
+    classes = names.no_records if names.classes else None
     return Boosting(
         link,
         rate,
@@ -701,39 +693,26 @@ def _boosting(document: Fields, names: Names) -> Boosting | None:
         0.0 if base is None else base,
         0.0 if l1 is None else l1,
         1.0 if hessian is None else hessian,
-        _penalties(fields, names) if "penalties" in fields.raw else {},
-        _weights(fields, names) if "weights" in fields.raw else {},
+        _by_name(fields, "penalties", "attributes", attributes, WEIGHT, lambda penalty: penalty >= 0),
+        _by_name(fields, "weights", "classes of the target", classes, "a number above 0", lambda weight: weight > 0),
     )
 
 
-def _penalties(fields: Fields, names: Names) -> Mapping[str, float]:
-    """The L2 penalty below splits on each attribute that is named."""
-    raw = fields.raw["penalties"]
+def _by_name(
+    fields: Fields, key: str, of: str, known: Collection[str] | None, expected: str, accept: Callable[[float], bool]
+) -> Mapping[str, float]:
+    """A number for each attribute or class that is named; ``known`` is None where not all of them could be read."""
+    raw, place = fields.raw.get(key, {}), f"{fields.where}, {key}"
     if not isinstance(raw, dict):
-        fields.refuse("penalties", "an object from attributes to penalties")
+        fields.refuse(key, f"an object from {of.partition(' ')[0]} to {key}")
         return {}
-    note_repeats(fields.problems, f"{fields.where}, penalties", raw)
-    unknown: list[object] = [key for key in raw if names.all_attributes and key not in names.attributes]
+    note_repeats(fields.problems, place, raw)
+    unknown: list[object] = [name for name in raw if known is not None and name not in known]
     if unknown:
-        fields.wrong("penalties", f"attributes ({listing(names.attributes)})", listing_of(unknown))
-    inner = Fields(fields.problems, f"{fields.where}, penalties", raw, tuple(raw))
-    found = {str(key): inner.real(str(key), WEIGHT, lambda penalty: penalty >= 0) for key in raw}
-    return {key: penalty for key, penalty in found.items() if penalty is not None}
-
-
-def _weights(fields: Fields, names: Names) -> Mapping[str, float]:
-    """The weight of a record of each class that is named."""
-    raw = fields.raw["weights"]
-    if not isinstance(raw, dict):
-        fields.refuse("weights", "an object from classes to weights")
-        return {}
-    note_repeats(fields.problems, f"{fields.where}, weights", raw)
-    unknown: list[object] = [label for label in raw if names.classes and label not in names.no_records]
-    if unknown:
-        fields.wrong("weights", f"classes of the target ({listing(names.classes)})", listing_of(unknown))
-    inner = Fields(fields.problems, f"{fields.where}, weights", raw, tuple(raw))
-    found = {str(key): inner.real(str(key), "a number above 0", lambda weight: weight > 0) for key in raw}
-    return {key: weight for key, weight in found.items() if weight is not None}
+        fields.wrong(key, f"{of} ({listing(known or ())})", listing_of(unknown))
+    inner = Fields(fields.problems, place, raw, tuple(raw))
+    found = {str(name): inner.real(str(name), expected, accept) for name in raw}
+    return {name: number for name, number in found.items() if number is not None}
 
 
 def read_value(fields: Fields, key: str, names: Names) -> float | Mapping[str, float] | None:
