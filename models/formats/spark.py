@@ -7,6 +7,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from math import inf, isfinite, isnan
 from os import PathLike
@@ -32,10 +33,12 @@ from maxent.models.formats.pmml.expressions import (
     combine,
     compare,
     constant,
+    each_value,
+    first_of,
     identity,
     parts_inside,
 )
-from maxent.models.formats.pmml.inputs import PmmlInput, Scope
+from maxent.models.formats.pmml.inputs import PmmlInput, Scope, without
 from maxent.models.formats.pmml.release import Conversion, PmmlModel, with_target
 from maxent.models.formats.pmml.xml_document import Element
 from maxent.models.formats.proof import TrainingColumns, read_training
@@ -313,7 +316,7 @@ def replaced_by(found: Expr, value: Value) -> Expr:
     """Something in the place of a missing value."""
     if found.column is not None and found.values[-1] is not None and None not in found.values:
         return found
-    return combine([found], lambda v, low, high: [(high, value if v[0] is None else v[0])])
+    return each_value(found, lambda own: value if own is None else own)
 
 
 # The stages of a pipeline of Spark that can be undone: the columns that each makes of others.
@@ -348,16 +351,11 @@ def _one_hot(features: Features, stage: Stage) -> list[list[Expr]]:
     drops = stage.options.raw.get("dropLast") is not False
     found = []
     for name, size in zip(stage.inputs, sizes, strict=True):
-        code = features.number(name)
         size = int(size)
-        known = combine([code], _knowing(size, stage.keeps))
+        known = each_value(features.number(name), partial(_known, size=size, keeps=stage.keeps))
         places = range(size + stage.keeps - drops)
         found.append([_as_number(apply("equal", [known, constant(float(place))])) for place in places])
     return found
-
-
-def _knowing(size: int, keeps: bool) -> Callable[[Sequence[Value], float, float], list[Piece]]:
-    return lambda values, low, high: [(high, _known(values[0], size, keeps))]
 
 
 def _known(value: Value, size: int, keeps: bool) -> Value:
@@ -368,7 +366,7 @@ def _known(value: Value, size: int, keeps: bool) -> Value:
 
 
 def _as_number(found: Expr) -> Expr:
-    return combine([found], lambda v, low, high: [(high, float(v[0]) if isinstance(v[0], bool) else v[0])])
+    return each_value(found, lambda value: float(value) if isinstance(value, bool) else value)
 
 
 def _scaled(names: tuple[str, str], how: Callable[[Values], tuple[bool, bool]]) -> Callable[[Features, Stage], Any]:
@@ -405,7 +403,7 @@ def _min_max(features: Features, stage: Stage) -> list[list[Expr]]:
     found = []
     for each, a, b in zip(inner, least, most, strict=True):
         if a == b:
-            found.append(combine([each], lambda v, x, y: [(y, v[0] if v[0] is None else 0.5 * (high + low))]))
+            found.append(each_value(each, lambda value: value if value is None else 0.5 * (high + low)))
             continue
         by = apply("*", [apply("-", [each, constant(a)]), constant((high - low) / (b - a))])
         found.append(apply("+", [by, constant(low)]))
@@ -452,19 +450,10 @@ def _bucket(splits: Sequence[float], keeps: bool) -> Callable[[Sequence[Value], 
             return [(high, float(len(splits) - 1) if keeps else Special.INVALID)]
         if isinstance(value, Special):
             return [(high, value)]
-        parts: list[Piece] = [(high, Special.INVALID)]
-        for number, (a, b) in enumerate(pairwise(splits)):
-            news: list[Piece] = []
-            start = low
-            for upper, there in parts:
-                if there is not Special.INVALID:
-                    news.append((upper, there))
-                else:
-                    inside = parts_inside(value, (a, True, b, number == len(splits) - 2), start, upper)
-                    news += [(to, float(number) if is_in else Special.INVALID) for to, is_in in inside]
-                start = upper
-            parts = news
-        return parts
+        last = len(splits) - 2
+        bounds = ((a, True, b, number == last) for number, (a, b) in enumerate(pairwise(splits)))
+        tests = [(partial(parts_inside, value, each), float(number)) for number, each in enumerate(bounds)]
+        return first_of(tests, low, high, Special.INVALID)
 
     return rule
 
@@ -479,20 +468,9 @@ def _imputer(features: Features, stage: Stage) -> list[Expr]:
             raise Unknown(f"a surrogate for {shorten(name)}")
         made = features.number(name)
         if isinstance(absent, (int, float)) and isfinite(absent):
-            made = combine([made], _replacing(float(absent), float(surrogate)))
+            made = without(made, float(absent), float(surrogate))
         found.append(replaced_by(made, float(surrogate)))
     return found
-
-
-def _replacing(old: float, new: float) -> Callable[[Sequence[Value], float, float], Iterator[Piece]]:
-    def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-        if values[0] is None or isinstance(values[0], Special):
-            yield high, values[0]
-            return
-        for upper, is_it in compare("equal", [values[0], old], low, high):
-            yield upper, new if is_it else values[0]
-
-    return rule
 
 
 def _vector_indexer(features: Features, stage: Stage) -> list[list[Expr]]:
@@ -512,19 +490,8 @@ def _coded(known: Mapping[float, float], other: Value) -> Callable[[Sequence[Val
     def rule(values: Sequence[Value], low: float, high: float) -> list[Piece]:
         if values[0] is None or isinstance(values[0], Special):
             return [(high, Special.INVALID if values[0] is None else values[0])]
-        parts: list[tuple[float, Value, bool]] = [(high, other, False)]
-        for number, code in known.items():
-            news: list[tuple[float, Value, bool]] = []
-            start = low
-            for upper, value, done in parts:
-                if done:
-                    news.append((upper, value, done))
-                else:
-                    for to, is_it in compare("equal", [values[0], number], start, upper):
-                        news.append((to, code if is_it else other, is_it))
-                start = upper
-            parts = news
-        return [(upper, value) for upper, value, _ in parts]
+        tests = [(partial(compare, "equal", [values[0], number]), code) for number, code in known.items()]
+        return first_of(tests, low, high, other)
 
     return rule
 

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from functools import partial, reduce
 from itertools import pairwise
 from math import inf
 from typing import TypeAlias
@@ -80,6 +81,9 @@ Piece: TypeAlias = "tuple[float, Value]"  # the upper bound of an interval, and 
 # Arguments on an interval, low and high, to what becomes of them there: pieces of it, in order
 PiecesRule: TypeAlias = "Callable[[Sequence[Value], float, float], Iterable[Piece]]"
 
+# Where something holds on the parts of an interval, low and high
+Parts: TypeAlias = "Callable[[float, float], Sequence[tuple[float, bool]]]"
+
 
 class Unknown(Exception):
     """What is no function of one column, or neither rises nor falls; its text says what."""
@@ -107,6 +111,24 @@ def combine(arguments: Sequence[Expr], rule: PiecesRule) -> Expr:
         low = high
     missing = _single(rule, [a.at(None) for a in arguments])
     return Expr(column, (*(value for _, value in pieces), missing), tuple(upper for upper, _ in pieces))
+
+
+def each_value(found: Expr, make: Callable[[Value], Value]) -> Expr:
+    """What is made of every value."""
+    return combine([found], lambda values, low, high: [(high, make(values[0]))])
+
+
+def first_of(tests: Iterable[tuple[Parts, Value]], low: float, high: float, other: Value) -> list[Piece]:
+    """On the parts of an interval the value of the first test that holds there, another one where none does."""
+    found: list[tuple[float, Value, bool]] = [(high, other, False)]
+    for parts, value in tests:
+        news, start = [], low
+        for upper, there, done in found:
+            within = [(upper, True)] if done else parts(start, upper)
+            news += [(to, there if done else value if holds else other, holds) for to, holds in within]
+            start = upper
+        found = news
+    return [(upper, value) for upper, value, _ in found]
 
 
 def _single(rule: PiecesRule, values: Sequence[Value]) -> Value:
@@ -186,11 +208,7 @@ def identity(column: PmmlColumn) -> Expr:
 
 def typed(found: Expr, kind: str) -> Expr:
     """What is computed as a type of data: single precision, whole numbers, text."""
-
-    def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-        yield high, _as_type(values[0], kind)
-
-    return combine([found], rule)
+    return each_value(found, lambda value: _as_type(value, kind))
 
 
 def _as_type(value: Value, kind: str) -> Value:
@@ -321,14 +339,8 @@ COMPARISONS = tuple(_TURNED)
 
 def any_of(values: Sequence[Value], low: float, high: float, *, inside: bool) -> list[tuple[float, bool]]:
     """Whether the first value is one of the others."""
-    parts: list[tuple[float, bool]] = [(high, False)]
-    for other in values[1:]:
-        news, start = [], low
-        for upper, there in parts:
-            news += [(upper, True)] if there else compare("equal", (values[0], other), start, upper)
-            start = upper
-        parts = news
-    return [(upper, there == inside) for upper, there in parts]
+    tests = [(partial(compare, "equal", (values[0], other)), inside) for other in values[1:]]
+    return [(upper, value is True) for upper, value in first_of(tests, low, high, not inside)]
 
 
 # The functions of PMML that trees are found behind, of what is computed of one column.
@@ -373,17 +385,12 @@ def _line(at: Callable[[float], float], low: float, high: float) -> PiecewiseLin
     return PiecewiseLine(at, low, high)
 
 
-def _added(sign: float) -> Rule:
-    def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-        total = values[0]
-        for value in values[1:]:
-            total = _sum(total, value, sign)
-        yield high, total
-
-    return rule
+def _of(make: Callable[[Sequence[Value]], Value]) -> Rule:
+    """A rule that makes one value of others, wherever they hold."""
+    return lambda values, low, high: [(high, make(values))]
 
 
-def _sum(one: Value, other: Value, sign: float) -> Value:
+def _sum(one: Value, other: Value, sign: float = 1.0) -> Value:
     if isinstance(one, PiecewiseLine) and isinstance(other, PiecewiseLine):
         f, g = one, other
         bounds = (g.low, g.high) if sign > 0 else (-g.high, -g.low)
@@ -401,31 +408,23 @@ def _sum(one: Value, other: Value, sign: float) -> Value:
     return as_number(one) + sign * as_number(other)
 
 
-def _times(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    total = values[0]
-    for value in values[1:]:
-        if isinstance(total, PiecewiseLine) and isinstance(value, PiecewiseLine):
-            raise Unknown("a product with a constant")
-        if isinstance(total, PiecewiseLine):
-            total = _scaled(total, as_number(value), divide=False)
-        elif isinstance(value, PiecewiseLine):
-            total = _scaled(value, as_number(total), divide=False)
-        else:
-            total = as_number(total) * as_number(value)
-    yield high, total
+def _product(one: Value, other: Value) -> Value:
+    if isinstance(one, PiecewiseLine) and isinstance(other, PiecewiseLine):
+        raise Unknown("a product with a constant")
+    if isinstance(one, PiecewiseLine):
+        return _scaled(one, as_number(other), divide=False)
+    if isinstance(other, PiecewiseLine):
+        return _scaled(other, as_number(one), divide=False)
+    return as_number(one) * as_number(other)
 
 
-def _over(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    one, other = values
+def _quotient(one: Value, other: Value) -> Value:
     if isinstance(other, PiecewiseLine):
         raise Unknown("a quotient by a constant")
     divisor = as_number(other)
     if divisor == 0:
-        yield high, Special.INVALID
-    elif isinstance(one, PiecewiseLine):
-        yield high, _scaled(one, divisor, divide=True)
-    else:
-        yield high, as_number(one) / divisor
+        return Special.INVALID
+    return _scaled(one, divisor, divide=True) if isinstance(one, PiecewiseLine) else as_number(one) / divisor
 
 
 def _scaled(line: PiecewiseLine, factor: float, *, divide: bool) -> Value:
@@ -519,37 +518,10 @@ def _threshold(values: Sequence[Value], low: float, high: float) -> Iterable[Pie
     return [(upper, 1.0 if above else 0.0) for upper, above in compare("greaterThan", values, low, high)]
 
 
-def _compared(name: str) -> Rule:
-    return lambda values, low, high: compare(name, values, low, high)
-
-
-def _is_missing(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    yield high, values[0] is None if values[0] is not Special.INVALID else Special.INVALID
-
-
-def _is_there(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    yield high, values[0] is not None if values[0] is not Special.INVALID else Special.INVALID
-
-
-def _both(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    yield high, all([truth(value) for value in values])
-
-
-def _either(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    yield high, any([truth(value) for value in values])
-
-
-def _negated(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
-    yield high, not truth(values[0])
-
-
-def _if(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
+def _if(values: Sequence[Value]) -> Value:
     if values[0] is None or values[0] is Special.INVALID:
-        yield high, values[0]
-    elif truth(values[0]):
-        yield high, values[1]
-    else:
-        yield high, values[2] if len(values) > 2 else None
+        return values[0]
+    return values[1] if truth(values[0]) else values[2] if len(values) > 2 else None
 
 
 _MANY = 10_000
@@ -557,12 +529,10 @@ _NESTED = 50  # arguments of functions whose outcomes are built on each other
 
 # The least and the most number of arguments of each function, and what it does
 _FUNCTIONS: dict[str, tuple[tuple[int, int], Rule]] = {
-    "+": ((2, _NESTED), _strict(_added(1.0))),
-    "sum": ((2, _NESTED), _strict(_added(1.0))),
-    "-": ((2, 2), _strict(_added(-1.0))),
-    "*": ((2, _NESTED), _strict(_times)),
-    "product": ((2, _NESTED), _strict(_times)),
-    "/": ((2, 2), _strict(_over)),
+    **dict.fromkeys(("+", "sum"), ((2, _NESTED), _strict(_of(lambda v: reduce(_sum, v))))),
+    "-": ((2, 2), _strict(_of(lambda v: _sum(v[0], v[1], -1.0)))),
+    **dict.fromkeys(("*", "product"), ((2, _NESTED), _strict(_of(lambda v: reduce(_product, v))))),
+    "/": ((2, 2), _strict(_of(lambda v: _quotient(v[0], v[1])))),
     "min": ((2, _MANY), _strict(_extreme(largest=False))),
     "max": ((2, _MANY), _strict(_extreme(largest=True))),
     "pow": ((2, 2), _strict(_power)),
@@ -577,15 +547,15 @@ _FUNCTIONS: dict[str, tuple[tuple[int, int], Rule]] = {
     "ceil": ((1, 1), _strict(_rising(lambda x: float(math.ceil(x))))),
     "round": ((1, 1), _strict(_rising(lambda x: float(math.floor(x + 0.5))))),
     "threshold": ((2, 2), _strict(_threshold)),
-    **{name: ((2, 2), _strict(_compared(name))) for name in COMPARISONS},
+    **{name: ((2, 2), _strict(partial(compare, name))) for name in COMPARISONS},
     "isIn": ((2, _MANY), _strict(lambda v, low, high: any_of(v, low, high, inside=True))),
     "isNotIn": ((2, _MANY), _strict(lambda v, low, high: any_of(v, low, high, inside=False))),
-    "isMissing": ((1, 1), _is_missing),
-    "isNotMissing": ((1, 1), _is_there),
-    "and": ((2, _MANY), _strict(_both)),
-    "or": ((2, _MANY), _strict(_either)),
-    "not": ((1, 1), _strict(_negated)),
-    "if": ((2, 3), _if),
+    "isMissing": ((1, 1), _of(lambda v: v[0] if v[0] is Special.INVALID else v[0] is None)),
+    "isNotMissing": ((1, 1), _of(lambda v: v[0] if v[0] is Special.INVALID else v[0] is not None)),
+    "and": ((2, _MANY), _strict(_of(lambda v: all([truth(each) for each in v])))),
+    "or": ((2, _MANY), _strict(_of(lambda v: any([truth(each) for each in v])))),
+    "not": ((1, 1), _strict(_of(lambda v: not truth(v[0])))),
+    "if": ((2, 3), _of(_if)),
 }
 
 
@@ -739,19 +709,7 @@ class Derived:
             value = values[0]
             if value is None or isinstance(value, Special):
                 return [(high, value)]
-            parts: list[tuple[float, str | None]] = [(high, None)]
-            for interval, name in bins:
-                news: list[tuple[float, str | None]] = []
-                start = low
-                for upper, there in parts:
-                    if there is not None:
-                        news.append((upper, there))
-                    else:
-                        within = parts_inside(value, interval, start, upper)
-                        news += [(to, name if inside else None) for to, inside in within]
-                    start = upper
-                parts = news
-            return [(upper, default if there is None else there) for upper, there in parts]
+            return first_of([(partial(parts_inside, value, each), name) for each, name in bins], low, high, default)
 
         found = combine([self._named(element.need("field"), element, given)], rule)
         return typed(_mapped(found, element), element.get("dataType") or "string")
@@ -766,23 +724,16 @@ class Derived:
             table.setdefault(row.one(key).text, row.one(out).text)
         default = element.get("defaultValue")
 
-        def rule(values: Sequence[Value], low: float, high: float) -> list[Piece]:
-            value = values[0]
+        def mapped(value: Value) -> Value:
             if value is None or value is Special.INVALID:
-                return [(high, value)]
+                return value
             if isinstance(value, PiecewiseLine):
                 raise Unknown("a map of categories")
-            if value is Special.STRANGE:
-                return [(high, default)]
-            return [(high, table.get(in_text(value), default))] if isinstance(value, str) else [(high, numbers(value))]
+            if value is Special.STRANGE or isinstance(value, str):
+                return table.get(value, default) if isinstance(value, str) else default
+            return next((found for text, found in table.items() if _alike([value, text])[1] == value), default)
 
-        def numbers(value: float | bool | Special) -> str | None:
-            for text, found in table.items():
-                if _alike([value, text])[1] == value:
-                    return found
-            return default
-
-        found = combine([self._named(pairs[0].need("field"), element, given)], rule)
+        found = each_value(self._named(pairs[0].need("field"), element, given), mapped)
         return typed(_mapped(found, element), element.get("dataType") or "string")
 
 
@@ -819,7 +770,7 @@ def _instead(found: Expr, text: str | None, of: tuple[Value, ...]) -> Expr:
     """A text, or a number if others are, in the place of some values."""
     number = any(isinstance(value, (float, PiecewiseLine)) for value in found.values)
     other: Value = as_number(text) if number and text is not None else text
-    return combine([found], lambda v, low, high: [(high, other if any(v[0] is each for each in of) else v[0])])
+    return each_value(found, lambda value: other if any(value is each for each in of) else value)
 
 
 def _segment(line: PiecewiseLine, a: tuple[float, float], b: tuple[float, float]) -> Value:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from math import inf
 
 from maxent.models.arguments import shorten
@@ -21,6 +22,8 @@ from maxent.models.formats.pmml.expressions import (
     combine,
     compare,
     constant,
+    each_value,
+    first_of,
     identity,
     parts_inside,
     truth,
@@ -161,7 +164,7 @@ def replaced(found: Expr, mining: Element, kind: str) -> Expr:
             instead = typed(constant(text), kind).values[0]
         except Unknown as error:
             mining.refuse("missingValueReplacement", str(error), shorten(text))
-    return combine([found], lambda v, low, high: [(high, instead if v[0] is None else v[0])])
+    return each_value(found, lambda value: instead if value is None else value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -228,7 +231,7 @@ def _numbers(element: Element, mining: Element, kind: str) -> tuple[Expr, Attrib
     for text, how in _values(element):
         number = number_in(text)
         if how != "valid" and number is not None:
-            found = _without(found, number, None if how == "missing" else invalid_as)
+            found = without(found, number, None if how == "missing" else invalid_as)
     intervals = [bounds_of(interval) for interval in element.all("Interval")]
     if intervals and invalid_as is not Special.STRANGE:
         found = combine([found], lambda v, low, high: _inside(v[0], intervals, low, high, invalid_as))
@@ -242,7 +245,7 @@ def _numbers(element: Element, mining: Element, kind: str) -> tuple[Expr, Attrib
     return found, Attribute(name, "numeric", missing=True)
 
 
-def _without(found: Expr, number: float, instead: Value) -> Expr:
+def without(found: Expr, number: float, instead: Value) -> Expr:
     """Numbers without one, in whose place something else stands."""
 
     def rule(values: Sequence[Value], low: float, high: float) -> Iterator[Piece]:
@@ -267,16 +270,10 @@ def _invalid(mining: Element) -> Value:
     return Special.STRANGE if treated == "asIs" else Special.INVALID
 
 
-def _inside(value: Value, intervals: Sequence[Bounds], low: float, high: float, other: Value) -> Iterator[Piece]:
-    parts: list[tuple[float, bool]] = [(high, value is None)]
-    for interval in intervals:
-        news, start = [], low
-        for upper, there in parts:
-            news += [(upper, True)] if there else parts_inside(value, interval, start, upper)
-            start = upper
-        parts = news
+def _inside(value: Value, intervals: Sequence[Bounds], low: float, high: float, other: Value) -> list[Piece]:
     instead = as_number(other) if isinstance(other, str) else other
-    return ((upper, value if there else instead) for upper, there in parts)
+    tests = [(partial(parts_inside, value, interval), value) for interval in intervals]
+    return [(high, value)] if value is None else first_of(tests, low, high, instead)
 
 
 def _between(
