@@ -6,7 +6,7 @@ with room between their bounds, are left. Every feasible point of the program sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from typing import TYPE_CHECKING
@@ -17,7 +17,7 @@ from scipy import sparse
 from maxent.constraints.lifting import Elimination, LiftedProgram, LiftedTerms, eliminate, tangents
 from maxent.constraints.program.impurity_numpy import PHI
 from maxent.models.arrays import INVERTIBLE, TINY, BoolArray, FloatArray, IntArray
-from maxent.solvers.derivatives import cholesky
+from maxent.solvers.derivatives import cholesky, cholesky_in_place
 from maxent.solvers.dual.linear_entropy import OVERLAPPING_FACTOR, LinearEntropy
 from maxent.solvers.dual.newton import ARMIJO, RIDGES, Conjugate, cg, minimise
 
@@ -367,13 +367,13 @@ def _convex(program: LiftedProgram, elimination: Elimination) -> ConvexRows:
 #
 #     v + centred(C' h C m v) = centred(-ln(m / w) + C' d / a).
 #
-# It needs no factor. In the inner product ``sum m v v`` its first term is the identity, and its second a sum of near
-# projections, one for each tree: the condition number is that of the number of trees, and conjugate gradients end after
-# some tens of products. Penalties of rows add to it; its diagonal, inverted among changes that are centred, takes most
-# of that away. What is proved of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical Optimization",
-# 2006, section 17.3), and in the end exactly, by the least change of the masses. There the prices of the few rows that
-# bind are found exactly (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and the prices
-# give the bound.
+# In the inner product ``sum m v v`` its first term is the identity, and its second a sum of near projections, one for
+# each tree: the condition number is that of the number of trees, and conjugate gradients end after some tens of
+# products. Penalties of rows add to it; its diagonal, inverted among changes that are centred, takes most of that away,
+# and rows whose penalties have grown far beyond it are solved with as a whole, by a small dense factor. What is proved
+# of sums is met by an augmented Lagrangian (Nocedal & Wright, "Numerical Optimization", 2006, section 17.3), and in the
+# end exactly, by the least change of the masses. There the prices of the few rows that bind are found exactly
+# (`_priced`), and the Lagrangian goes on from these. Multipliers ``y = d / a`` and the prices give the bound.
 #
 # Where thousands of rows bind, many of them on masses that nearly vanish, their prices are not found exactly. The
 # Lagrangian's rows then end a little within what is proved (`_inside`), and what it misses of that the proved ends
@@ -385,6 +385,8 @@ NEWTON_STEPS, PRODUCTS, HALVINGS = 60, 500, 30
 OUTER, MOVES, PRICED = 30, 60, 8
 # Shares of the right side that are left by conjugate gradients, at least and at most, of small problems and of others.
 ACCURACY = (1e-3, 0.1), (0.05, 0.3)
+# The least penalty of a row, by its sum, with which the preconditioner has the row as a whole, and most such rows.
+STIFF, FACTORED = 1_000.0, 2_500
 # How much the logarithm of a mass may rise and fall in a step.
 RISE, FALL = 5.0, 50.0
 # Penalty of a missed row by its own curvature, the factor by which it grows, and the share that has to be left of a
@@ -608,8 +610,10 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
         right = linear.centred(np.log(linear.weight) - logarithm + problem.transposed @ slope, masses)
         if float(np.vdot(masses, right**2)) <= small**2:
             return masses, step
-        curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + now.curvature(price)
-        change = np.clip(_newton(problem, masses, curvature, right, clock), -FALL, RISE)
+        penalties = now.curvature(price)
+        curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + penalties
+        stiff = _stiff(penalties * sums * (masses.ndim > 1))
+        change = np.clip(_newton(problem, masses, curvature, stiff, right, clock), -FALL, RISE)
         promised, length = float(np.vdot(masses, right * change)), 1.0
         for _ in range(HALVINGS):
             moved = linear.softmax(logarithm + length * change)
@@ -623,8 +627,20 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
     return masses, NEWTON_STEPS
 
 
+def _stiff(steep: FloatArray) -> BoolArray:
+    """The rows with penalties that conjugate gradients see most of, no more than are factored."""
+    least = STIFF if steep.size <= FACTORED else max(STIFF, float(np.partition(steep.ravel(), -FACTORED)[-FACTORED]))
+    found: BoolArray = steep > least
+    return found
+
+
 def _newton(
-    problem: LikelyEntropy, masses: FloatArray, curvature: FloatArray, right: FloatArray, clock: Clock
+    problem: LikelyEntropy,
+    masses: FloatArray,
+    curvature: FloatArray,
+    stiff: BoolArray,
+    right: FloatArray,
+    clock: Clock,
 ) -> FloatArray:
     """Solve Newton's system nearly, by conjugate gradients in the inner product of the masses."""
     linear, matrix, transposed = problem.linear, problem.linear.matrix, problem.transposed
@@ -632,17 +648,53 @@ def _newton(
     def product(direction: FloatArray) -> FloatArray:
         return direction + linear.centred(transposed @ (curvature * (matrix @ (masses * direction))), masses)
 
-    diagonal = 1.0 + masses * (problem.squares @ curvature)
-    share = linear.restored(masses / diagonal)
+    def of_two_classes(direction: FloatArray) -> FloatArray:
+        """One class gains what the other loses, and only the difference of what they gain by counts."""
+        gained = np.where(masses[:, 0] < masses[:, 1], masses[:, 0] * direction[:, 0], -masses[:, 1] * direction[:, 1])
+        found = np.zeros_like(direction)
+        found[:, 0] = transposed @ (curvature.sum(axis=1) * (matrix @ gained))
+        return direction + linear.centred(found, masses)
 
-    def precondition(left: FloatArray) -> FloatArray:
-        found: FloatArray = linear.centred(left, share) / diagonal
-        return found
-
-    system = Conjugate(product, right, precondition, lambda a, b: float(np.vdot(masses, a * b)))
+    two = masses.ndim > 1 and masses.shape[1] == 2 and len(linear.owner) == len(linear.total)
+    precondition = _preconditioner(problem, masses, curvature, stiff)
+    apply = of_two_classes if two else product
+    system = Conjugate(apply, right, precondition, lambda a, b: float(np.vdot(masses, a * b)))
     size = float(np.vdot(masses, right**2)) / max(1.0, float(masses.sum()))
     accuracy = float(np.clip(np.sqrt(size), *ACCURACY[masses.size > SMALL]))
     return cg(system, accuracy, PRODUCTS, lambda: clock.stop() is not None)
+
+
+def _preconditioner(
+    problem: LikelyEntropy, masses: FloatArray, curvature: FloatArray, stiff: BoolArray
+) -> Callable[[FloatArray], FloatArray]:
+    """Newton's system solved with its diagonal and, by the Woodbury identity, all of what the ``stiff`` rows add."""
+    linear = problem.linear
+    diagonal = 1.0 + masses * (problem.squares @ np.where(stiff, 0.0, curvature))
+    spread = masses / diagonal
+    share = linear.restored(spread)
+
+    def eased(left: FloatArray) -> FloatArray:
+        found: FloatArray = linear.centred(left, share) / diagonal
+        return found
+
+    if not stiff.any():
+        return eased
+    rows = linear.few(stiff, spread, curvature, curvature)
+    over, root = sparse.csr_matrix(rows.matrix.T), np.sqrt(curvature[stiff])
+    added = rows.gram(rows.weight, np.arange(len(root)), rows.membership.T @ rows.weight).toarray()
+    added *= root[:, None]
+    added *= root
+    added[np.diag_indices_from(added)] += 1.0
+    solve = cholesky_in_place(added, RIDGES)
+    if solve is None:
+        return eased
+
+    def priced(left: FloatArray) -> FloatArray:
+        first = eased(left)
+        price = root * solve(root * (rows.matrix @ (masses * first).ravel()))
+        return first - eased((over @ price).reshape(first.shape))
+
+    return priced
 
 
 def _onto(problem: LikelyEntropy, masses: FloatArray, price: FloatArray, clock: Clock) -> FloatArray:

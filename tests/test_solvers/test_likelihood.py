@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from support.calls import refused
 from support.search import cases
@@ -23,6 +24,7 @@ from maxent.solvers.control import Clock
 from maxent.solvers.dual import by_class as columns_module
 from maxent.solvers.dual import relaxation
 from maxent.solvers.dual.by_class import NOBODY, by_class
+from maxent.solvers.dual.linear_entropy import EntropyByClass
 from maxent.solvers.dual.relaxation import LikelyEntropy
 from maxent.solvers.solve.driver import Outcome, solve_program
 
@@ -153,6 +155,28 @@ def test_where_too_many_rows_bind_answers_end_within_what_is_proved(
     allowed = relaxation.FAIR if mends else 1e-6
     assert -1e-9 <= (found.bound - problem.objective(found.masses)) / 400 <= allowed
     assert problem.objective(found.masses) >= problem.objective(best.masses) - 400 * allowed
+
+
+@pytest.mark.parametrize("classes", [2, 5])
+def test_rows_with_large_penalties_cost_few_products(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng, products, look = np.random.default_rng(0), [], relaxation.Conjugate.look
+    matrix, none = sparse.csr_matrix((rng.random((40, 60)) < 0.3).astype(float)), np.zeros((40, classes))
+    linear = EntropyByClass(np.arange(60), np.full(60, 3.0), np.full((60, classes), 3.0), matrix, none, none)
+    problem = LikelyEntropy(linear, none, none, none, none, none)
+    monkeypatch.setattr(relaxation, "ACCURACY", ((1e-8, 1e-8),) * 2)
+    monkeypatch.setattr(relaxation.Conjugate, "look", lambda system: products.append(1) or look(system))
+    masses = linear.softmax(rng.normal(size=linear.weight.shape))
+    sums = matrix @ masses
+    penalties = np.where(rng.random(sums.shape) < 0.3, 10 ** rng.uniform(4, 6, sums.shape), 0.0)
+    stiff = relaxation._stiff(penalties)
+    assert np.array_equal(stiff, penalties > 0)
+    curvature, right = (1 + penalties) / sums, linear.centred(rng.normal(size=masses.shape), masses)
+    relaxation._newton(problem, masses, curvature, np.zeros_like(stiff), right, Clock())
+    many = len(products)
+    found = relaxation._newton(problem, masses, curvature, stiff, right, Clock())
+    moved = problem.transposed @ (curvature * (matrix @ (masses * found)))
+    assert found + linear.centred(moved, masses) == pytest.approx(right, abs=1e-5)
+    assert len(products) - many < many / 3
 
 
 def test_masses_that_miss_few_rows_are_moved_halfway_to_the_ends_within(monkeypatch: pytest.MonkeyPatch) -> None:
