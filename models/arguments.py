@@ -267,6 +267,8 @@ class About:
         The name of the option of the command line, where it is another one; a flag ``--no-...`` makes it False.
     doc : str
         The help of functions, where it is another one, or longer.
+    kinds : tuple of FileKind
+        The kinds of the file that an option names to be written.
     small
         A value that makes a method quick, for rehearsals of studies.
     """
@@ -280,6 +282,7 @@ class About:
     alias: str = ""
     option: str = ""
     doc: str = ""
+    kinds: tuple[Any, ...] = ()
     small: Any = None
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.api.options import (
     CONTROL,
@@ -188,6 +188,116 @@ class Foreign:
     )
 
 
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class Converting:
+    """What `maxent convert` is told of a model."""
+
+    target: str | None = option(
+        None, "Column of the class; default: the one that MODEL names.", metavar="COLUMN", group="read"
+    )
+    classes: Sequence[str] | None = same(Foreign, "classes")
+    features: Sequence[str] | None = same(Foreign, "features")
+    qi: Sequence[str] | None = option(
+        None,
+        "Columns that the adversary's table has, too; default: all attributes.",
+        metavar="A,B,...",
+        group="read",
+    )
+    train: str | None = option(
+        None, "Training table: domains of attributes that MODEL does not have.", metavar="FILE", group="read"
+    )
+    bins: Sequence[float] | None = option(
+        None,
+        "Edges of intervals of the target of a regression.",
+        metavar="0,20,50",
+        group="read",
+        doc="Of a regression: edges of intervals of the target.",
+    )
+    values: Sequence[float] | None = option(
+        None,
+        "Every number that the target of a regression can be.",
+        metavar="0,1,2",
+        group="read",
+        doc="Of a regression: every number that the target can be.",
+    )
+    parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Reconstructing(Read):
+    """A call of `maxent.reconstruct`."""
+
+    release: Release | Records = field(
+        kw_only=False, metadata=positional("Trees whose nodes state counts, or numbers of people.")
+    )
+    qi: Source | None = field(
+        default=None,
+        kw_only=False,
+        metadata=positional(
+            "What is known: a row for each person, with any of the public attributes. Everything else is rebuilt."
+        ),
+    )
+    people: int | None = option(
+        None,
+        "Number of individuals; default: what the release states.",
+        group="known",
+        doc="Number of individuals; default: what the release states, or the rows of ``qi``.",
+    )
+    time_limit: float | None = same(
+        Exactness,
+        "time_limit",
+        doc="Seconds that everything after the inputs are read may take; default: a minute.",
+    )
+    seed: int = option(
+        0,
+        "Seed of random choices: where a near table is looked for.",
+        group="solved",
+        doc="Of random choices: where a near table is looked for.",
+    )
+    noise: Noise | None = same(
+        Noisy,
+        "noise",
+        doc="What draws and counts with noise are taken for; default: their likelihood. Intervals hold with a "
+        "probability of 0.99. Where it is known who was drawn, draws are neither.",
+    )
+    rows: bool = option(
+        False,
+        "QI lists the people in training order: who was drawn for each tree is then known of each row.",
+        group="known",
+        doc="Whether ``qi`` lists people in the order of training: where the release tells who was drawn for each "
+        "tree, it is then known of each row. Without ``qi`` rows are rebuilt in that order.",
+    )
+    others: Source | None = option(
+        None,
+        "All rows but one, with their classes: the posterior of the last one, from counts with noise.",
+        metavar="FILE",
+        group="known",
+        doc="All rows but one, with their classes. The table is then the last row: the posterior of each column, from "
+        "counts with noise.",
+    )
+    prior: Literal["uniform", "others"] = option(
+        "uniform",
+        "Prior of the row that --others lacks: every cell alike, or as the others are.",
+        group="known",
+        doc="What is known of that row beforehand: every cell is as likely, or the row is like the others.",
+    )
+    truth: Source | None = option(
+        None,
+        "The confidential data: how near the table is to the people.",
+        metavar="FILE",
+        group="measured",
+        doc="The people of the data, with their classes.",
+    )
+    control: Source | None = option(
+        None,
+        "People who were not in the data, with their classes: by how much the table is nearer to those of --truth.",
+        metavar="FILE",
+        group="measured",
+        doc="People of the same population who are not in the data, with their classes: ``.null`` says how much nearer "
+        "the table is to those of ``truth``.",
+    )
+
+
 AT_MOST = (
     "Seconds that compiling and solving may take, 120 by default; None for no limit. Then the answer is the best so "
     "far, with a bound on the optimum where there is one, and is not to be relied on. Where private splits let people "
@@ -258,20 +368,8 @@ class Reviewing(
     )
     classes: Sequence[str] | None = same(Foreign, "classes")
     features: Sequence[str] | None = same(Foreign, "features")
-    bins: Sequence[float] | None = option(
-        None,
-        "Edges of intervals of the target of a regression.",
-        metavar="0,20,50",
-        group="read",
-        doc="Of a regression: edges of intervals of the target.",
-    )
-    values: Sequence[float] | None = option(
-        None,
-        "Every number that the target of a regression can be.",
-        metavar="0,1,2",
-        group="read",
-        doc="Of a regression: every number that the target can be.",
-    )
+    bins: Sequence[float] | None = same(Converting, "bins")
+    values: Sequence[float] | None = same(Converting, "values")
     parameters: Mapping[str, Any] | None = same(Foreign, "parameters")
     sample_weight: Any = option(
         None,

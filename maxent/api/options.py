@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from maxent.models.arguments import (
     JOB_COUNT,
@@ -20,9 +20,9 @@ from maxent.models.arguments import (
     Adversary,
     Impurity,
     Noise,
-    Range,
     Rounding,
     Ties,
+    parameter,
     same,
 )
 
@@ -37,9 +37,8 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-def option(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
-    """An option of functions and commands with what is told of it, see `maxent.models.arguments.About`."""
-    return field(default=default, metadata={"about": {"help": help, "range": range, **more}})
+# An option of functions and commands with what is told of it.
+option = parameter
 
 
 def positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:
@@ -252,38 +251,6 @@ class ControlOption:
         group="measured",
         doc="Control people with their classes, a DataFrame or path: like those of ``truth``, but not in the data. Of "
         "trees only.",
-    )
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class RebuildingOptions(Noisy):
-    """What a table is rebuilt with, and compared with."""
-
-    rows: bool = option(
-        False,
-        "QI lists the people in training order: who was drawn for each tree is then known of each row.",
-        group="known",
-    )
-    others: Source | None = option(
-        None,
-        "All rows but one, with their classes: the posterior of the last one, from counts with noise.",
-        metavar="FILE",
-        group="known",
-    )
-    prior: Literal["uniform", "others"] = option(
-        "uniform", "Prior of the row that --others lacks: every cell alike, or as the others are.", group="known"
-    )
-    truth: Source | None = option(
-        None,
-        "The confidential data: how near the table is to the people.",
-        metavar="FILE",
-        group="measured",
-    )
-    control: Source | None = option(
-        None,
-        "People who were not in the data, with their classes: by how much the table is nearer to those of --truth.",
-        metavar="FILE",
-        group="measured",
     )
 
 

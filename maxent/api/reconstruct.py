@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 from math import inf
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.api.calling import takes
 from maxent.api.case import open_published
+from maxent.api.decision_options import Reconstructing
+from maxent.api.options import of
 from maxent.constraints.compiler import check_noise, check_options
 from maxent.constraints.patterns import (
     MOST,
@@ -26,7 +29,7 @@ from maxent.constraints.scored_rows import is_scored
 from maxent.disclosure.nearness import agreement, null_model
 from maxent.models.arguments import Noise, is_number, is_whole, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.reading import Reader, Reading, reader_of
+from maxent.models.reading import Reader, reader_of
 from maxent.models.release import Attribute, Release
 from maxent.models.tables.truth_and_facts import KnownColumns, read_known
 from maxent.results.reconstruction import Reconstruction, recount, stated_people
@@ -39,55 +42,12 @@ from maxent.solvers.worlds.tables import Rebuilt, Run, elsewhere, rebuild
 
 if TYPE_CHECKING:
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
-    from maxent.models.formats.release_reader import Records
     from maxent.models.tables.frame import Source
 
 
-def reconstruct(
-    release: Release | Records,
-    qi: Source | None = None,
-    *,
-    people: int | None = None,
-    time_limit: float | None = None,
-    seed: int = 0,
-    noise: Noise | None = None,
-    rows: bool = False,
-    others: Source | None = None,
-    prior: Literal["uniform", "others"] = "uniform",
-    truth: Source | None = None,
-    control: Source | None = None,
-    reading: Reading | None = None,
-) -> Reconstruction:
+@takes(Reconstructing)
+def reconstruct(call: Reconstructing) -> Reconstruction:
     """The likeliest whole table of people that agrees with a release, and which of its cells are proved.
-
-    Parameters
-    ----------
-    release : Release, path, or a model that `maxent.convert` reads
-        Trees whose nodes state counts, or numbers of people.
-    qi : DataFrame or path, optional
-        What is known: a row for each person, with any of the public attributes. Everything else is rebuilt.
-    people : int, optional
-        Number of individuals; default: what the release states, or the rows of ``qi``.
-    time_limit : float, optional
-        Seconds that everything after the inputs are read may take; default: a minute.
-    seed : int
-        Of random choices: where a near table is looked for.
-    noise : {"intervals", "likelihood"}, optional
-        What draws and counts with noise are taken for; default: their likelihood. Intervals hold with a probability of
-        0.99. Where it is known who was drawn, draws are neither.
-    rows : bool
-        Whether ``qi`` lists people in the order of training: where the release tells who was drawn for each tree, it is
-        then known of each row. Without ``qi`` rows are rebuilt in that order.
-    others : DataFrame or path, optional
-        All rows but one, with their classes. The table is then the last row: the posterior of each column, from counts
-        with noise.
-    prior : {"uniform", "others"}
-        What is known of that row beforehand: every cell is as likely, or the row is like the others.
-    truth, control : DataFrame or path, optional
-        The people of the data, and people of the same population who are not in it, with their classes: ``.null`` says
-        how much nearer the table is to the former.
-    reading : Reading, optional
-        How files are read.
 
     Returns
     -------
@@ -110,30 +70,30 @@ def reconstruct(
     docs/reconstruct.md. The problem is that of Ferry et al. (2024), "Trained Random Forests Completely Reveal your
     Dataset".
     """
-    _check(people, time_limit, seed, MOST)
-    if prior not in ("uniform", "others"):
-        raise invalid("options", ARGUMENT, "prior", "uniform or others", shorten(prior))
+    how, qi, truth, control = of(Rebuilding, call), call.qi, call.truth, call.control
+    _check(how.people, how.time_limit, how.seed, MOST)
+    if call.prior not in ("uniform", "others"):
+        raise invalid("options", ARGUMENT, "prior", "uniform or others", shorten(call.prior))
     if control is not None and truth is None:
         raise invalid("options", ARGUMENT, "control", "people beside those of truth", "no truth")
-    begin, reader = time.perf_counter(), reader_of(reading)
-    opened = open_published(release, reader)
+    begin, reader = time.perf_counter(), reader_of(call.reading)
+    opened = open_published(call.release, reader)
     if not isinstance(opened, Release):
         raise invalid("release", "release", "release", "trees with counts", "generalised records")
     known = None if qi is None else read_known(qi, opened, reader)
-    named = {"others": others, "truth": truth, "control": control}
-    if others is not None and qi is not None:
+    named = {"others": call.others, "truth": truth, "control": control}
+    if call.others is not None and qi is not None:
         raise invalid("options", ARGUMENT, "others", "no qi beside it: of the last row nothing is known", "both")
-    check_options(frozenset(), None, "auto", CONFIDENCE, noise)
-    check_noise(noise, opened)
-    how = Rebuilding(people, time_limit, seed, MOST, noise, rows)
+    check_options(frozenset(), None, "auto", CONFIDENCE, how.noise)
+    check_noise(how.noise, opened)
     tables = {name: whole_table(source, opened, reader) for name, source in named.items() if source is not None}
     read = time.perf_counter() - begin
     if "others" in tables:
-        result = reconstruct_last(opened, tables["others"], how, prior, read=read)
+        result = reconstruct_last(opened, tables["others"], how, call.prior, read=read)
     else:
         result = reconstruct_release(opened, known, how, read=read)
     if "truth" in tables:
-        result = replace(result, null=_null(result, tables["truth"], tables.get("control"), seed))
+        result = replace(result, null=_null(result, tables["truth"], tables.get("control"), how.seed))
     result = replace(result, noticed=reader.noticed)
     if not result.reliable:
         missed, stated = len(result.missed), result.statements

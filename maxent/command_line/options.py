@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from functools import wraps
 from pathlib import Path
@@ -15,9 +16,10 @@ import typer
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
-from maxent.models.arguments import Parameter, parameters_of
+from maxent.models.arguments import Parameter, parameter, parameters_of
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
-from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, REPORT, TABLE_SUFFIXES, FileKind
+from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, TABLE_SUFFIXES, FileKind
+from maxent.models.reading import Decimal, Delimiter, Text, reading_of
 
 
 class LevelName(StrEnum):
@@ -30,59 +32,11 @@ class LevelName(StrEnum):
     auto = "auto"
 
 
-class TextMode(StrEnum):
-    """Choices of ``--text``."""
-
-    refuse = "refuse"
-    stripped = "strip"
-    exact = "exact"
-
-
-class DelimiterName(StrEnum):
-    """Choices of ``--csv-delimiter``."""
-
-    comma = "comma"
-    semicolon = "semicolon"
-    tab = "tab"
-    pipe = "pipe"
-
-
-class DecimalMark(StrEnum):
-    """Choices of ``--csv-decimal``."""
-
-    point = "point"
-    comma = "comma"
-
-
 Tree = Annotated[str, typer.Argument(metavar="TREE", help="The release: a maxent/1 JSON file.")]
 QI = Annotated[
     str,
     typer.Argument(
         metavar="QI", help="The adversary's table of quasi-identifiers, .csv or .parquet; - is standard input."
-    ),
-]
-NoMarginal = Annotated[
-    bool,
-    panels.limit(
-        "--no-marginal",
-        help="Judge by an adversary who does not know the base rate; default: it is known where anything states it.",
-    ),
-]
-TimeLimit = Annotated[
-    float | None,
-    panels.solved(
-        metavar="SECONDS",
-        help="Time for compiling and solving, for each release and back end; then the best answer so far counts.",
-    ),
-]
-Jobs = Annotated[
-    int, panels.run(metavar="N", help="Number of parallel processes; -1: one for each core, -2: one less.")
-]
-Dask = Annotated[
-    str | None,
-    panels.run(
-        metavar="ADDRESS",
-        help="Dask cluster that does the work, such as tcp://scheduler:8786; local:N starts one of N processes.",
     ),
 ]
 Test = Annotated[
@@ -114,45 +68,6 @@ CsvLiteral = Annotated[
     panels.output(
         "--csv-literal",
         help="Write text to .csv as it is; default: an apostrophe before what a spreadsheet would run (=, +, -, @).",
-    ),
-]
-
-Report = Annotated[
-    str | None,
-    panels.written(REPORT, help="Write a report for whoever decides: one .html file, for any browser."),
-]
-Title = Annotated[
-    str | None,
-    panels.output(metavar="TEXT", help="Title of the report or record; default: one that names the releases."),
-]
-Purpose = Annotated[
-    str | None,
-    panels.output(metavar="TEXT", help="Purpose of the release, for the first page of the report, or the record."),
-]
-MaxPosterior = Annotated[
-    float | None, panels.limit(metavar="P", help="Limit: largest inferred probability of anybody's class.")
-]
-MinK = Annotated[
-    int | None, panels.limit(metavar="K", help="Limit: fewest people in a group with the same published information.")
-]
-MaxCertain = Annotated[int | None, panels.limit(metavar="N", help="Limit: most people whose class is certain.")]
-MaxRightGuesses = Annotated[
-    float | None, panels.limit(metavar="P", help="Limit: largest share of people whose class is guessed right.")
-]
-MaxLift = Annotated[
-    float | None,
-    panels.limit(metavar="S", help="Limit: most that right guesses may exceed the base rate by, a share of people."),
-]
-MaxMember = Annotated[
-    float | None,
-    panels.limit(metavar="P", help="Limit: largest probability that somebody of a register is in the data."),
-]
-Enforce = Annotated[
-    bool,
-    panels.limit(
-        "--enforce",
-        help="Exit status 3 where a limit is not kept, 4 where that cannot be told; by default limits are only "
-        "reported.",
     ),
 ]
 
@@ -204,6 +119,13 @@ def completed_policy(incomplete: str) -> list[str]:
     return list(presets())
 
 
+def completed_format(incomplete: str) -> list[str]:
+    """Formats of releases that a shell offers."""
+    from maxent.models.formats.registry import reader_names
+
+    return list(reader_names())
+
+
 def completed(incomplete: str, names: Iterable[str]) -> list[str]:
     """Names for the end of a list with commas between."""
     before, comma, _ = incomplete.rpartition(",")
@@ -211,15 +133,25 @@ def completed(incomplete: str, names: Iterable[str]) -> list[str]:
 
 
 # Parameter -> what a shell offers for it.
-COMPLETED = {"backend": completed_backend, "backends": completed_backend, "knowledge": completed_knowledge}
+COMPLETED = {
+    "backend": completed_backend,
+    "backends": completed_backend,
+    "knowledge": completed_knowledge,
+    "format": completed_format,
+}
 
 
-def stated(kind: type, *, without: Collection[str] = (), **defaults: Any) -> Callable[..., dict[str, Any]]:
-    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``."""
+def stated(
+    kind: type, *, without: Collection[str] = (), made: Callable[[dict[str, Any]], Any] = dict, **defaults: Any
+) -> Callable[..., Any]:
+    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``.
+
+    The command gets what is ``made`` of them.
+    """
     own = [each for each in parameters_of(kind).values() if each.about.group != "call" and each.name not in without]
 
     def group(**values: Any) -> dict[str, Any]:
-        return {each.name: _argument(each, values[each.name]) for each in own}
+        return made({each.name: _argument(each, values[each.name]) for each in own if each.name in values})
 
     options = [option(each, defaults.get(each.name, each.default)) for each in own]
     group.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
@@ -263,6 +195,8 @@ def option(each: Parameter, default: Any, *, hidden: bool = False, repeated: boo
         hidden=hidden,
         autocompletion=COMPLETED.get(each.name),
     )
+    if about.kinds:
+        told.kinds = about.kinds
     return inspect.Parameter(
         each.name,
         inspect.Parameter.POSITIONAL_OR_KEYWORD,
@@ -299,99 +233,54 @@ def takes(
 # Options of how files are read, stated once for all commands that read files.
 
 
-def completed_format(incomplete: str) -> list[str]:
-    """Formats of releases that a shell offers."""
-    from maxent.models.formats.registry import reader_names
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class ReadingOptions:
+    """What `maxent.models.reading.Reading` is made of."""
 
-    return list(reader_names())
-
-
-Text = Annotated[
-    TextMode | None,
-    panels.read(
-        help="Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so "
-        "that they are equal, or keep text exact.",
-    ),
-]
-NA = Annotated[
-    list[str] | None,
-    panels.read(
-        "--na",
+    text: Text | None = parameter(
+        None,
+        "Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so that they "
+        "are equal, or keep text exact.",
+        group="read",
+    )
+    na: Sequence[str] | None = parameter(
+        None,
+        "Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and others "
+        "(docs/tables.md).",
         metavar="A,B,...",
-        help="Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and "
-        "others (docs/tables.md).",
-    ),
-]
-MaxMemory = Annotated[
-    str | None,
-    panels.read(
-        "--max-memory",
-        metavar="SIZE",
-        help="Memory for a table while it is read, such as 500MB; default: 2GB.",
-    ),
-]
-CsvDelimiter = Annotated[
-    DelimiterName | None,
-    panels.read("--csv-delimiter", help="Delimiter of CSV files; default: detected."),
-]
-CsvDecimal = Annotated[
-    DecimalMark | None,
-    panels.read("--csv-decimal", help="Decimal mark of numbers in CSV files; default: detected for each column."),
-]
-CsvEncoding = Annotated[
-    str | None,
-    panels.read(
-        "--csv-encoding",
-        metavar="NAME",
-        help="Encoding of CSV files, such as cp1252; default: UTF-8, or detected.",
-    ),
-]
-Sheet = Annotated[
-    str | None, panels.read("--sheet", metavar="NAME", help="The sheet of Excel workbooks; default: the first.")
-]
-Format = Annotated[
-    str | None,
-    panels.read(
-        "--from",
+        group="read",
+    )
+    max_memory: str | None = parameter(
+        None, "Memory for a table while it is read, such as 500MB; default: 2GB.", metavar="SIZE", group="read"
+    )
+    csv_delimiter: Delimiter | None = parameter(None, "Delimiter of CSV files; default: detected.", group="read")
+    csv_decimal: Decimal | None = parameter(
+        None, "Decimal mark of numbers in CSV files; default: detected for each column.", group="read"
+    )
+    csv_encoding: str | None = parameter(
+        None, "Encoding of CSV files, such as cp1252; default: UTF-8, or detected.", metavar="NAME", group="read"
+    )
+    sheet: str | None = parameter(
+        None, "The sheet of Excel workbooks; default: the first.", metavar="NAME", group="read"
+    )
+    format: str | None = parameter(
+        None,
+        "Format of the release (docs/formats.md); default: detected.",
         metavar="FORMAT",
-        help="Format of the release (docs/formats.md); default: detected.",
-        autocompletion=completed_format,
-    ),
-]
-
-
-def reading(
-    text: Text = None,
-    na: NA = None,
-    max_memory: MaxMemory = None,
-    csv_delimiter: CsvDelimiter = None,
-    csv_decimal: CsvDecimal = None,
-    csv_encoding: CsvEncoding = None,
-    sheet: Sheet = None,
-    format: Format = None,
-) -> Any:
-    """The `maxent.models.reading.Reading` of these options, None for the defaults."""
-    from maxent.models.reading import reading_of
-
-    return reading_of(
-        {
-            "text": text and text.value,
-            "na": na and split_names("na", na),
-            "max_memory": max_memory,
-            "csv_delimiter": csv_delimiter and csv_delimiter.value,
-            "csv_decimal": csv_decimal and csv_decimal.value,
-            "csv_encoding": csv_encoding,
-            "sheet": sheet,
-            "format": format,
-        }
+        option="--from",
+        group="read",
     )
 
 
 def reads_files(
     *, releases: bool = True, without: Collection[str] = (), **groups: Callable[..., Any]
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
-    """Give a command the options of `reading` in the place of its parameter ``reading``, and those of other groups."""
-    return takes(without=(*without, *(() if releases else ("format",))), reading=reading, **groups)
+    """Give a command the options of reading in the place of its parameter ``reading``, and those of other groups."""
+    return takes(
+        without=(*without, *(() if releases else ("format",))),
+        reading=stated(ReadingOptions, made=reading_of),
+        **groups,
+    )
 
 
 # Options of calls in parts, about more people than memory holds.

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 from maxent.command_line import options as opt
-from maxent.command_line import panels
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
+from maxent.models.arguments import parameter
 from maxent.models.errors import check_unused
 from maxent.models.files.output import REPORT
 
@@ -21,21 +21,46 @@ if TYPE_CHECKING:
     from maxent.results.html_report.view import InputFile
 
 
+def limit(help: str, metavar: str) -> Any:
+    """An option of a limit."""
+    return parameter(None, help, metavar=metavar, group="limits")
+
+
+def text(help: str, metavar: str = "TEXT") -> Any:
+    """An option of the output that has a text."""
+    return parameter(None, help, metavar=metavar, group="output")
+
+
+def written(help: str) -> Any:
+    """An option of a report to write."""
+    return parameter(None, help, metavar="FILE", group="output", kinds=(REPORT,))
+
+
 @dataclass(frozen=True, slots=True)
 class AskedVerdict:
     """The limits that were stated, whether they are enforced, and where the report goes."""
 
-    max_posterior: float | None
-    min_k: int | None
-    max_certain: int | None
-    max_right_guesses: float | None
-    max_lift: float | None
-    max_member: float | None
-    enforce: bool
-    report: str | None
-    title: str | None = None
-    purpose: str | None = None
-    no_marginal: bool = False
+    max_posterior: float | None = limit("Limit: largest inferred probability of anybody's class.", "P")
+    min_k: int | None = limit("Limit: fewest people in a group with the same published information.", "K")
+    max_certain: int | None = limit("Limit: most people whose class is certain.", "N")
+    max_right_guesses: float | None = limit("Limit: largest share of people whose class is guessed right.", "P")
+    max_lift: float | None = limit(
+        "Limit: most that right guesses may exceed the base rate by, a share of people.", "S"
+    )
+    max_member: float | None = limit("Limit: largest probability that somebody of a register is in the data.", "P")
+    enforce: bool = parameter(
+        False,
+        "Exit status 3 where a limit is not kept, 4 where that cannot be told; by default limits are only reported.",
+        group="limits",
+    )
+    report: str | None = written("Write a report for whoever decides: one .html file, for any browser.")
+    title: str | None = text("Title of the report or record; default: one that names the releases.")
+    purpose: str | None = text("Purpose of the release, for the first page of the report, or the record.")
+    no_marginal: bool = parameter(
+        False,
+        "Judge by an adversary who does not know the base rate; default: it is known where anything states it.",
+        group="limits",
+    )
 
     def limits(self) -> Limits:
         """The limits."""
@@ -71,22 +96,7 @@ class AskedVerdict:
         return BEYOND if verdict.status == "fail" else UNKNOWN
 
 
-def asked(
-    report: opt.Report = None,
-    max_posterior: opt.MaxPosterior = None,
-    min_k: opt.MinK = None,
-    max_certain: opt.MaxCertain = None,
-    max_right_guesses: opt.MaxRightGuesses = None,
-    max_lift: opt.MaxLift = None,
-    max_member: opt.MaxMember = None,
-    enforce: opt.Enforce = False,
-    title: opt.Title = None,
-    purpose: opt.Purpose = None,
-    no_marginal: opt.NoMarginal = False,
-) -> AskedVerdict:
-    """The options of limits, and of the report."""
-    limits = (max_posterior, min_k, max_certain, max_right_guesses, max_lift, max_member)
-    return AskedVerdict(*limits, enforce, report, title, purpose, no_marginal)
+asked = opt.stated(AskedVerdict, made=lambda given: AskedVerdict(**given))
 
 
 def named_files(files: Mapping[str, str | None], columns: int) -> dict[str, str | None]:
@@ -107,10 +117,10 @@ def named_files(files: Mapping[str, str | None], columns: int) -> dict[str, str 
 class AskedDossier:
     """The dossiers that are asked for: whole, and without people."""
 
-    whole: str | None
-    public: str | None
-    author: str | None
-    organisation: str | None
+    dossier: str | None = written("Write a dossier, in the order in which authorities ask: one .html file to print.")
+    dossier_public: str | None = written("Write the dossier without people: one .html file.")
+    author: str | None = text("Author of the dossier.")
+    organisation: str | None = text("Organisation of its author.")
 
     def files(self, columns: int = 1, *, numbers: bool = True) -> dict[str, str | None]:
         """Where they go, by their options, a file for each column; refused where ``numbers`` cannot stand beside."""
@@ -118,7 +128,7 @@ class AskedDossier:
 
         if not self.asked:
             check_unused("a dossier: --dossier FILE.html", author=self.author, organisation=self.organisation)
-        own = named_files({"--dossier": self.whole, "--dossier-public": self.public}, columns)
+        own = named_files({"--dossier": self.dossier, "--dossier-public": self.dossier_public}, columns)
         for option, path in own.items():
             if numbers and path is not None and "public" not in option:
                 numbers_beside(path)
@@ -127,40 +137,28 @@ class AskedDossier:
     @property
     def asked(self) -> bool:
         """Whether there is any."""
-        return self.whole is not None or self.public is not None
+        return self.dossier is not None or self.dossier_public is not None
 
     def write(self, found: Any, texts: Mapping[str, str], *, numbers: bool = True) -> None:
         """Write them of a result; ``numbers``: whether their numbers stand beside them, as there is no record."""
         more = {"author": self.author or "", "organisation": self.organisation or "", "numbers": numbers}
-        for path, public in ((self.whole, False), (self.public, True)):
+        for path, public in ((self.dossier, False), (self.dossier_public, True)):
             if path is not None:
                 found.dossier(path, public=public, **texts, **more)
 
 
-def dossiers(
-    dossier: Annotated[
-        str | None,
-        panels.written(REPORT, help="Write a dossier, in the order in which authorities ask: one .html file to print."),
-    ] = None,
-    dossier_public: Annotated[
-        str | None, panels.written(REPORT, help="Write the dossier without people: one .html file.")
-    ] = None,
-    author: Annotated[str | None, panels.output(metavar="TEXT", help="Author of the dossier.")] = None,
-    organisation: Annotated[str | None, panels.output(metavar="TEXT", help="Organisation of its author.")] = None,
-) -> AskedDossier:
-    """The options of dossiers."""
-    return AskedDossier(dossier, dossier_public, author, organisation)
+dossiers = opt.stated(AskedDossier, made=lambda given: AskedDossier(**given))
 
 
 @dataclass(frozen=True, slots=True)
 class Handed:
     """The folders for output checkers that are asked for."""
 
-    sacro: str | None
-    crate: str | None
-    crate_in: str | None
-    agent: str | None
-    provider: str | None
+    sacro: str | None = text("Write the folder that ACRO and SACRO-Viewer open, with the model and the verdict.", "DIR")
+    crate: str | None = text("Write an RO-Crate 1.2 with the check as an action (needs rocrate).", "DIR")
+    crate_in: str | None = text("Five Safes RO-Crate to copy to --crate and to add the check to.", "DIR")
+    agent: str | None = text("Who judged, for --crate: a name, or NAME <https://...>.", "NAME")
+    provider: str | None = text("Organisation that --crate is made for, written as --agent is.", "NAME")
 
     def check(self, outputs: Mapping[str, str | None], inputs: Sequence[str | None]) -> None:
         """Refuse folders that cannot be written, that other outputs lie in, or that are read."""
@@ -204,30 +202,7 @@ def _is_within(path: str, folder: str) -> bool:
     return inner.startswith(os.path.join(outer, ""))
 
 
-def handed(
-    sacro: Annotated[
-        str | None,
-        panels.output(
-            metavar="DIR", help="Write the folder that ACRO and SACRO-Viewer open, with the model and the verdict."
-        ),
-    ] = None,
-    crate: Annotated[
-        str | None,
-        panels.output(metavar="DIR", help="Write an RO-Crate 1.2 with the check as an action (needs rocrate)."),
-    ] = None,
-    crate_in: Annotated[
-        str | None,
-        panels.output(metavar="DIR", help="Five Safes RO-Crate to copy to --crate and to add the check to."),
-    ] = None,
-    agent: Annotated[
-        str | None, panels.output(metavar="NAME", help="Who judged, for --crate: a name, or NAME <https://...>.")
-    ] = None,
-    provider: Annotated[
-        str | None, panels.output(metavar="NAME", help="Organisation that --crate is made for, written as --agent is.")
-    ] = None,
-) -> Handed:
-    """The folders for output checkers."""
-    return Handed(sacro, crate, crate_in, agent, provider)
+handed = opt.stated(Handed, made=lambda given: Handed(**given))
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:

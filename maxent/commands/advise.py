@@ -11,6 +11,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
 from maxent.command_line.parsing import one_or_several, split_names
 from maxent.command_line.progress import BEYOND, DONE, UNRELIABLE, Job, progress, seldom, tell, tell_noticed
+from maxent.command_line.verdict import AskedVerdict
 from maxent.commands.defend import Categorical, Data, KnownColumns, Missing, MissingName, PrivateColumns, Target
 from maxent.models.files.output import CANDIDATES, RELEASE
 
@@ -31,7 +32,10 @@ def completed_methods(incomplete: str) -> list[str]:
     return [before + comma + name for name in method_names()]
 
 
-@reads_files(releases=False, options=stated(Advising))
+LIMITS = stated(AskedVerdict, without=("max_member", "enforce", "no_marginal"))
+
+
+@reads_files(releases=False, options=stated(Advising), asked=LIMITS)
 def command(
     data: Data,
     target: Target,
@@ -46,11 +50,6 @@ def command(
         ),
     ] = None,
     options: Any = None,
-    max_posterior: opt.MaxPosterior = None,
-    min_k: opt.MinK = None,
-    max_certain: opt.MaxCertain = None,
-    max_right_guesses: opt.MaxRightGuesses = None,
-    max_lift: opt.MaxLift = None,
     reading: Any = None,
     as_json: opt.Json = False,
     output: Annotated[
@@ -61,9 +60,7 @@ def command(
         str | None,
         panels.written(CANDIDATES, help="Write all candidates, by suffix: .csv or .parquet; all results: .json."),
     ] = None,
-    report: opt.Report = None,
-    title: opt.Title = None,
-    purpose: opt.Purpose = None,
+    asked: Any = None,
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Find the most accurate release within limits: candidates of all defenses, audited and cross-validated.
@@ -78,14 +75,10 @@ def command(
         "missing": missing.value,
         "methods": split_names("methods", methods) if methods else None,
         "reading": reading,
-        "max_posterior": max_posterior,
-        "min_k": min_k,
-        "max_certain": max_certain,
-        "max_right_guesses": max_right_guesses,
-        "max_lift": max_lift,
     }
-    files = {"-o": output, "--table": table, "--report": report}
-    return partial(_run, data, options, files, {"title": title or "", "purpose": purpose or ""}, as_json, csv_literal)
+    texts = {name: asked.pop(name) or "" for name in ("title", "purpose")}
+    files = {"-o": output, "--table": table, "--report": asked.pop("report")}
+    return partial(_run, data, options | asked, files, texts, as_json, csv_literal)
 
 
 def _run(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxent.api.decision_options import Converting
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import reads_files
-from maxent.command_line.parsing import split_names
+from maxent.command_line.options import reads_files, stated
 from maxent.command_line.progress import DONE, Job, tell
 from maxent.models.files.output import RELEASE
 
@@ -27,7 +27,7 @@ EXAMPLES = (
 )
 
 
-@reads_files()
+@reads_files(options=stated(Converting))
 def command(
     model: Annotated[
         str,
@@ -37,61 +37,24 @@ def command(
         str,
         panels.written(RELEASE, names=opt.OUTPUT, help="Write the result: the release, a .json file."),
     ],
-    target: Annotated[
-        str | None, panels.read(metavar="COLUMN", help="Column of the class; default: the one that MODEL names.")
-    ] = None,
-    classes: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the classes, in the order in which the model has them."),
-    ] = None,
-    features: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Names of the columns of the model's input, in its order."),
-    ] = None,
-    qi: Annotated[
-        list[str] | None,
-        panels.read(metavar="A,B,...", help="Columns that the adversary's table has, too; default: all attributes."),
-    ] = None,
-    train: Annotated[
-        str | None, panels.read(metavar="FILE", help="Training table: domains of attributes that MODEL does not have.")
-    ] = None,
-    bins: Annotated[
-        str | None, panels.read(metavar="0,20,50", help="Edges of intervals of the target of a regression.")
-    ] = None,
-    values: Annotated[
-        str | None, panels.read(metavar="0,1,2", help="Every number that the target of a regression can be.")
-    ] = None,
-    parameters: Annotated[
-        list[str] | None,
-        panels.read(
-            "--param",
-            metavar="NAME=VALUE",
-            help="Further parameters that the file lacks, such as base_score=0.5 (docs/models.md).",
-        ),
-    ] = None,
+    options: Any = None,
     reading: Any = None,
     as_json: opt.Json = False,
 ) -> Job:
     """Write a model of another tool as a release, and list what is kept and what is lost."""
-    said = {
-        "target": target,
-        "classes": split_names("classes", classes) if classes else None,
-        "features": split_names("features", features) if features else None,
-        "qi": split_names("qi", qi) if qi else None,
-        "train": train,
-    }
-    numeric = [f"{name}={text}" for name, text in (("bins", bins), ("values", values)) if text is not None]
-    return partial(_run, model, output, said, [*(parameters or []), *numeric], reading, as_json)
+    return partial(_run, model, output, options, reading, as_json)
 
 
-def _run(model: str, output: str, said: dict[str, Any], given: list[str], reading: Any, as_json: bool) -> int:
+def _run(model: str, output: str, said: dict[str, Any], reading: Any, as_json: bool) -> int:
     from maxent.models.files.output import check_outputs
 
     check_outputs({"-o": (output, (".json",))}, [model, said["train"]])
     from maxent.api.convert import converted, wanted_of
     from maxent.results.text.terminal import print_json
 
-    found = converted(model, wanted_of(**said, parameters=read_parameters(given)), reading)
+    numeric = [f"{name}={text}" for name in ("bins", "values") if (text := said.pop(name)) is not None]
+    said["parameters"] = read_parameters([*(said["parameters"] or []), *numeric])
+    found = converted(model, wanted_of(**said), reading)
     found.release.save(output)
     if found.release.draws is not None:
         tell(

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from maxent.api.options import RebuildingOptions
+from maxent.api.decision_options import Reconstructing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import reads_files, stated
@@ -26,10 +26,6 @@ Known = Annotated[
         metavar="[QI]", help="Table of what is known: a row for each person, and any of the public attributes."
     ),
 ]
-People = Annotated[
-    int | None, panels.known(metavar="N", help="Number of individuals; default: what the release states.")
-]
-Seed = Annotated[int, panels.solved(metavar="N", help="Seed of random choices: where a near table is looked for.")]
 Proved = Annotated[
     str | None,
     panels.written(PROVED, names=("--proved",), help="Write which cells are proved: a table of the same shape."),
@@ -44,13 +40,10 @@ Probabilities = Annotated[
 ]
 
 
-@reads_files(options=stated(RebuildingOptions))
+@reads_files(options=stated(Reconstructing))
 def command(
     tree: opt.Tree,
     qi: Known = None,
-    people: People = None,
-    time_limit: opt.TimeLimit = None,
-    seed: Seed = 0,
     options: Any = None,
     reading: Any = None,
     proved: Proved = None,
@@ -60,7 +53,7 @@ def command(
     csv_literal: opt.CsvLiteral = False,
 ) -> Job:
     """Rebuild the likeliest whole table of people that agrees with a release, and say which cells are proved."""
-    options |= {"people": people, "time_limit": time_limit, "seed": seed, "reading": reading}
+    options["reading"] = reading
     files = {"-o": output, "--proved": proved, "--probabilities": probabilities}
     return partial(_run, tree, qi, options, files, as_json, csv_literal)
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from maxent.api.options import WorkersOfParts
 from maxent.command_line import options as opt
 from maxent.command_line import panels
+from maxent.command_line.options import stated, takes
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 
 if TYPE_CHECKING:
@@ -25,6 +27,7 @@ EXAMPLES = (
 )
 
 
+@takes(options=stated(WorkersOfParts, without=("memory",)))
 def command(
     study: Annotated[str, typer.Argument(metavar="STUDY", help="The study, a TOML file: see docs/sweep.md.")],
     output: Annotated[
@@ -39,8 +42,7 @@ def command(
         str | None,
         panels.read(metavar="FOLDER", help="First folder to search for data; then that of STUDY, then MAXENT_DATA."),
     ] = None,
-    jobs: opt.Jobs = 1,
-    dask: opt.Dask = None,
+    options: Any = None,
     dry_run: Annotated[
         bool, panels.run("--dry-run", help="Print the points and their number, and find points that will fail.")
     ] = False,
@@ -50,7 +52,6 @@ def command(
 
     Exit status 1 when a point failed, a result is not reliable, or Ctrl-C ended it early: the same call continues.
     """
-    options = {"jobs": jobs, "dask": dask}
     if dry_run:
         return partial(_show, study, data, output, options, as_json)
     return partial(_run, study, output, {"data": data, **options}, as_json)
