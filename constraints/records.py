@@ -9,7 +9,7 @@ rows. What is stated are the counts of each group.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,7 +20,7 @@ from maxent.constraints.kinds.counts import counts
 from maxent.constraints.kinds.facts import facts
 from maxent.constraints.kinds.sampling import Counting
 from maxent.constraints.program.cells import Cells, CellSums, TreeCells
-from maxent.constraints.program.program import Contradiction, Linear, Program, Regions, Scaling, components
+from maxent.constraints.program.program import Contradiction, Program, Regions, Scaling, components
 from maxent.models.errors import Check, Origin, unchecked
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.generalized_records import covering_pairs
@@ -225,7 +225,8 @@ def compile_records(
     sums = CellSums(cells, people.codes, tuple(map(len, people.levels)))
     exact = Counting(1.0, 0, 0.0)
     context = Context(release, people, cells, frozenset(), RateReader(), None, known, exact, sums, ())
-    linear = [_named(constraint, records) for constraint in counts(context)] + list(facts(context))
+    unit = f"rows like {records.unit}"  # a statement is named by its kind
+    linear = [replace(each, origin=Origin(unit, each.origin.node)) for each in counts(context)] + list(facts(context))
     parts = context.regions.cells
     scaling = Scaling(
         np.concatenate([[0], found.sizes, [int(people.counts[lost].sum())]]),
@@ -257,20 +258,6 @@ def _cells(release: Release, owner: IntArray, group: IntArray) -> Cells:
     stop = np.searchsorted(leaf, np.arange(len(places.first)), side="right")
     start[0], stop[0] = 0, len(leaf)
     return Cells(owner, leaf[:, None], (TreeCells(places, np.arange(len(leaf)), start, stop),))
-
-
-def _named(constraint: Linear, records: PublishedRecords) -> Linear:
-    """A statement whose origin is named by its kind."""
-    origin = Origin(f"rows like {records.unit}", constraint.origin.node)
-    return Linear(
-        constraint.kind,
-        origin,
-        constraint.region,
-        constraint.coef,
-        constraint.lower,
-        constraint.upper,
-        constraint.says,
-    )
 
 
 def row_contradictions(

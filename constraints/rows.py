@@ -143,11 +143,6 @@ class RowSystem:
         return Contradiction(self.origin(statement), says, 1.0)
 
 
-def has_draws(releases: Iterable[Release]) -> bool:
-    """Whether it is told for some release who was drawn for each tree."""
-    return any(release.draws is not None for release in releases)
-
-
 def row_system(
     releases: Sequence[Release],
     table: QITable,
@@ -588,7 +583,9 @@ def _of_others(
         )
         low, high = np.zeros((1, n_classes), np.int64), np.full((1, n_classes), len(fact.rows))
         low[0, fact.class_index] = sum(
-            each.count for each in facts if each.class_index == fact.class_index and _same(each.rows, fact.rows)
+            each.count
+            for each in facts
+            if each.class_index == fact.class_index and np.array_equal(each.rows, fact.rows)
         )
         yield _Block(row, low, high, nowhere, (Origin(f"{fact.source}, line {fact.line}"),))
     for release in releases:
@@ -607,10 +604,6 @@ def _of_others(
         for said in program.linear:
             yield from filter(None, (_stated(program, said, n_classes),))
             yield from _weighed(program, said)
-
-
-def _same(one: IntArray, other: IntArray) -> bool:
-    return len(one) == len(other) and bool((one == other).all())
 
 
 def _stated(program: Program, said: Linear, n_classes: int) -> _Block | None:

@@ -233,7 +233,10 @@ class Advice(Summarised):
         return found[limit or next(iter(found))]
 
     def _display(self) -> Display:
-        return advice_display(self)
+        """An advice in a console and in a notebook."""
+        cells = [[*cells_of(row), row["why"]] for row in self.rows]
+        lines = [limits_line(self.limits), *told(self)]
+        return Display(head(self), lines, header(self), cells, lines)
 
 
 # An advice for people to read; numbers are formatted here, none is computed.
@@ -354,13 +357,6 @@ def number_words(limit: str, value: float) -> str:
 
 def _whole(value: float | None) -> str:
     return "" if value is None else f"{value:,.0f}"
-
-
-def advice_display(advice: Advice) -> Display:
-    """An advice in a console and in a notebook."""
-    cells = [[*cells_of(row), row["why"]] for row in advice.rows]
-    lines = [limits_line(advice.limits), *told(advice)]
-    return Display(head(advice), lines, header(advice), cells, lines)
 
 
 # The frontier as a picture: an SVG without anything else, for the report.

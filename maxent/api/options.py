@@ -556,11 +556,6 @@ QI = (
     "large files and patterns (``part-*.parquet``) are merged out of core. Of several releases with different people a "
     "sequence: a table for each."
 )
-TRUTH = "The same individuals with their classes, to compare with: a DataFrame or path."
-IN_FILES = (
-    "As for `maxent.estimate`, but files: they are read more than once, by all workers. These and the other tables may "
-    "be addresses in a store, such as ``'s3://bucket/people-*.parquet'``, which fsspec opens."
-)
 
 
 @dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)

@@ -169,10 +169,6 @@ class Comparison(Summarised):
         ax : matplotlib Axes, optional
             Where to draw; a new figure of pyplot by default, which is not shown.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Raises
         ------
         MissingExtra

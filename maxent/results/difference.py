@@ -152,7 +152,10 @@ class ReleaseDifference(Saved):
         return self.people.joined.names
 
     def _display(self) -> Display:
-        return successive_display(self)
+        header, rows, rest = _rows(self, ROWS)
+        lines = successive_lines(self)
+        title = f"Difference of {self.own[0]} and {self.own[1]}: {self.proof.status}"
+        return Display(title, lines, header, rows, [*rest, *lines])
 
     def _saved(self) -> DataFrame:
         return self.frame()
@@ -165,8 +168,6 @@ def _change(first: bool, second: bool) -> str:
 
 # The difference of two successive releases for people to read; numbers are formatted here, none is computed.
 
-STAYED = "stayed"
-
 
 def print_successive(found: ReleaseDifference) -> None:
     """Print who joined and left, what is known of them, and of whom else the difference tells something."""
@@ -177,20 +178,12 @@ def print_successive(found: ReleaseDifference) -> None:
     print_lines(successive_lines(found))
 
 
-def successive_display(found: ReleaseDifference) -> Display:
-    """The difference in a console and in a notebook."""
-    header, rows, rest = _rows(found, ROWS)
-    lines = successive_lines(found)
-    title = f"Difference of {found.own[0]} and {found.own[1]}: {found.proof.status}"
-    return Display(title, lines, header, rows, [*rest, *lines])
-
-
 def successive_lines(found: ReleaseDifference) -> list[str]:
     """What the releases tell together, in plain language."""
     summary = found.summary
     target = in_sentence(found.proof.program.release.target.name)
     lines = []
-    for change in ("joined", "left", STAYED):
+    for change in CHANGES:
         told = summary[change]
         if not told["individuals"]:
             lines.append(f"nobody {change}")
@@ -221,7 +214,7 @@ def _rows(found: ReleaseDifference, most: int) -> tuple[list[str], list[Sequence
         row = int(found.rows[i])
         key = [str(found.people.keys[i])] if named and found.people.keys is not None else []
         values = [value_in_words(table.levels[j][table.codes[row, j]]) for j in range(len(attributes))]
-        change = ("joined", "left", STAYED)[int(found.change[row])]
+        change = CHANGES[int(found.change[row])]
         proved = classes[int(proof.bounds.low[row].argmax())] if proof.certain[row] else ""
         proved += " (by one release alone)" if proved and found.alone[row] else ""
         each = zip(proof.low[row].tolist(), proof.high[row].tolist(), found.estimate.probabilities[row], strict=True)

@@ -206,10 +206,6 @@ class Estimate(Saved, Solved):
         tree : int
             Whose leaves, of a release of several trees, from 0.
 
-        Returns
-        -------
-        matplotlib Axes
-
         Raises
         ------
         MissingExtra

@@ -289,7 +289,9 @@ class Reconstruction(Saved):
         }
 
     def _display(self) -> Display:
-        return reconstruction_display(self)
+        """A table in a console and in a notebook: its first rows, and what is proved."""
+        lines = reconstruction_lines(self)
+        return Display(f"Table of {self.columns[-1]}: {self.status}", lines, self.columns, _rows(self, ROWS), lines)
 
     def _saved(self) -> DataFrame:
         return self._table
@@ -329,12 +331,6 @@ def print_reconstruction(found: Reconstruction) -> None:
     rest = len(found.value) - SHOWN_ROWS
     more = [f"... {counted(rest, 'more row')}; -o FILE writes all of them"] if rest > 0 else []
     print_lines([*more, "", *reconstruction_lines(found)])
-
-
-def reconstruction_display(found: Reconstruction) -> Display:
-    """A table in a console and in a notebook: its first rows, and what is proved."""
-    lines = reconstruction_lines(found)
-    return Display(f"Table of {found.columns[-1]}: {found.status}", lines, found.columns, _rows(found, ROWS), lines)
 
 
 def reconstruction_lines(found: Reconstruction) -> list[str]:

@@ -565,10 +565,5 @@ def kept_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -
     apart(_there, (here, tasks, patience.question, patience.end), patience.clock, tell, keep=CP_SAT)
 
 
-def two_kept_elsewhere(tasks: Sequence[WorldTask], patience: Patience, tell: Tell) -> None:
-    """`two_elsewhere`, in a process that is kept for the next call."""
-    apart(_there, (two_here, tasks, patience.question, patience.end), patience.clock, tell, keep=CP_SAT)
-
-
 def _there(run: Run, tasks: Sequence[WorldTask], question: float, end: float, clock: Clock, tell: Tell) -> None:
     run(tasks, Patience(clock, question, end), tell)

@@ -525,6 +525,7 @@ def test_what_an_argument_cannot_be_is_refused_by_its_name(name, tmp_path, monke
         (lambda: maxent.compare(3, "qi.csv"), "releases: expected a list of releases, found 3"),
         (lambda: maxent.estimate("a.json", "b.csv", progress=3), "progress: expected a function, which is called"),
         (lambda: maxent.estimate("a.json", "b.csv", presolve="no"), "presolve: expected True or False, found 'no'"),
+        (lambda: maxent.reconstruct("a.json", sed=1), "sed: expected one of release, qi, reading, people"),
     ],
 )
 def test_what_is_expected_and_found_is_said(call, said):

@@ -142,11 +142,4 @@ def print_backends(described: Sequence[Description]) -> None:
 def aligned(header: Sequence[str], rows: Sequence[Sequence[str]], left: int) -> list[str]:
     """Lines of a table with two spaces between columns; the first ``left`` of them are texts, the others numbers."""
     table = [[printable(cell) for cell in row] for row in (header, *rows)]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
-    return [
-        "  ".join(
-            cell.ljust(width) if i < left else cell.rjust(width)
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in table
-    ]
+    return list(_aligned(table, [i >= left for i in range(len(header))]))
