@@ -150,7 +150,7 @@ def stated(
     """
     own = [each for each in parameters_of(kind).values() if each.about.group != "call" and each.name not in without]
 
-    def group(**values: Any) -> dict[str, Any]:
+    def group(**values: Any) -> Any:
         return made({each.name: _argument(each, values[each.name]) for each in own if each.name in values})
 
     options = [option(each, defaults.get(each.name, each.default)) for each in own]
