@@ -13,7 +13,7 @@ from maxent.api.compile import Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.residuals import Evaluator
-from maxent.disclosure.ladder import Figures, proved_of
+from maxent.disclosure.ladder import Figures, proved_of, worst_first
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.truth import right_by
@@ -23,7 +23,7 @@ from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
 from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers
 from maxent.results.reliability import unwarned
-from maxent.results.solved import assessed_numbers, surest_person
+from maxent.results.solved import assessed_numbers, by_exposure, person_entry, with_proved
 
 if TYPE_CHECKING:
     from maxent.api.population import PopulationFigures
@@ -149,11 +149,9 @@ class Climb:
             return self._believed(answers, codes, sure=sure)
         answer, table = grouped(case, told)
         estimate = self._estimate(table, replace(self.known, impurity=None, noise=None))
-        surest = int(np.lexsort((case.people.lines, -estimate.probabilities.max(axis=1)[answer]))[0])
-        found, proved = _of_estimate(estimate), estimate.proved_codes[answer[surest]] >= 0
-        worst = _person(
-            case, surest, estimate.probabilities[answer[surest]], proved=bool(found.certain_proved and proved)
-        )
+        found, posterior, proved = _of_estimate(estimate), estimate.probabilities[answer], estimate.proved_codes[answer]
+        q = int(worst_first(posterior.max(axis=1), proved >= 0, case.people.lines)[0])
+        worst = _person(case, q, posterior[q], int(proved[q]))
         note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
         return replace(found, worst=worst, note=note)
 
@@ -190,18 +188,19 @@ class Climb:
             **found.measures,
             **{"possible_posterior": 1.0, "possible_certain": int(counts.sum()), "possible_right": 1.0},
             **{"proved_least": int(counts[proved].sum()), "exposed": int(counts[proved].sum()), "surest": None},
+            "proved_most": int(counts.sum()),
         }
         many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
         if guessed:  # how probable a guess is nobody says
             row |= {"max_posterior": base.base_rate or 1.0 / n_classes, "certain": row["exposed"]}
             note = f"answers of {many} are guesses without probabilities: nobody is certain by them"
             right_guesses = row.get("right_guesses")
-            return Figures(row["certain"], row["exposed"], right_guesses, row["base_rate"], note=note, row=row)
+            return Figures(row["certain"], proved_of(row), right_guesses, row["base_rate"], note=note, row=row)
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
-        q = int(np.argmax(posterior.max(axis=1)))
+        q = int(worst_first(posterior.max(axis=1), proved, case.people.lines)[0])
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
-        who = _person(case, q, posterior[q], proved=bool(proved[q]))
-        return Figures(found.certain, row["exposed"], right_guesses, row["base_rate"], who, note=note, row=row)
+        who = _person(case, q, posterior[q], int(posterior[q].argmax()) if proved[q] else -1)
+        return Figures(found.certain, proved_of(row), right_guesses, row["base_rate"], who, note=note, row=row)
 
     # Everybody but one.
 
@@ -226,9 +225,10 @@ class Climb:
         return _of_others(case, program, *left)
 
 
-def _person(case: Case, q: int, posterior: FloatArray, *, proved: bool) -> dict[str, Any]:
-    """A quasi-identifier, and what is inferred of its people."""
-    table, best = case.people, int(np.argmax(posterior))
+def _person(case: Case, q: int, posterior: FloatArray, code: int) -> dict[str, Any]:
+    """A quasi-identifier, and what is inferred of its people; ``code``: the class that is proved, or -1."""
+    table, proved = case.people, code >= 0
+    best = code if proved else int(np.argmax(posterior))
     return {
         "qi": _values(case, q),
         "people": int(table.counts[q]),
@@ -251,11 +251,9 @@ def _of_estimate(estimate: Estimate) -> Figures:
     """The figures of an estimate with the attacks on the same case."""
     attacks = {} if estimate.attacks is None else estimate.attacks()
     row = {"release": "release", **assessed_numbers(estimate, attacks)}
-    row = dict(estimate.proved(row, Limits(max_certain=0)))
-    row["proved_least"] = max(row.get("proved_least") or 0, (estimate.program.row_equations or {}).get("proved") or 0)
-    proved = max(row.get("exposed") or 0, row["proved_least"], row.get("certain_proved") or 0)
-    right = row.get("right_guesses", row.get("bayes_vulnerability"))
-    return Figures(row["certain"], proved, right, row.get("base_rate"), surest_person(estimate, row), row=row)
+    row = with_proved(estimate, estimate.proved(row, Limits(max_certain=0)))
+    right, who = row.get("right_guesses", row.get("bayes_vulnerability")), int(by_exposure(estimate)[0])
+    return Figures(row["certain"], proved_of(row), right, row.get("base_rate"), person_entry(estimate, who), row=row)
 
 
 # Answers of a single tree as a release: one split, on the answer.
@@ -445,9 +443,11 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     right = float((truth * hit).sum() / people)
     there = truth > 0
     surest = float(posterior.max(axis=2)[there].max())
-    q, x = np.unravel_index(int(np.argmin(np.where(there, n_left, len(classes) + 1))), truth.shape)
+    open_ = np.where(there, n_left, len(classes) + 1)
+    q = int(worst_first(-open_.min(axis=1).astype(np.float64), (open_ == 1).any(axis=1), case.people.lines)[0])
+    x = int(open_[q].argmin())
     possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
-    worst: dict[str, Any] = {"qi": _values(case, int(q)), "people": int(case.people.counts[q])}
+    worst: dict[str, Any] = {"qi": _values(case, q), "people": int(case.people.counts[q])}
     worst |= {"class": possible[0], "probability": 1.0, "proved": True} if len(possible) == 1 else {"classes": possible}
     row: dict[str, Any] = {
         **{"release": "release", "status": "optimal", "individuals": people, "unread": ()},

@@ -222,7 +222,7 @@ def review_subject(
     found = Review(
         subject.converted, subject.name, case.people.individuals, audit, None, NOT_ENDED, limits, asked, case.noticed
     )
-    found = replace(found, rows_unknown=known.rows_unknown or "", named=named or {})
+    found = replace(found, rows_unknown=known.rows_unknown or "", named=named or {}, knowledge=known.kinds)
     if case.sensitive:
         names = [case.release.target.classes[code] for code in case.sensitive]
         exposed = exposed_people(audit.summary.get("exposed_classes"), names)

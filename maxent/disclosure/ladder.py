@@ -7,13 +7,17 @@ from dataclasses import dataclass, field, replace
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+import numpy as np
+
 from maxent.disclosure.limits import ADVERSARY, IDS, Limits, in_words, judge_rows, limits_of, worst
 from maxent.models.arguments import Adversary, shorten
+from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.hints import close_to
 
 if TYPE_CHECKING:
     from maxent.disclosure.limits import LimitCheck
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
 
 ADVERSARIES: tuple[Adversary, ...] = get_args(Adversary)
 Status = Literal["pass", "fail", "cannot_tell", "not_assessed"]
@@ -77,7 +81,16 @@ class Figures:
         """Why proofs do not tell whether somebody is certain; empty where they do, or where nothing is known."""
         if self.certain is None or self.certain_proved is not None:
             return ""
-        return "proofs did not settle it" if _ends(self.row) else "proofs were not asked"
+        most = min(_ends(self.row), default=None)
+        if most is None:
+            return "proofs were not asked"
+        return f"proofs left {counted(most, 'person', 'people')} open" if most else "proofs did not settle it"
+
+    @property
+    def in_truth(self) -> int:
+        """People in leaves of one class in truth, whom limits count, where they are more than are certain; else 0."""
+        pure: int = self.row.get("sensitive", self.row).get("pure") or 0
+        return pure if pure > max(self.certain or 0, self.certain_proved or 0) else 0
 
     def raised(self, by: Figures, name: str) -> Figures:
         """The same with what is proved for an adversary whose knowledge is contained."""
@@ -99,6 +112,15 @@ class Figures:
 def _ends(row: Mapping[str, Any]) -> list[int]:
     """The most people who are certain, by the proofs that were asked."""
     return [end for key in ("certain_at_most", "proved_most") if (end := row.get(key)) is not None]
+
+
+# Decimals of probabilities beyond which people are taken to be as sure as each other: what solvers differ by.
+ALIKE = 6
+
+
+def worst_first(surest: FloatArray, proved: BoolArray, lines: IntArray) -> IntArray:
+    """Whoever is worst off first: whose class is proved, then the surest, of equals the lowest row number."""
+    return np.asarray(np.lexsort((lines, -np.round(surest, ALIKE), ~proved)), np.int64)
 
 
 def proved_of(row: Mapping[str, Any]) -> int | None:
@@ -141,6 +163,7 @@ class Rung:
             "contains": list(CONTAINS[self.adversary]),
             "certain": found.certain,
             "certain_proved": found.certain_proved,
+            **({"certain_in_truth": found.in_truth} if found.in_truth else {}),
             "right_guesses": found.right_guesses,
             "base_rate": found.base_rate,
             "worst": None if found.worst is None else dict(found.worst),
@@ -153,8 +176,13 @@ class Rung:
         """``4 by the estimate, at least 2 proved``; ``2 proved`` where both are as many, ``nobody`` where that is 0.
 
         "At least" is left out where it is proved that there are no more. ``nobody by the estimate; proofs were not
-        asked`` where nothing is proved.
+        asked`` where nothing is proved; ``; 3 in truth`` where limits count more people, by the truth.
         """
+        more = self.figures.in_truth
+        return self._certain_words + (f"; {more:,} in truth, in leaves of one class" if more else "")
+
+    @property
+    def _certain_words(self) -> str:
         found = self.figures
         if found.certain is not None and found.certain == found.certain_proved:
             return f"{found.proved_words} proved" if found.certain else "nobody"
@@ -186,6 +214,8 @@ class Rung:
             told += f"; the estimate alone finds {found.certain:,}"
         elif found.certain == 0:
             told = "knows nobody's class for certain"
+        if found.in_truth:
+            told += f"; {found.in_truth:,} are in truth in leaves of one class, and limits count them as certain"
         if found.right_guesses is None:
             return f"{told}; how many guesses are right is not known"
         blind = "" if found.base_rate is None else f" (without the file {100 * found.base_rate:.1f} %)"
@@ -321,7 +351,14 @@ def check_adversary(value: object, limits: Mapping[str, Any], limited: Collectio
         raise invalid("options", ARGUMENT, "adversary", expected, f"{value} without any limit on it")
 
 
-def ladder_lines(ladder: Sequence[Rung]) -> Iterator[str]:
+def restricted(kinds: Collection[str] | None) -> str:
+    """What adversaries were taken to know of what is published, where that was said; else empty."""
+    if kinds is None:
+        return ""
+    return f"nothing is taken to be known of what is published but {', '.join(kinds)} (knowledge)"
+
+
+def ladder_lines(ladder: Sequence[Rung], kinds: Collection[str] | None = None) -> Iterator[str]:
     """The ladder for a console."""
-    yield "who could attack (docs/ladder.md):"
+    yield "; ".join(filter(None, ("who could attack (docs/ladder.md)", restricted(kinds)))) + ":"
     yield from (f"  {rung.line}" for rung in ladder)

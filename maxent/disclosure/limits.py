@@ -252,7 +252,8 @@ class LimitCheck:
             return f"as proofs that {self.unproved} may find up to {self._text(self.possible or 0.0)}"
         if self.possible is None or self.possible <= self.stated:
             return "as the estimate is not to be relied on"
-        return f"as what is published allows {self._text(self.possible)}"
+        more = ", leaf by leaf: `maxent bounds --population` may prove less" * (self.limit == "max_member")
+        return f"as what is published allows {self._text(self.possible)}{more}"
 
     @property
     def _estimated_lift(self) -> bool:

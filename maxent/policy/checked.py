@@ -144,7 +144,7 @@ class Checked(Exchanged, Summarised, RecordedReview):
             found.append(self.review.trouble)
         found += [] if self.review.register is None else [self.review.register.words]
         found += self.review.unread_lines
-        found += ladder_lines(self.ladder)
+        found += ladder_lines(self.ladder, self.review.knowledge)
         return [*found, *(f"note: {sentence}" for sentence in self.policy.left_out)]
 
     def verdict(self, **limits: Any) -> Concluded | Verdict:

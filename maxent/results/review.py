@@ -52,11 +52,13 @@ from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 from maxent.results.solved import (
     Drawing,
     assessed_numbers,
+    by_exposure,
     described,
     draws_told,
-    surest_person,
+    person_entry,
     unread_lines,
     unread_of,
+    with_proved,
 )
 from maxent.results.text.estimate import people_by_probability, target_line, worth
 from maxent.results.text.terminal import print_lines
@@ -179,6 +181,8 @@ class Review(Exchanged, Summarised):
         The files or folders of what is published, the model first; none where any of it is no file.
     register : Registered, optional
         What an adversary with a register infers, where there is one.
+    knowledge : sequence of str, optional
+        The kinds of statements that adversaries know; None: all that are published.
     recording : callable, optional
         What makes its record; None where nothing can.
     """
@@ -201,6 +205,7 @@ class Review(Exchanged, Summarised):
     climb: Climbing | None = None
     files: tuple[str, ...] = ()
     register: Registered | None = None
+    knowledge: Sequence[str] | None = None
     recording: Recording | None = None
     first: Mapping[str, Any] = field(default_factory=dict)
 
@@ -333,11 +338,10 @@ class Review(Exchanged, Summarised):
         proving = next((limits for limits in (self.limits, *above) if limits.stated), None)
         if proving is not None and estimate is not None and not self.weaker:
             row = estimate.proved(row, proving)
-        if estimate is not None and estimate.program.row_equations:
-            by_rows = estimate.program.row_equations["proved"] or 0
-            row = {**row, "proved_least": max(row.get("proved_least") or 0, by_rows)}
+        if estimate is not None:
+            row = with_proved(estimate, row)
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
-        worst = None if estimate is None else surest_person(estimate, row)
+        worst = None if estimate is None else person_entry(estimate, int(by_exposure(estimate)[0]))
         base = None if self.climb is None else self.climb.base_rate
         base = row.get("base_rate") if base is None else base
         figures = Figures(row.get("certain"), proved_of(row), right, base, worst, row=row)
@@ -692,7 +696,7 @@ LONGEST_LIST = 3
 
 def print_review(review: Review) -> None:
     """Print what was reviewed, what it discloses, and the verdict, to standard output."""
-    lines = [*_lines(review, len(review.converted.lost)), *ladder_lines(review.ladder)]
+    lines = [*_lines(review, len(review.converted.lost)), *ladder_lines(review.ladder, review.knowledge)]
     print_lines([_title(review), *(f"  {line}" for line in lines)])
 
 
@@ -713,7 +717,7 @@ def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
     for name, review in several.reviews.items():
         lines.append(f"{name} by itself:")
         lines += [f"  {line}" for line in _measured(review, len(review.converted.lost) if every else 1)]
-        lines += [f"  {line}" for line in ladder_lines(review.ladder)] * every
+        lines += [f"  {line}" for line in ladder_lines(review.ladder, review.knowledge)] * every
     numbers = {name: dict(_rows(review)) for name, review in several.reviews.items()}
     titles = dict.fromkeys(title for found in numbers.values() for title in found)
     rows = [[title, *(found.get(title, "-") for found in numbers.values())] for title in titles]

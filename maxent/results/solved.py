@@ -15,6 +15,7 @@ import numpy as np
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
+from maxent.disclosure.ladder import worst_first
 from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
 from maxent.disclosure.measures import audited
 from maxent.models.display import Summarised
@@ -275,36 +276,36 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
     }
 
 
-# Decimals of probabilities beyond which people are taken to be as sure as each other: what solvers differ by.
-ALIKE = 6
-
-
 def likeliest(result: Solved, q: int) -> tuple[int, float]:
     """The class that is inferred of a quasi-identifier, and its probability: 1 where it is proved."""
     code, p = int(result.proved_codes[q]), result.probabilities[q]
     return (code, 1.0) if code >= 0 else (int(p.argmax()), float(p.max()))
 
 
-def surest_person(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:
-    """The quasi-identifier about whom most is known, the first of several: an entry ``worst`` of a ladder.
+def by_exposure(result: Solved) -> IntArray:
+    """The quasi-identifiers, whoever is worst off first."""
+    return worst_first(result.probabilities.max(axis=1), result.proved_codes >= 0, result.program.table.lines)
 
-    Whose class is proved comes first, where ``row``, the numbers of the rung, counts them.
-    """
-    program = result.program
-    surest = np.round(result.probabilities.max(axis=1), ALIKE)
-    told = bool(row.get("proved_least") or row.get("certain_proved") or row.get("exposed"))
-    unproved = (result.proved_codes < 0) | (not told)
-    q = int(np.lexsort((program.table.lines, -surest, unproved))[0])
-    p, names = result.probabilities[q], [attribute.name for attribute in program.table.attributes]
-    best, probability = (int(p.argmax()), float(p.max())) if unproved[q] else likeliest(result, q)
+
+def person_entry(result: Solved, q: int) -> dict[str, Any]:
+    """A quasi-identifier, and what is inferred of its people: an entry ``worst`` of a ladder, and of a dossier."""
+    program, (best, surest) = result.program, likeliest(result, q)
+    names = [attribute.name for attribute in program.table.attributes]
     return {
         "qi": dict(zip(names, result.values(q), strict=True)),
         "people": int(program.table.counts[q]),
         "class": program.release.target.classes[best],
-        "probability": probability,
-        **({} if unproved[q] else {"proved": True}),
+        "probability": min(surest, 1.0),
+        **({"proved": True} if result.proved_codes[q] >= 0 else {}),
         **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
     }
+
+
+def with_proved(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:
+    """A row that counts whoever is proved by totals of leaves and equations of rows, too, which no limit asks for."""
+    of_codes = int(result.program.table.counts[result.proved_codes >= 0].sum())
+    least = max(row.get("proved_least") or 0, of_codes, (result.program.row_equations or {}).get("proved") or 0)
+    return {**row, "proved_least": least} if least else dict(row)
 
 
 class Once:

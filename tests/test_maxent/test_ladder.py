@@ -321,7 +321,7 @@ def test_answers_of_several_trees_are_taken_as_they_are_and_prove_nothing() -> N
     y = pd.Series(np.where(dice.random(80) < 0.5, "a", "b"), name="y")
     model = RandomForestClassifier(5, random_state=0).fit(X, y)
     found = rung(maxent.review(model, X, y, qi=["A", "B"]), "predictions").figures
-    assert found.certain_proved == 0
+    assert (found.certain_proved, found.unproved) == (None, "proofs left 80 people open")
     answers = model.predict_proba(X)
     assert found.certain == int((answers.max(axis=1) >= 0.999).sum())
     assert found.worst["probability"] == pytest.approx(answers.max())
@@ -339,7 +339,7 @@ def test_an_answer_for_every_input_that_somebody_may_have_is_a_proof(seed: int) 
     answers = model.predict_proba(asked).max(axis=1) == 1
     best = model.predict(asked)
     sure = {a for a in range(3) if answers[asked["A"] == a].all() and len(set(best[asked["A"] == a])) == 1}
-    assert found.certain_proved == int(X["A"].isin(sure).sum())
+    assert (found.certain_proved or 0) == int(X["A"].isin(sure).sum())
 
 
 def test_what_is_proved_of_the_table_stays_where_a_limit_names_who_knows_more() -> None:
@@ -393,7 +393,7 @@ def test_guesses_without_probabilities_make_nobody_certain_and_stand_beside_one_
         figures = rung(found, "predictions").figures
         cut = np.digitize(y, [3, 6])
         right = (np.digitize(model.predict(X), [3, 6]) == cut).mean()
-        assert (figures.certain, figures.certain_proved, figures.worst) == (0, 0, None)
+        assert (figures.certain, figures.certain_proved, figures.worst) == (0, None, None)
         assert figures.right_guesses == pytest.approx(right, abs=0.05)
         told = {each.figures.base_rate for each in found.ladder if each.figures.right_guesses is not None}
         assert len(told) == 1
@@ -684,8 +684,70 @@ def test_proofs_that_were_asked_and_leave_something_open_settle_nothing() -> Non
     assert proved_of({"proved_most": 0, "unread": ({"what": "means"},)}) is None
     row = {"proved_least": 0, "proved_most": 4, "individuals": 90}
     late = Rung("table", Figures(5, proved_of(row), row=row), "fail", "")
-    assert late.certain_words == "5 by the estimate; proofs did not settle it"
-    assert late.plain.startswith("knows the class of 5 for certain by the estimate; proofs did not settle it;")
+    assert late.certain_words == "5 by the estimate; proofs left 4 people open"
+    assert late.plain.startswith("knows the class of 5 for certain by the estimate; proofs left 4 people open;")
+    assert Figures(0, row={"proved_most": 0, "unread": ({},)}).unproved == "proofs did not settle it"
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_certain": 0}])
+def test_whoever_is_proved_by_leaves_of_many_trees_counts_as_proved(limits: dict[str, Any], tmp_path: Path) -> None:
+    dice = np.random.default_rng(1)
+    X = pd.DataFrame({name: dice.integers(0, 4, 20) for name in "AB"})
+    y = pd.Series(np.where(dice.random(20) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(8, random_state=0).fit(X, y)
+    release = replace(maxent.from_sklearn(model, target="y"), draws=None)
+    found = maxent.review(release, X.assign(y=y), qi=["A", "B"], target="y", **limits)
+    figures, told = rung(found, "table").figures, found.estimate.proved_codes >= 0
+    assert found.row["exposed"] == 0
+    assert figures.certain_proved == found.estimate.program.table.counts[told].sum() > 0
+    assert figures.worst["proved"]
+    found.dossier(tmp_path / "d.html")
+    page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+    assert "for “table”" not in page.partition("by proof, ")[2].partition("proofs were not asked")[0]
+    assert figures.worst == json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"][0]
+
+
+def test_of_people_alike_the_first_row_is_worst_off_everywhere(tmp_path: Path) -> None:
+    """Two leaves alike, of which the second has more people of one kind."""
+    people = pd.DataFrame({"A": [0, 1, 2, 2, 2, 0, 1], "X": list("aaaaabb")})
+    nodes = [
+        {"id": "R", "attribute": "A", "branches": [{"le": 1.5, "child": "L"}, {"gt": 1.5, "child": "M"}]},
+        {"id": "L", "counts": {"a": 2, "b": 2}},
+        {"id": "M", "counts": {"a": 3, "b": 0}},
+    ]
+    given = {"format": "maxent/1", "target": {"name": "X", "classes": ["a", "b"]}}
+    given |= {"attributes": [{"name": name, "type": "numeric"} for name in "AB"], "trees": [{"nodes": nodes}]}
+    (tmp_path / "t.json").write_text(json.dumps(given), encoding="utf-8")
+    people["B"] = [0, 0, 1, 0, 0, 0, 0]  # the first row of M stands alone, two others are alike
+    found = maxent.review(tmp_path / "t.json", people, qi=["A", "B"], target="X")
+    found.dossier(tmp_path / "d.html")
+    worst = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
+    assert worst[0]["qi"] == {"A": 2.0, "B": 1.0}
+    for name in ("predictions", "table", "rows"):
+        assert rung(found, name).figures.worst == worst[0]
+
+
+def test_the_rung_of_the_table_counts_whom_the_verdict_counts() -> None:
+    release, frame = release_and_people("entropy", 0, publish="labels", classes="ab", n=7)
+    found = review_of(release, frame, "X", max_certain=0, knowledge="label")
+    [check] = found.verdict().releases[0].checks
+    table = rung(found, "table")
+    assert (check.found, check.origin) == (3, "truth")
+    assert (table.figures.certain, table.figures.certain_proved, table.as_dict()["certain_in_truth"]) == (0, 1, 3)
+    assert table.certain_words == "0 by the estimate, at least 1 proved; 3 in truth, in leaves of one class"
+    assert "; 3 are in truth in leaves of one class, and limits count them as certain; " in table.plain
+
+
+def test_a_dossier_and_the_ladder_say_what_knowledge_was_left_out(tmp_path: Path, capsys: Any) -> None:
+    words = [*dossier_words(tmp_path), "--knowledge", "label"]
+    assert main(words) == 0
+    said = "nothing is taken to be known of what is published but label (knowledge)"
+    assert f"who could attack (docs/ladder.md); {said}:" in capsys.readouterr().out
+    page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
+    first, rest = page.split('id="published"')
+    assert f"Of all five, {said}." in first
+    assert f"{said[:1].upper()}{said[1:]}: whoever reads all of it may infer more." in first
+    assert f"Of all five, {said}." in rest.partition('id="ladder"')[2].partition("<table")[0]
 
 
 def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> None:

@@ -96,6 +96,10 @@ def test_what_is_published_has_to_keep_a_limit_too():
         "individuals whose class is certain 3 by the estimate, at most 4: cannot tell, "
         "as what is published allows 1,500"
     )
+    [member] = judged(Limits(max_member=0.8), member=0.5, possible_member=0.9).checks
+    assert in_words(member).endswith(
+        "cannot tell, as what is published allows 0.900, leaf by leaf: `maxent bounds --population` may prove less"
+    )
     assert check.as_dict() == {
         "limit": "max_certain",
         "stated": 4,

@@ -40,7 +40,7 @@ from maxent.results.html_report.view import (
     number,
     shown,
 )
-from maxent.results.solved import ALIKE
+from maxent.results.solved import by_exposure
 from maxent.results.text.estimate import target_line
 
 if TYPE_CHECKING:
@@ -108,12 +108,9 @@ def release_view(result: Solved, row: Mapping[str, Any], top: int = 10, budget: 
 
 
 def exposure(result: Solved) -> IntArray:
-    """Quasi-identifiers, rows of the table: the surest first, those about whom the estimate is mostly wrong last."""
-    table, individual = result.program.table, result.disclosure.individual
-    surest = result.probabilities.max(axis=1)
-    misled = np.zeros(len(table), bool) if individual is None else individual >= MISLED
-    surest = np.round(surest, ALIKE)
-    return np.lexsort((table.lines, -table.counts, -surest, misled)).astype(np.int64)
+    """Quasi-identifiers: whoever is worst off first, those about whom the estimate is mostly wrong last."""
+    order, individual = by_exposure(result), result.disclosure.individual
+    return order if individual is None else order[np.argsort(individual[order] >= MISLED, kind="stable")]
 
 
 def person_of(result: Solved, q: int) -> Person:

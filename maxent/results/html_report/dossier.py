@@ -12,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from maxent.disclosure.ladder import restricted
 from maxent.disclosure.limits import NO_DRAWS, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
-from maxent.results.html_report.build import Gatherer, exposure, person_of, rendered
+from maxent.results.html_report.build import Gatherer, person_of, rendered
 from maxent.results.html_report.provenance import provenance
 from maxent.results.html_report.summaries import way
 from maxent.results.html_report.view import (
@@ -30,7 +31,7 @@ from maxent.results.html_report.view import (
     unproved_of,
     within_words,
 )
-from maxent.results.solved import likeliest
+from maxent.results.solved import by_exposure, likeliest, person_entry
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
@@ -72,6 +73,8 @@ class DossierReview(Protocol):
     def register(self) -> Any: ...
     @property
     def unsolved(self) -> str: ...
+    @property
+    def knowledge(self) -> Sequence[str] | None: ...
     @property
     def unread_lines(self) -> list[str]: ...
 
@@ -130,6 +133,7 @@ class DossierView:
     checks: tuple[tuple[str, str, str], ...]
     within: str
     ladder: tuple[Rung, ...]
+    known: str
     worst: tuple[Worst, ...]
     listed: str
     control: tuple[str, ...]
@@ -169,6 +173,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
             )
         ),
         ladder=tuple(ladder),
+        known=restricted(review.knowledge),
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
@@ -248,8 +253,8 @@ def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
     """The people worst off, whose class is proved first, then the surest guesses."""
     estimate = review.estimate
     assert estimate is not None
-    cells, order, beside = estimate.program.cells, _order(review), bool(review.release.statements)
-    for q in order:
+    cells, beside = estimate.program.cells, bool(review.release.statements)
+    for q in by_exposure(estimate)[:WORST].tolist():
         person, (best, surest) = person_of(estimate, q), likeliest(estimate, q)
         if estimate.proved_codes[q] >= 0:
             label = shown(review.release.target.classes[best])
@@ -312,13 +317,6 @@ def _together(ladder: Sequence[Rung], sentences: Iterable[str]) -> Iterator[str]
     yield from found
 
 
-def _order(review: DossierReview) -> list[int]:
-    assert review.estimate is not None
-    order = exposure(review.estimate)
-    unproved = review.estimate.proved_codes[order] < 0
-    return [int(q) for q in order[np.argsort(unproved, kind="stable")][:WORST]]
-
-
 def _control(review: DossierReview) -> Iterator[str]:
     """What was measured against people who were not in the data."""
     found = review.row.get("control")
@@ -350,6 +348,8 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
         yield f"Whether somebody's class is certain by proof, for {', '.join(unproved[why])}: {why}."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
     yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
+    if known := restricted(review.knowledge):
+        yield f"{known[:1].upper()}{known[1:]}: whoever reads all of it may infer more."
     if review.row.get("control") is None:
         yield "Whether the model tells more about these people than about others: no control people were given."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
@@ -365,16 +365,11 @@ def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, 
     }
     control = review.row.get("control")
     own = {"published": published, "control": None if control is None else dict(control)}
-    worst = []
+    worst: list[dict[str, Any]] = []
     if estimate is not None:
-        table, classes = estimate.program.table, release.target.classes
+        table = estimate.program.table
         published |= {"people": table.individuals, "told_apart": len(table)}
-        names = [attribute.name for attribute in table.attributes]
-        for q in _order(review):
-            best, surest = likeliest(estimate, q)
-            one = {"qi": dict(zip(names, estimate.values(q), strict=True)), "people": int(table.counts[q])}
-            proved = {"proved": True} if estimate.proved_codes[q] >= 0 else {}
-            worst.append({**one, "class": classes[best], "probability": min(surest, 1.0), **proved})
+        worst = [person_entry(estimate, q) for q in by_exposure(estimate)[:WORST].tolist()]
     return {**own, "worst": worst, "not_tested": list(_untested(review, ladder))}
 
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from html import escape
 from math import isinf
 from os import PathLike
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from maxent.disclosure.limits import WITH, draws_of
+from maxent.disclosure.limits import WITH, draws_of, proved_in, worse_certain
 from maxent.disclosure.measures import TOLERANCE
 from maxent.models.errors import printable
 from maxent.models.files.output import check_outputs, write_text
@@ -295,17 +295,17 @@ def unproved_of(ladder: Sequence[Rung]) -> str:
     return next((figures.unproved for figures in own), "")
 
 
-def within_words(row: Mapping[str, object], status: str, limit: float | None, unproved: str = "") -> str:
+def within_words(row: Mapping[str, Any], status: str, limit: float | None, unproved: str = "") -> str:
     """Why people who can be guessed are within limits all the same, a sentence; empty where nothing has to be said."""
-    surest, certain = row.get("max_posterior"), row.get("certain")
+    surest, (certain, _) = row.get("max_posterior"), worse_certain(row.get("certain"), *proved_in(row))
     if status != "pass" or not isinstance(surest, float) or certain:
         return ""
     allowed = "no limit is stated on the largest probability" if limit is None else f"the limit is {percent(limit)}"
-    certain = f"and by the estimate no class is certain; {unproved}" if unproved else "and no class is certain"
+    nobody = f"and by the estimate no class is certain; {unproved}" if unproved else "and no class is certain"
     return (
         f"The surest guess about anybody, by an adversary with {WITH[draws_of(row).adversary]}, is right with "
         f"{percent(surest)}. That is within the limits: {allowed}, "
-        f"{certain}. A guess, however good, is an inference; a limit says how good it may be."
+        f"{nobody}. A guess, however good, is an inference; a limit says how good it may be."
     )
 
 
