@@ -112,7 +112,7 @@ def test_contested(backend, impurity):
 
 @pytest.mark.slow
 @pytest.mark.search
-@pytest.mark.parametrize("number", some(NOT_CONVEX, 6))
+@pytest.mark.parametrize("number", some(NOT_CONVEX, 9))
 def test_random_problems_that_are_not_convex(number):
     release, people, canonical = problem(number)
     assert not canonical.outcome.convex
@@ -124,11 +124,11 @@ def test_random_problems_that_are_not_convex(number):
 @pytest.mark.search
 def test_random_problems_that_are_convex():
     convex = 0
-    for number in cases(0, 40):
+    for number in cases(0, 16):
         release, people, canonical = problem(number)
         if not canonical.outcome.convex:
             continue
         convex += 1
         for name in ("auto", "ipopt", "newton"):
             check(canonical, people, answers(release, people, name))
-    assert convex >= 20
+    assert convex >= 8

@@ -80,14 +80,14 @@ def contested(times=1):
 
 @pytest.mark.parametrize("impurity", ["gini", pytest.param("entropy", marks=pytest.mark.slow)])
 def test_many_equal_rows_are_as_one_with_a_weight(backend, impurity):
-    """10^5 rows of a few kinds are the same problem as one row of each kind with a count."""
+    """20,000 rows of a few kinds are the same problem as one row of each kind with a count."""
     frame = contested()
     release = id3(frame, target="X", qi=["A", "B", "C"], impurity=impurity, publish="rates")
     qi = frame[["A", "B", "C"]]
-    times = 100_000 // len(qi)
+    times = 20_000 // len(qi)
     document = _scaled(release, times)
     many = pd.concat([qi] * times, ignore_index=True)
-    assert len(many) == 100_000
+    assert len(many) == 20_000
     found = estimate(document, many, backend, rounding="exact")
     weighted = estimate(document, qi.assign(n=times), backend, count="n", rounding="exact")
     assert found.summary["status"] == weighted.summary["status"] == "optimal"

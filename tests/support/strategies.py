@@ -30,17 +30,17 @@ TIE = 1e-12
 
 
 EXAMPLES = "MAXENT_EXAMPLES"
-FEW = 20  # Examples of a property that are never saved
+FEW = 10  # Examples of a property that are never saved
 
 
 def thorough(n: int) -> settings:
     """Settings for ``n`` examples, or as many times more as MAXENT_EXAMPLES says.
 
-    By default a third, but for the first `FEW`: ``make hunt`` runs all of them.
+    By default a fifth, but for the first `FEW`: ``make hunt`` runs all of them.
     """
     times = int(os.environ.get(EXAMPLES, "0"))
     return settings(
-        max_examples=n * times or max(min(n, FEW), n // 3),
+        max_examples=n * times or max(min(n, FEW), n // 5),
         suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
     )
 

@@ -122,6 +122,7 @@ def test_the_lone_estimate_of_a_regression_is_its_unpenalised_fit(classes: int, 
 ROOT = Path(__file__).parents[2]
 
 
+@pytest.mark.slow
 def test_the_page_says_how_much_the_tutorials_tree_tells_with_what_stands_beside_it(tmp_path: Path) -> None:
     tree = json.loads((ROOT / "examples" / "d1" / "tree.json").read_text(encoding="utf-8"))
     labels = json.loads(json.dumps(tree))

@@ -155,4 +155,4 @@ def test_people_who_are_alike_are_in_a_leaf_of_what_was_left_out() -> None:
 def test_all_intervals_of_many_releases_hold_as_often_as_is_said(
     people: People, asked: RandomTrees, confidence: float
 ) -> None:
-    assert held(people, asked, confidence, 200) >= binom.ppf(1e-4, 200, confidence)
+    assert held(people, asked, confidence, 100) >= binom.ppf(1e-4, 100, confidence)

@@ -66,6 +66,9 @@ def written(frame):
 TABLES = {"pandas": lambda frame: frame, "polars": polars.from_pandas, "path": written}
 
 
+PUBLISHED = ("model", "release", "path", "foreign file")
+
+
 def published(kind):
     if kind == "model":
         return MODEL
@@ -80,8 +83,10 @@ def published(kind):
 
 
 @pytest.mark.parametrize("table", TABLES)
-@pytest.mark.parametrize("kind", ["model", "release", "path", "foreign file"])
-@pytest.mark.parametrize("name", SEVEN)
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [(name, kind) for name in SEVEN for kind in ((None,) if name == "advise" else PUBLISHED)],
+)
 @pytest.mark.filterwarnings("ignore")
 def test_models_and_tables_of_every_kind(name, kind, table, tmp_path, monkeypatch):
     """What was published as a model or a file of any tool; each kind of table; each result has the four views."""

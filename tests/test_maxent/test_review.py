@@ -73,6 +73,7 @@ def test_a_review_is_what_its_parts_are_by_themselves(reviewed: Any) -> None:
     assert reviewed.reliable
 
 
+@pytest.mark.slow
 def test_the_verdict_is_about_the_limits_of_the_call_or_others(reviewed: Any) -> None:
     assert reviewed.verdict().status == "fail"
     assert reviewed.verdict(min_k=1, max_certain=80, max_posterior=1).status == "pass"

@@ -469,9 +469,10 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     X.to_csv(qi, index=False)
     limits: dict[str, Any] = {"max_certain": 300, "max_posterior": 1.0}
     parts: dict[str, Any] = {"memory": "1GB"}
-    calls = [(maxent.bounds, {**parts, "level": "closed"}), (maxent.audit, parts), (maxent.estimate, parts)]
-    for call, given in calls:
-        for found in (call(path, X), call(model, X), call(path, qi, **given), call(model, qi, **given)):
+    closed = {"level": "closed"}
+    for call, how in ((maxent.bounds, closed), (maxent.audit, {}), (maxent.estimate, {})):
+        given = {**parts, **how}
+        for found in (call(path, X, **how), call(model, X, **how), call(path, qi, **given), call(model, qi, **given)):
             told = found if isinstance(found, dict) else found.summary
             kept = told["unread"][-1]
             assert said in kept["what"]
@@ -485,7 +486,12 @@ def test_proofs_and_attacks_name_what_a_file_keeps_and_pass_nothing_beside_it(
     kept = [each["what"] for each in maxent.bounds(tmp_path / "tree.skops", X).summary["unread"]]
     assert kept == ["choices of splits"]  # columns that are not tested may have had missing values
     assert "unread" not in maxent.audit(tmp_path / "tree.skops", X)
-    for command in (["bounds"], ["audit"], ["bounds", "--level", "closed", "--memory", "1GB"], ["explain"]):
+    for command in (
+        ["bounds", "--level", "closed"],
+        ["audit"],
+        ["bounds", "--level", "closed", "--memory", "1GB"],
+        ["explain"],
+    ):
         assert main([*command, str(path), str(qi)]) == 0
         assert "not read: " in capfd.readouterr().out
 

@@ -169,6 +169,7 @@ def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) ->
         maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_the_default_regression_gives_the_cases_of_every_category(tmp_path: Path, capsys: Any) -> None:
     """5,000 people, 26 dummies: all 26 numbers at 3 and 4 decimals, and never a wrong one at 2, by the commands."""

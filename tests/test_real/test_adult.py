@@ -80,6 +80,7 @@ def test_the_truth_satisfies_every_compiled_constraint(impurity: Impurity, publi
     ("impurity", "least", "rows", "gap"),
     [("gini", 2.0161, 1_800, 0.005), pytest.param("entropy", 2.0284, 1_800, 0.0005, marks=pytest.mark.slow)],
 )
+@pytest.mark.slow
 def test_with_rates_and_every_comparison(impurity: Impurity, least: float, rows: int, gap: float) -> None:
     """The program that interior-point methods find hard, to the accuracy and the entropy that were measured for it."""
     result = maxent.estimate(release(impurity, "rates"), people()[EDUCATION_QI], people(), backend="newton")

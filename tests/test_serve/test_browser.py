@@ -130,6 +130,7 @@ def test_patients_from_drop_to_download(opened, patients, page):
         assert download.value.path().stat().st_size > 100
 
 
+@pytest.mark.slow
 def test_a_forest_is_stripped_and_judged_again(opened, patients):
     window = opened()
     drop(window, patients / "forest.skops", patients / "two.csv")
@@ -278,6 +279,7 @@ def tab_to(window, words):
     raise AssertionError(words)
 
 
+@pytest.mark.slow
 def test_the_keyboard_alone_reaches_the_decision(opened, patients):
     window = opened()
     window.keyboard.press("Tab")
@@ -329,6 +331,7 @@ def test_files_are_dropped_on_their_fields(opened):
         assert window.evaluate(f"!document.body.dispatchEvent({event.format(kind)})")
 
 
+@pytest.mark.slow
 def test_without_a_script(browser, page, visitor, patients):
     for name in ("tree.json", "truth.csv"):
         (page.folder / "kept" / name).write_bytes((patients / name).read_bytes())

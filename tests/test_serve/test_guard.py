@@ -413,6 +413,7 @@ def judged(visitor, **more):
     return review
 
 
+@pytest.mark.slow
 def test_a_judged_review_is_opened_again(tmp_path):
     kept = tmp_path / "kept"
     with served(tmp_path, "--folder", str(kept)) as page:
@@ -465,6 +466,7 @@ def counted(people):
     return {"format": "maxent-statements/1", "target": target, "statements": [count]}
 
 
+@pytest.mark.slow
 def test_a_policy_a_register_and_limits_of_others(tmp_path):
     kept = tmp_path / "kept"
     people = pd.read_csv(D1 / "truth.csv")
@@ -536,6 +538,7 @@ def test_a_policy_opens_no_file(visitor, tmp_path, text):
     assert "policy.toml is not read as it is" in text
 
 
+@pytest.mark.slow
 def test_several_columns_weights_and_another_format(tmp_path):
     kept = tmp_path / "kept"
     people = pd.read_csv(D1 / "truth.csv").assign(weight=[1, 2] * 5 + [1])
@@ -590,6 +593,7 @@ def test_work_is_cancelled(visitor, page):
     assert "It was cancelled" in visitor.get(review)[2]
 
 
+@pytest.mark.slow
 def test_what_would_pass(tmp_path):
     with served(tmp_path) as page:
         visitor = page.visit()
@@ -695,6 +699,7 @@ def looked(visitor):
 # Files to click on
 
 
+@pytest.mark.slow
 def test_a_shortcut_starts_it(tmp_path):
     folder = tmp_path / "a 'strange' $name"
     call = [sys.executable, "-m", "maxent", "serve", "--no-browser", "--folder", str(folder), "--shortcut"]
