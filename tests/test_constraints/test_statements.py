@@ -695,7 +695,8 @@ def test_the_smallest_set_that_contradicts_itself_is_named(seed: int) -> None:
     without = [each for each in [*said, wrong] if each["source"] in places]
     with pytest.raises(InvalidInput):
         maxent.bounds(document(frame, *without), table)
-    for place in places if len(refused.value.problems) == len(places) else ():
+    smallest = len(refused.value.problems) == len(places) and "there was no time" not in str(refused.value)
+    for place in places if smallest else ():
         rest = [each for each in without if each["source"] != place]
         assert not rest or maxent.bounds(document(frame, *rest), table).reliable, place
 

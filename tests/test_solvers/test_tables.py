@@ -601,7 +601,7 @@ def test_back_ends_agree(seed: int) -> None:
 @pytest.mark.slow
 @pytest.mark.search
 def test_back_ends_agree_on_many() -> None:
-    for seed in cases(len(SLICE), 40):
+    for seed in cases(len(SLICE), 15):
         forests_check(seed)
 
 

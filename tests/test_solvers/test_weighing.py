@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from support.brute_force import dense, releases
 from support.enumerated import enumerated
-from support.strategies import Case
+from support.strategies import Case, thorough
 
 from maxent.constraints.compiler import compile_program
 from maxent.constraints.program.program import Program
@@ -78,14 +78,14 @@ def test_worlds_are_counted(other: Executor, case: Case) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=150, suppress_health_check=list(HealthCheck))
+@thorough(300)
 @given(case=CASES)
-def test_worlds_are_counted_hundreds_of_times(other: Executor, case: Case) -> None:
+def test_worlds_are_counted_many_times(other: Executor, case: Case) -> None:
     check_counted(other, case)
 
 
 @pytest.mark.slow
-@settings(max_examples=30, suppress_health_check=list(HealthCheck), derandomize=True)
+@thorough(6)
 @given(case=CASES)
 def test_what_chains_agree_on_is_what_counting_tells(other: Executor, case: Case) -> None:
     found, expected, _ = check(other, case, most=0, draws=400)

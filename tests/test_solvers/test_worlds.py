@@ -90,9 +90,9 @@ def test_bounds_are_those_of_all_worlds(other: Executor, case: Case) -> None:
 
 
 @pytest.mark.slow
-@settings(max_examples=1000, suppress_health_check=list(HealthCheck))
+@thorough(1000)
 @given(case=CASES)
-def test_bounds_are_those_of_all_worlds_a_thousand_times(other: Executor, case: Case) -> None:
+def test_bounds_are_those_of_all_worlds_hundreds_of_times(other: Executor, case: Case) -> None:
     check(other, case)
 
 
