@@ -43,9 +43,8 @@ demo: $(BASE)
 	@echo
 	@echo '== For whoever decides: open $(DEMO)/report.html in a browser'
 
-CHOSEN ?= not slow
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) -m '$(CHOSEN)'
+	$(BIN)/python -m pytest -n $(WORKERS) $(CHOSEN)
 
 slow: $(DEV)
 	$(BIN)/python -m pytest -m slow -n $(WORKERS) --maxschedchunk 1 --durations 15

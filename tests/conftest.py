@@ -67,3 +67,17 @@ def address():
         n_workers=1, threads_per_worker=2, processes=False, dashboard_address=":0", protocol="tcp://"
     ) as local:
         yield local.scheduler_address
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--first-cases", action="store_true", help="of each test that has several cases, run the first")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave all cases of a test but the first to another run."""
+    if config.getoption("first_cases"):
+        first = {item.nodeid.partition("[")[0]: item for item in reversed(items)}
+        config.hook.pytest_deselected(
+            items=[item for item in items if first[item.nodeid.partition("[")[0]] is not item]
+        )
+        items[:] = [item for item in items if first[item.nodeid.partition("[")[0]] is item]

@@ -208,7 +208,7 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
-LONG = {"bench", "sweep"}  # Commands whose examples take seconds
+LONG = {"advise", "bench", "sweep"}  # Commands whose examples take seconds
 
 
 @pytest.mark.parametrize(

@@ -515,11 +515,11 @@ class Stage:
 
 @pytest.fixture
 def stage(monkeypatch):
-    made = Stage()
+    made, before = Stage(), {*threading.enumerate()}
     monkeypatch.setattr(engine, "Clock", lambda limit: made.clock)
     yield made
     made.told.set()
-    for thread in threading.enumerate():
+    for thread in {*threading.enumerate()} - before:  # others go on for a minute after tests before this one
         if thread.name == WORK:
             thread.join()
 
