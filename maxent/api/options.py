@@ -20,9 +20,9 @@ from maxent.models.arguments import (
     Adversary,
     Impurity,
     Noise,
+    Range,
     Rounding,
     Ties,
-    parameter,
     same,
 )
 
@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 
-# An option of functions and commands with what is told of it.
-option = parameter
+def option(default: Any, help: str, range: Range | None = None, **more: Any) -> Any:
+    """An option of functions and commands with what is told of it, see `maxent.models.arguments.About`."""
+    return field(default=default, metadata={"about": {"help": help, "range": range, **more}})
 
 
 def positional(doc: str, help: str = "", **more: Any) -> dict[str, Any]:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from maxent.command_line import options as opt
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
-from maxent.models.arguments import parameter
 from maxent.models.errors import check_unused
 from maxent.models.files.output import REPORT
 
@@ -21,19 +20,24 @@ if TYPE_CHECKING:
     from maxent.results.html_report.view import InputFile
 
 
-def limit(help: str, metavar: str) -> Any:
+def option(group: str, help: str, metavar: str = "TEXT", *, default: Any = None, **more: Any) -> Any:
+    """An option of the command line with what is told of it, see `maxent.models.arguments.About`."""
+    return field(default=default, metadata={"about": {"help": help, "metavar": metavar, "group": group, **more}})
+
+
+def limit(help: str, metavar: str = "", default: Any = None) -> Any:
     """An option of a limit."""
-    return parameter(None, help, metavar=metavar, group="limits")
+    return option("limits", help, metavar, default=default)
 
 
 def text(help: str, metavar: str = "TEXT") -> Any:
     """An option of the output that has a text."""
-    return parameter(None, help, metavar=metavar, group="output")
+    return option("output", help, metavar)
 
 
 def written(help: str) -> Any:
     """An option of a report to write."""
-    return parameter(None, help, metavar="FILE", group="output", kinds=(REPORT,))
+    return option("output", help, "FILE", kinds=(REPORT,))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +52,16 @@ class AskedVerdict:
         "Limit: most that right guesses may exceed the base rate by, a share of people.", "S"
     )
     max_member: float | None = limit("Limit: largest probability that somebody of a register is in the data.", "P")
-    enforce: bool = parameter(
-        False,
+    enforce: bool = limit(
         "Exit status 3 where a limit is not kept, 4 where that cannot be told; by default limits are only reported.",
-        group="limits",
+        default=False,
     )
     report: str | None = written("Write a report for whoever decides: one .html file, for any browser.")
     title: str | None = text("Title of the report or record; default: one that names the releases.")
     purpose: str | None = text("Purpose of the release, for the first page of the report, or the record.")
-    no_marginal: bool = parameter(
-        False,
+    no_marginal: bool = limit(
         "Judge by an adversary who does not know the base rate; default: it is known where anything states it.",
-        group="limits",
+        default=False,
     )
 
     def limits(self) -> Limits:
