@@ -93,19 +93,28 @@ class Figures:
         return pure if pure > max(self.certain or 0, self.certain_proved or 0) else 0
 
     def raised(self, by: Figures, name: str) -> Figures:
-        """The same with what is proved for an adversary whose knowledge is contained."""
-        proved = by.certain_proved or 0
-        if self.missing or proved <= (self.certain_proved or 0):
+        """The same for an adversary whose knowledge contains another's: who proves and guesses as much, or more."""
+        if self.missing:
             return self
-        certain = max(self.certain or 0, proved)
-        row = {**self.row, "certain": certain, "certain_proved": proved, "exposed": proved} if self.row else self.row
-        right, people = self.right_guesses, self.row.get("individuals")
-        if right is not None and people:
-            right = max(right, proved / people)
-            row = {**row, "right_guesses": right, "bayes_vulnerability": right}
-        note = "; ".join(filter(None, (self.note, f"what is proved for {name.replace('_', ' ')} is proved here, too")))
+        row, least, notes = dict(self.row), by.right_guesses or 0.0, [self.note]
+        proved, certain, worst = self.certain_proved, self.certain, self.worst
+        if (by.certain_proved or 0) > (proved or 0):
+            proved, worst = by.certain_proved or 0, by.worst
+            certain = max(certain or 0, proved)
+            row |= {"certain": certain, "certain_proved": proved, "exposed": proved} if row else {}
+            least = max(least, proved / (row.get("individuals") or inf))
+            notes.append(f"what is proved for {name.replace('_', ' ')} is proved here, too")
+        for key in AS_WELL:
+            if row.get(key) is not None and by.row.get(key) is not None:
+                row[key] = max(row[key], by.row[key])
+        right = self.right_guesses
+        if right is not None and least > right:
+            right, guesses = least, ("right_guesses", "bayes_vulnerability")
+            row |= {key: max(row[key], least) for key in guesses if row.get(key) is not None}
+            notes += [f"guesses as good as those of {name.replace('_', ' ')} are made here, too"] * (len(notes) == 1)
+        told = "; ".join(filter(None, notes))
         return replace(
-            self, certain=certain, certain_proved=proved, right_guesses=right, worst=by.worst, row=row, note=note
+            self, certain=certain, certain_proved=proved, right_guesses=right, worst=worst, row=row, note=told
         )
 
 
@@ -113,6 +122,9 @@ def _ends(row: Mapping[str, Any]) -> list[int]:
     """The most people who are certain, by the proofs that were asked."""
     return [end for key in ("certain_at_most", "proved_most") if (end := row.get(key)) is not None]
 
+
+# Numbers of limits that are no smaller for whoever knows more.
+AS_WELL = ("max_posterior", "possible_posterior", "right_guesses", "possible_right")
 
 # Decimals of probabilities beyond which people are taken to be as sure as each other: what solvers differ by.
 ALIKE = 6

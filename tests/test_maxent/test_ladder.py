@@ -23,6 +23,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, proved_of
 from maxent.models.errors import InvalidInput
+from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -512,7 +513,7 @@ def test_the_first_box_says_why_a_good_guess_is_within_limits() -> None:
 def test_who_knows_more_proves_no_less():
     row = {"certain": 4, "certain_proved": 3, "exposed": 3, "individuals": 10}
     figures = Figures(4, 3, 0.5, 0.4, note="said", row=row)
-    assert figures.raised(Figures(certain_proved=3), "table") is figures
+    assert figures.raised(Figures(certain_proved=3), "table") == figures
     raised = figures.raised(Figures(certain_proved=6, worst={"qi": {}}), "table")
     assert (raised.certain, raised.certain_proved, raised.row["certain_proved"], raised.right_guesses) == (6, 6, 6, 0.6)
     assert raised.note == "said; what is proved for table is proved here, too"
@@ -766,3 +767,13 @@ def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> N
     assert Rung("table", Figures(0, 0), "pass", "").certain_words == "nobody"
     none = Rung("table", Figures(0, 0, row={"individuals": 90}), "pass", "")
     assert none.plain.startswith("knows nobody's class for certain;")
+
+
+@pytest.mark.parametrize("adversary", ["predictions", "table", "all_but_one"])
+def test_whoever_knows_more_guesses_as_well(adversary: str) -> None:
+    """Labels alone leave both classes to somebody who knows all others, who can guess by the labels nevertheless."""
+    nodes = [Node("N", "A", (Branch("L", ("x",)), Branch("R", ("y",)))), Node("L", label="yes"), Node("R", label="no")]
+    release = Release(Target("Y", ("no", "yes")), (Attribute("A", values=("x", "y")),), (Tree(tuple(nodes)),))
+    people = pd.DataFrame({"A": ["x"] * 15 + ["y"] * 25, "Y": ["yes"] * 10 + ["no"] * 20 + ["yes"] * 10})
+    found = maxent.check(release, people[["A"]], truth=people, adversary=adversary, max_right_guesses=0.6)
+    assert found.verdict().status == "fail"

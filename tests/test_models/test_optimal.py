@@ -1154,7 +1154,7 @@ def test_what_takes_long_is_told() -> None:
     ("check", "seeds", "least"),
     [
         pytest.param(pruned_check, range(60), 20, id="subtrees"),
-        pytest.param(pruned_check, range(1000, 3000), 500, id="subtrees, many", marks=pytest.mark.slow),
+        pytest.param(pruned_check, range(1000, 2000), 250, id="subtrees, many", marks=pytest.mark.slow),
         pytest.param(removed_check, range(20), 4, id="removals"),
         pytest.param(removed_check, range(1000, 1500), 80, id="removals, many", marks=pytest.mark.slow),
         pytest.param(costs_check, range(40), 15, id="costs"),

@@ -20,8 +20,9 @@ def test_the_people_of_the_data_lie_within_the_bounds() -> None:
 
 
 @pytest.mark.slow
-def test_the_people_of_two_hundred_samples_lie_within_the_bounds() -> None:
-    for number in cases(3, 197):
+@pytest.mark.search
+def test_the_people_of_forty_samples_lie_within_the_bounds() -> None:
+    for number in cases(3, 37, hunted=197):
         drawn(number)
 
 
@@ -31,10 +32,11 @@ def test_so_do_thousands_of_people() -> None:
 
 
 @pytest.mark.slow
-def test_so_do_thousands_of_people_in_two_hundred_samples() -> None:
-    for number in cases(204, 196):
+@pytest.mark.search
+def test_so_do_thousands_of_people_in_forty_samples() -> None:
+    for number in cases(204, 36, hunted=196):
         drawn(number, 4000, "closed")
-    for number in cases(400, 4):
+    for number in cases(400, 2, hunted=4):
         drawn(number, 30_000, "closed")
 
 

@@ -568,7 +568,7 @@ def test_small_problems_are_mostly_proved():
 
 @pytest.mark.slow
 def test_many_small_problems_are_mostly_proved():
-    assert sum([check(seed) for seed in range(200)]) >= 180
+    assert sum([check(seed) for seed in range(80)]) >= 72
 
 
 def divergence_solved(program, number=4, seed=0):
