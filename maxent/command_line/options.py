@@ -159,7 +159,7 @@ def stated(
 
 
 def beyond_defaults(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of a dataclass, and others, but those that are what they are by default."""
+    """The options without those of a dataclass that have their default value."""
     own = parameters_of(kind)
     return {name: value for name, value in options.items() if name not in own or value != own[name].default}
 

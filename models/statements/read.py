@@ -168,7 +168,7 @@ class StatementDocument:
         return replace(self, statements=tuple(s for s in self.statements if f"{self.name}, {s.source}" in sources))
 
     def _paired(self) -> Iterator[Statement]:
-        """The statements, each with what others say of the same people; those that others complete come last."""
+        """The statements. Those that need what others say of the same people have it, and come last."""
         for each in sorted(self.statements, key=lambda each: isinstance(each.content, Paired)):
             if isinstance(each.content, Paired):
                 others = {other.source: other.content for other in self.statements if other.where == each.where}

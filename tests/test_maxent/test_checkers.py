@@ -497,7 +497,7 @@ def test_a_folder_of_sacro_ml_is_reviewed_without_its_pickles(
     arrays["y_train"][:] = table.ill
     for name, each in arrays.items():
         (tmp_path / "bare" / f"{name}.pkl").write_bytes(pickle.dumps(each))
-    for line in re.findall(r"where you trust it: (.*?), found", said):  # the lines do what they say
+    for line in re.findall(r"where you trust it: (.*?), found", said):  # run the printed lines
         subprocess.run([sys.executable, "-c", line], cwd=tmp_path / "bare", check=True)
     assert main(["review", str(tmp_path / "bare"), *call]) == 0
     written = json.loads(capsys.readouterr().out)

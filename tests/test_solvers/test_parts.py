@@ -337,7 +337,7 @@ def test_a_marginal_that_labels_just_meet(presolve):
     assert result.probabilities == pytest.approx(0.5, abs=1e-7)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_few_rows_give_the_answer_of_all(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     problem, truth = counted(seed, trees=12, owners=400, blur=4)
     sizes: list[int] = []
