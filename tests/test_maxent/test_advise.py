@@ -305,7 +305,9 @@ def test_a_method_that_refuses_the_records_is_a_row(monkeypatch):
 
     frame = pd.DataFrame({"a": ["x", "y"] * 8, "c": ["p", "n", "n", "p"] * 4})
     monkeypatch.setattr(methods()["none"], "publish_from", refusing)
-    found = maxent.advise(frame, target="c", qi=["a"], methods=["none", "prune-parent"], folds=2, min_k=2)
+    found = maxent.advise(
+        frame, target="c", qi=["a"], methods=["none", "prune-parent"], folds=2, min_k=2, time_limit=None
+    )
     assert found.best is not None
     assert {row["outcome"] for row in found.rows if row["method"] == "none"} == {"failed"}
 
