@@ -16,6 +16,9 @@ USABLE  = 'import sys, ensurepip, venv; sys.exit(sys.version_info < (3, 11))'
 
 WORKERS ?= 2
 
+# Each worker has a core: threads of linear algebra that wait for one another would take it from the other worker.
+ALONE = OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
 VENV = .venv
 BIN  = $(VENV)/bin
 BASE = $(VENV)/.installed
@@ -44,10 +47,10 @@ demo: $(BASE)
 	@echo '== For whoever decides: open $(DEMO)/report.html in a browser'
 
 test: $(DEV)
-	$(BIN)/python -m pytest -n $(WORKERS) $(CHOSEN)
+	$(ALONE) $(BIN)/python -m pytest -n $(WORKERS) $(CHOSEN)
 
 slow: $(DEV)
-	$(BIN)/python -m pytest -m slow -n $(WORKERS) --maxschedchunk 1 --durations 15
+	$(ALONE) $(BIN)/python -m pytest -m slow -n $(WORKERS) --maxschedchunk 1 --durations 15
 
 # Seconds, and the number of the first round; without SEED another one each time, which is printed. ONLY: some searches.
 TIME ?= 600

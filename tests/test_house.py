@@ -58,11 +58,11 @@ def test_no_packages_import_each_other_in_a_circle() -> None:
 
 
 def test_no_figure_of_the_table_rises() -> None:
-    """It may rise with its cell in CONTRIBUTING.md, and a line there that says why."""
+    """It may rise with its cell in CONTRIBUTING.md, and a line that says why; a hundredth is free."""
     allowed = {what: int(cells[-1].replace(",", "")) for what, cells in table().items()}
     counted = figures()
     assert [*counted] == [*allowed]
-    assert {what: figure for what, figure in counted.items() if figure > allowed[what]} == {}
+    assert {what: figure for what, figure in counted.items() if figure > 1.01 * allowed[what]} == {}
 
 
 def test_the_map_names_every_room() -> None:
