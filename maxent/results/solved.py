@@ -365,11 +365,6 @@ def described(release: Release) -> str | None:
     return " ".join([release.defense.method, *parameters])
 
 
-# Reasons not to rely on a result, in words, and the warning with them in Python.
-
-"""Status of an estimate -> why it is not to be relied on."""
-
-
 class Saved(Summarised):
     """A result with rows, which are saved as a table, or with its summary."""
 
