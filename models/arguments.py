@@ -186,6 +186,8 @@ Adversary = Literal["predictions", "population", "table", "rows", "all_but_one"]
 
 Impurity = Literal["gini", "entropy", "gain_ratio"]
 Rounding = Literal["auto", "digits", "exact"]
+Publish = Literal["labels", "rates", "counts"]
+RoundingMethod = Literal["nearest", "random", "down"]
 Noise = Literal["intervals", "likelihood"]
 """How counts of a bootstrap are used: `maxent.constraints.kinds.bootstrap`."""
 

@@ -10,6 +10,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from maxent.models.arguments import Impurity as Impurity
+from maxent.models.arguments import RoundingMethod as RoundingMethod
 from maxent.models.display import Display, Shown, counted
 
 if TYPE_CHECKING:
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
 
 
 # Counts rounded to a base: how far a true number can be from the one that is published.
-
-RoundingMethod = Literal["nearest", "random", "down"]
 
 ROUNDING_METHODS: tuple[RoundingMethod, ...] = get_args(RoundingMethod)
 

@@ -165,6 +165,10 @@ def _run(
 # --- A command for each method ---------------------------------------------------------------------------------
 
 
+# Key of a context's ``meta`` where a help is asked for.
+HELP = "maxent.commands.defend.help"
+
+
 class Methods(CommandGroup):
     """Grow a decision tree from confidential records, defend it, and write the release.
 
@@ -182,10 +186,12 @@ class Methods(CommandGroup):
         return [*method_names()]
 
     def get_command(self, ctx: Any, name: str) -> Any:
-        if name not in self.list_commands(ctx):
+        from maxent.models.defenses.registry import is_method
+
+        if not is_method(name):
             return None
         try:
-            return _of_method(name)
+            return _of_method(name, alone=HELP in ctx.meta)
         except MissingExtra as error:
             if ctx.resilient_parsing:
                 return None
@@ -210,11 +216,13 @@ class Methods(CommandGroup):
         return [*own, last, self.all_shown]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        at = _first_argument(args)
+        at, helps = _first_argument(args), {"--help", "-h", "--help-all"} & {*args}
         if at is not None:
             args = [args[at], *args[:at], *args[at + 1 :]]
-        elif not ctx.resilient_parsing and not {"--help", "-h", "--help-all"} & {*args}:
+        elif not ctx.resilient_parsing and not helps:
             raise self.unknown(ctx, None, args)
+        if helps:
+            ctx.meta[HELP] = True
         return super().parse_args(ctx, args)
 
     def unknown(self, ctx: Any, name: str | None, args: Sequence[str]) -> WrongCall:
@@ -252,15 +260,19 @@ class MethodCommand(Command):
 
 
 @cache
-def _of_method(name: str) -> Any:
-    """The command of a method. Options of others are known but not shown: they are refused with the names of those."""
+def _of_method(name: str, *, alone: bool = False) -> Any:
+    """The command of a method. Options of others are known but not shown: they are refused with the names of those.
+
+    Its help needs none of them, and is there sooner ``alone``.
+    """
     from maxent.models.arguments import parameters_of
-    from maxent.models.defenses.registry import load_method, parameters, summaries
+    from maxent.models.defenses.registry import OWN, load_method, parameters
 
     kind = load_method(name)
     own = parameters_of(kind)
-    others = [each for each in parameters().values() if each.name not in own]
-    text = summaries()[name] + (f"\n\nGuaranteed: {kind.promise.format(k='k')}." if kind.promise else "")
+    others = [] if alone else [each for each in parameters().values() if each.name not in own]
+    summary = OWN[name][1] if name in OWN else kind.summary
+    text = summary + (f"\n\nGuaranteed: {kind.promise.format(k='k')}." if kind.promise else "")
     return _command(name, own.values(), others, text, kind.examples)
 
 

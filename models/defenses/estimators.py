@@ -24,7 +24,7 @@ from maxent.models.defenses.kadet import kadet
 from maxent.models.defenses.methods import ErrorRiskPruned, Plain, PrunedLeaves, PrunedParents, RandomForest
 from maxent.models.defenses.optimal.limits import SubtreeLimits
 from maxent.models.defenses.optimal.method import BestSubtree
-from maxent.models.defenses.parameters import Kadet, RandomTrees, Rule, Vote
+from maxent.models.defenses.parameters import Kadet, RandomTrees, Rounding, Rule, Vote
 from maxent.models.defenses.pruning import k_problems
 from maxent.models.defenses.random_trees import random_trees, vote_shares
 from maxent.models.errors import InvalidInput, Problem, invalid
@@ -36,7 +36,7 @@ from maxent.models.tables.cells import MISSING
 from maxent.models.tables.domains import DomainSource, read_domains
 from maxent.models.tables.hierarchies import HierarchySource, read_hierarchies
 from maxent.models.tables.training import Missing, Order, Training, read_training
-from maxent.models.trees.draft import Publish, Rounding
+from maxent.models.trees.draft import Publish
 from maxent.models.trees.predict import Removed, predict_columns, predict_proba, read_columns
 from maxent.models.trees.reidentification import ranges_of
 from maxent.models.trees.rounding import round_counts

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from maxent.models.arguments import parameter, parameters_of, picked, same
+from maxent.models.arguments import Impurity, Publish, RoundingMethod, parameter, parameters_of, picked, same
 from maxent.models.defenses.method import DEPTHS, Method, Row, Wanted, only_k
+from maxent.models.defenses.parameters import Rounding
 from maxent.models.errors import Problem
 from maxent.models.induction.growth import CodedAs, Growth, Inducer
-from maxent.models.release import Impurity, RoundingMethod
-from maxent.models.trees.draft import Publish, Rounding
 
 if TYPE_CHECKING:
     from maxent.models.release import Release

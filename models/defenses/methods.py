@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
-from maxent.models.arguments import parameter, picked, same, whole
+from maxent.models.arguments import Impurity, Publish, RoundingMethod, parameter, picked, same, whole
 from maxent.models.defenses.grown_tree import (
     LEAVES_STATE,
     GrownTree,
@@ -24,11 +24,10 @@ from maxent.models.defenses.method import DEPTHS, Method, Row, Stated, Wanted, o
 from maxent.models.defenses.parameters import Distance, Diversity, Generalization, Kadet, RandomTrees, Rule, Vote
 from maxent.models.errors import ARGUMENT, Problem
 from maxent.models.induction.growth import Growth
-from maxent.models.release import Impurity, Release, RoundingMethod
-from maxent.models.trees.draft import Publish
 
 if TYPE_CHECKING:
     from maxent.models.reading import Reader
+    from maxent.models.release import Release
     from maxent.models.tables.generalized_records import GeneralizedTable
     from maxent.models.tables.training import Training
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from maxent.models.arguments import Parameter, listed, parameters_of, plain, problems_of, shorten
@@ -52,24 +53,33 @@ OWN: Mapping[str, tuple[str, str]] = {
 
 
 @cache
-def _entries() -> Mapping[str, EntryPoint]:
-    from importlib.metadata import EntryPoint, entry_points  # which takes longer to load than a small release to read
+def _of_others() -> Mapping[str, EntryPoint]:
+    from importlib.metadata import entry_points  # which takes longer to load than a small release to read
 
-    own = {name: EntryPoint(name, f"maxent.models.defenses.{place}", GROUP) for name, (place, _) in OWN.items()}
     found = sorted(entry_points(group=GROUP), key=lambda entry: entry.name)
-    return {**own, **{entry.name: entry for entry in found if entry.name not in OWN}}
+    return {entry.name: entry for entry in found if entry.name not in OWN}
+
+
+def _own(place: str) -> object:
+    module, _, name = place.partition(":")
+    return getattr(import_module(f"maxent.models.defenses.{module}"), name)
+
+
+def is_method(name: str) -> bool:
+    """Whether `load_method` knows a name."""
+    return name in OWN or name in _of_others()
 
 
 def method_names() -> tuple[str, ...]:
     """Names that `load_method` knows; those of other packages last."""
-    return tuple(_entries())
+    return (*OWN, *_of_others())
 
 
 @cache
 def load_method(name: str) -> type[Method]:
     """The method of a name."""
     try:
-        found = _entries()[name].load()
+        found = _own(OWN[name][0]) if name in OWN else _of_others()[name].load()
         if not (isinstance(found, type) and issubclass(found, Method)):
             raise TypeError(f"{found!r} is no subclass of {Method.__name__}")
         parameters_of(found)
@@ -95,7 +105,7 @@ def _loaded(names: Iterable[str]) -> Iterator[tuple[str, type[Method]]]:
 @cache
 def summaries() -> Mapping[str, str]:
     """What each method that can be loaded does, a line of ``maxent defend --help``."""
-    others = {name: kind.summary for name, kind in _loaded(name for name in method_names() if name not in OWN)}
+    others = {name: kind.summary for name, kind in _loaded(_of_others())}
     return {**{name: summary for name, (_, summary) in OWN.items()}, **others}
 
 
@@ -119,7 +129,7 @@ def given(options: Mapping[str, Any]) -> dict[str, Any]:
 
 def asked_for(name: str, options: Mapping[str, Any]) -> tuple[Method, ...]:
     """A method with these parameters, for each k that is asked for; what is not `given` has its default."""
-    if not isinstance(name, str) or name not in method_names():
+    if not isinstance(name, str) or not is_method(name):
         known = ", ".join(method_names())
         raise InvalidInput("options", [Problem(ARGUMENT, "method", f"one of {known}", shorten(name))])
     kind, wanted = load_method(name), given(options)
@@ -149,7 +159,7 @@ def _foreign(name: str, option: str, value: object) -> Problem:
 
 def stated(release: Release) -> Stated:
     """The facts that the defense of a release states; none without a defense, or of a method that is not known."""
-    if release.defense is None or release.defense.method not in method_names():
+    if release.defense is None or not is_method(release.defense.method):
         return Stated()
     try:
         method = load_method(release.defense.method)

@@ -2,44 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
-from maxent.models.arguments import parameter, whole
-from maxent.models.errors import ARGUMENT, Problem
-from maxent.models.release import Branch, Node, Rounded, RoundingMethod
+from maxent.models.arguments import Publish as Publish
+from maxent.models.release import Branch, Node
 
 if TYPE_CHECKING:
     from maxent.models.arrays import IntArray
-
-Publish = Literal["labels", "rates", "counts"]
-
-
-@dataclass(frozen=True, slots=True)
-class Rounding:
-    """Rounding of all numbers of records that a release states."""
-
-    round_counts: int | None = parameter(
-        None, "Base that counts are rounded to.", whole(2, "records"), metavar="BASE", group="output"
-    )
-    round_method: RoundingMethod = parameter(
-        "nearest", "Multiple that a count is rounded to: nearest, a random neighbour, or the one below.", group="output"
-    )
-
-    @property
-    def rounded(self) -> Rounded | None:
-        """What a release states of it."""
-        return None if self.round_counts is None else Rounded(self.round_counts, self.round_method)
-
-    def conflicts_with(self, publish: str) -> Iterator[Problem]:
-        """Rounding where leaves state no counts, and a method without a base."""
-        if self.round_counts is not None and publish != "counts":
-            yield Problem(ARGUMENT, "round_counts", f"None: leaves state {publish}", f"{self.round_counts}")
-        named = isinstance(self.round_method, str)  # anything else is a problem of its own, and may not compare
-        if self.round_counts is None and named and self.round_method != "nearest":
-            expected = "'nearest': no base is given (round_counts)"
-            yield Problem(ARGUMENT, "round_method", expected, repr(self.round_method))
 
 
 @dataclass(slots=True)

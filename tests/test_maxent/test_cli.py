@@ -313,7 +313,10 @@ def test_the_version(capsys):
         (["--help"], ["typer", "rich", "numpy"]),
         (["estimate", "--help"], ["numpy", "pandas", "pyomo", "rich"]),
         (["defend", "--help"], ["numpy", "sklearn", "rich"]),
-        *((["defend", method, "--help"], ["numpy", "rich", "hashlib"]) for method in OWN),
+        *(
+            (["defend", method, "--help"], ["numpy", "rich", "hashlib", "importlib.metadata", "maxent.models.release"])
+            for method in OWN
+        ),
         (
             ["estimate", *D1, "--json", "--rounding", "auto", "--jobs", "1", "--tolerance", "0.00000001"],
             [
