@@ -458,8 +458,13 @@ class _Lagrangian:
         return problem.without_noise(masses) - float(lost.sum())
 
 
-def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
-    """The masses of the largest entropy and likelihood, and the bound that proves it."""
+def most_likely(
+    problem: LikelyEntropy, clock: Clock, keep: Callable[[MostLikely], None] = lambda found: None
+) -> MostLikely:
+    """The masses of the largest entropy and likelihood, and the bound that proves it.
+
+    ``keep`` is given the best so far, before each step that may not look at the clock for long.
+    """
     linear, (low, high) = problem.linear, problem.ends
     masses = linear.softmax(np.log(problem.transposed @ problem.shares + MIXED) + np.log(linear.weight))
     size = np.where(np.isfinite(low), low + problem.shift, np.where(np.isfinite(high), high, 1.0))
@@ -484,6 +489,7 @@ def most_likely(problem: LikelyEntropy, clock: Clock) -> MostLikely:
         price = np.clip(price, *problem.caps)
         if (here := problem.value(y) + problem.rounding(y)) < bound:
             bound, multipliers = here, y
+        keep(MostLikely(multipliers, answer if np.isfinite(value) else masses, bound, steps))
         stopped = outer + 1 == OUTER or clock.stop() is not None
         bind = masses.ndim > 1 and np.count_nonzero(price) > OVERLAPPING_FACTOR
         if within is problem and missed <= NEAR[large] and bind and not tried:

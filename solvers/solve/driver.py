@@ -47,6 +47,7 @@ from maxent.solvers.workers import one_thread
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
+    from maxent.solvers.dual.relaxation import MostLikely
 
 # Splits the program into independent parts, within the time limit.
 
@@ -546,8 +547,9 @@ def _by_class(whole: Program, uniform: Point, options: Options, progress: Progre
     if problem is None or problem.linear.weight.size <= MANY:
         return None
     progress("counts of all classes together", 0, 1)
+    kept: list[MostLikely] = []
     with one_thread():
-        found = in_time(clock, partial(most_likely, problem, clock))
+        found = in_time(clock, partial(most_likely, problem, clock, kept.append)) or (kept[-1] if kept else None)
     if found is None:
         return None
     grouped = np.empty_like(found.masses)

@@ -1,5 +1,6 @@
 """Entropy and the likelihood of draws together: one answer of all back ends, and a bound that proves it."""
 
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from maxent.solvers.dual import relaxation
 from maxent.solvers.dual.by_class import NOBODY, by_class
 from maxent.solvers.dual.linear_entropy import EntropyByClass
 from maxent.solvers.dual.relaxation import LikelyEntropy
+from maxent.solvers.solve import driver
 from maxent.solvers.solve.driver import Outcome, solve_program
 
 
@@ -95,6 +97,31 @@ def test_classes_as_columns_come_to_the_answer_of_rows(seed: int, monkeypatch: p
     best = program.objective(rows.point.cells(program))
     assert abs(program.objective(columns.point.cells(program)) - best) <= 1e-8
     assert columns.entropy_upper_bound >= best - 1e-9
+
+
+def test_the_best_so_far_is_the_answer_where_a_step_outlasts_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, clock = program_of(0, n=200, n_estimators=10, max_depth=5), Clock()
+    monkeypatch.setattr(columns_module, "MANY", 0)
+    best = program.objective(solved(program, "auto").masses)
+
+    class Left(Exception):
+        pass
+
+    def long(*call: Any) -> None:
+        clock.interrupt()
+        raise Left
+
+    def left_behind(clock: Clock, work: Any, *late: float) -> Any:
+        with suppress(Left):
+            return work()
+
+    monkeypatch.setattr(relaxation, "_priced", long)
+    monkeypatch.setattr(driver, "in_time", left_behind)
+    outcome = solve_program(program, load_backend("auto"), Options(clock=clock))
+    assert outcome.status == "interrupted"
+    assert outcome.iterations > 0
+    assert program.objective(outcome.masses) == pytest.approx(best, abs=0.05)
+    assert outcome.entropy_upper_bound >= best - 1e-9
 
 
 def many_classes(seed: int, trees: int = 20, depth: int = 5) -> LikelyEntropy:
