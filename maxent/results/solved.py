@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 import numpy as np
 
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
-from maxent.constraints.program.residuals import Evaluator
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.ladder import worst_first
 from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
@@ -195,20 +194,19 @@ class Solved(Inference):
         program, tolerance = self.program, self.tolerance
         found = list(program.contradictions)
         if self.outcome.status in ("inconsistent", "not_converged"):
-            evaluator = Evaluator(program)
-            linear, rows = evaluator.linear, evaluator.internal
-            missed = linear.violation(self.outcome.masses)
+            point = self.outcome.point  # over groups of people who are alike: over cells it takes most of the memory
+            linear, rows = point.evaluator.linear, point.evaluator.internal
+            missed = linear.violation(point.masses)
             worst = np.zeros(len(program.linear))
             np.maximum.at(worst, linear.constraint, np.where(missed > tolerance, missed * linear.scale, 0.0))
             found += [
                 Contradiction(program.linear[i].origin, program.linear[i].says, float(worst[i]))
                 for i in np.flatnonzero(worst)
             ]
-            slack = rows.violation(self.outcome.masses)
-            for i in np.flatnonzero(slack > tolerance):
+            for i in np.flatnonzero(point.missed > tolerance):
                 c = program.internal[int(rows.constraint_of(np.array([i]))[0])]
                 says = f"{c.chosen} chosen over {c.candidate}"
-                found.append(Contradiction(c.origin, says, float(slack[i]), "impurity"))
+                found.append(Contradiction(c.origin, says, float(point.missed[i]), "impurity"))
         return tuple(sorted(found, key=lambda c: (c.unit == "impurity", -c.amount)))
 
 

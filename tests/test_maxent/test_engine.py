@@ -1,6 +1,7 @@
 """The Python interface: wrong options are refused like wrong files, and results cannot be changed."""
 
 import inspect
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -164,3 +165,34 @@ def test_people_of_a_leaf_are_one_answer_in_memory_and_others_are_counted_each(m
     monkeypatch.setenv("MAXENT_LARGEST_TABLE", str(2 * leaves - 1))
     with pytest.raises(maxent.InvalidInput, match="cells of distinct quasi-identifiers"):
         maxent.estimate(release, people[["A", "B"]])
+
+
+def test_contradictions_are_found_among_groups_of_people_who_are_alike(tmp_path):
+    """The answer of each person takes far more memory."""
+    rows = [(a, f"b{i}") for a in "xy" for i in range(8)]
+    branches = [{"in": ["x"], "child": "X"}, {"in": ["y"], "child": "Y"}]
+    leaves = [{"id": name, "label": "A", "error_rate": 0.25} for name in "XY"]
+    release = {
+        "format": "maxent/1",
+        "target": {"name": "t", "classes": ["A", "B"]},
+        "attributes": [
+            {"name": "ab"[j], "type": "categorical", "values": sorted({row[j] for row in rows})} for j in (0, 1)
+        ],
+        "trees": [
+            {
+                "induction": {"algorithm": "cart", "impurity": "gini"},
+                "nodes": [{"id": "N", "attribute": "a", "branches": branches}, *leaves],
+            }
+        ],
+    }
+    (tmp_path / "tree.json").write_text(json.dumps(release))
+    marginal = pd.DataFrame({"t": ["A", "B"], "count": [4, 12]})
+    qi = pd.DataFrame(rows, columns=["a", "b"])
+    with pytest.warns(maxent.UnreliableResult):
+        found = maxent.estimate(tmp_path / "tree.json", qi, marginal=marginal)
+    assert [str(each) for each in found.contradictions] == [
+        "marginal: marginal A: 4, B: 12 (off by 4 individuals)",
+        "leaf X: error rate 0.25 of label A (off by 2 individuals)",
+        "leaf Y: error rate 0.25 of label A (off by 2 individuals)",
+    ]
+    assert "masses" not in vars(found.outcome)
