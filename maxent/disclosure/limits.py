@@ -463,8 +463,7 @@ class Verdict(Shown):
     @property
     def announced(self) -> str:
         """``PASS for an adversary with the table, within the stated limits``."""
-        about = [*[self.adversary] * self.limits.stated, *(rung.adversary for rung in self.rungs)]
-        return announced(self.status, about)
+        return announced(self.status, self.adversaries)
 
     @property
     def passed(self) -> bool:
@@ -500,11 +499,17 @@ class Verdict(Shown):
         return next((judged.draws.unknown for judged in self.releases if judged.draws.unknown), "")
 
     @property
+    def adversaries(self) -> tuple[str, ...]:
+        """Whom the verdict is about: for whom it is what it is, all whom limits name where none of them decides."""
+        own = next((j.draws.adversary for j in self.releases if j.draws.adversary != ADVERSARY), ADVERSARY)
+        found = [(own, worst([j.status for j in self.releases if j.decisive]))] * self.limits.stated
+        found += [(rung.adversary, _STATED[rung.status]) for rung in self.rungs]
+        return by_status(self.status, found) or (own,)
+
+    @property
     def adversary(self) -> str:
-        """Who the verdict is about: the one whom limits without a name are about, else the first that they name."""
-        if self.rungs and not self.limits.stated:
-            return self.rungs[0].adversary
-        return next((j.draws.adversary for j in self.releases if j.draws.adversary != ADVERSARY), ADVERSARY)
+        """The first of them."""
+        return self.adversaries[0]
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -530,7 +535,8 @@ class Verdict(Shown):
         left_out |= {"rows": "unknown", "rows_reason": self.rows_unknown} if self.rows_unknown else {}
         for rung in self.rungs:
             checks += [dict(check) for check in rung.told_checks]
-        own = {"status": self.status, "adversary": self.adversary, "checks": checks}
+        whom = {"adversary": self.adversary, "adversaries": list(self.adversaries)}
+        own = {"status": self.status, **whom, "checks": checks}
         return {**own, "limits": self.limits.as_dict(), "releases": releases, **left_out}
 
     def _display(self) -> Display:
@@ -561,6 +567,11 @@ class Verdict(Shown):
             found += [f"  {WITH[rung.adversary]}: {said}" for said in rung.said]
         found += [f"  {unordered(self.rows_unknown)}"] * bool(self.rows_unknown)
         return [*found, f"  {UNINFORMED}"] if self.no_marginal else found
+
+
+def by_status(status: Status, found: Sequence[tuple[str, Status]]) -> tuple[str, ...]:
+    """The adversaries with a status; all where none has it, as what decides is about nobody in particular."""
+    return tuple(dict.fromkeys([name for name, its in found if its == status] or [name for name, _ in found]))
 
 
 def announced(status: Status, adversaries: Sequence[str]) -> str:

@@ -16,6 +16,7 @@ from maxent.disclosure.limits import (
     Status,
     Verdict,
     announced,
+    by_status,
     published_words,
     unordered,
     worst,
@@ -73,10 +74,14 @@ class Checked(Exchanged, Summarised, RecordedReview):
 
     @property
     def adversaries(self) -> tuple[str, ...]:
-        """Whom the verdict is about: the one with the table, unless all limits that count are about others."""
+        """Whom limits name: the one with the table, unless all limits that count are about others."""
+        return tuple(dict.fromkeys(name for name, _ in self._told)) or (ADVERSARY,)
+
+    @property
+    def _told(self) -> list[tuple[str, Status]]:
+        """Whom each check that counts is about, and its status, without those that every policy has."""
         always = {BY_KEY[key].id for key in ALWAYS}
-        found = dict.fromkeys(row.adversary for row in self.rows if not row.off and row.check.id not in always)
-        return tuple(found) or (ADVERSARY,)
+        return [(row.adversary, row.status) for row in self.rows if not row.off and row.check.id not in always]
 
     @cached_property
     def ladder(self) -> tuple[Rung, ...]:
@@ -101,7 +106,8 @@ class Checked(Exchanged, Summarised, RecordedReview):
     @property
     def summary(self) -> dict[str, Any]:
         """The object of ``maxent check --json``: plain numbers, strings, lists, dictionaries; a copy."""
-        verdict = {"status": self.status, "adversary": self.adversaries[0]}
+        whom = by_status(self.status, self._told) or (ADVERSARY,)
+        verdict = {"status": self.status, "adversary": whom[0], "adversaries": list(whom)}
         own: dict[str, Any] = {
             "release": self.review.name,
             "policy": {"name": self.policy.name, "sha256": self.policy.sha256, "left_out": list(self.policy.left_out)},

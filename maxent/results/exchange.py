@@ -183,7 +183,7 @@ def handed_over(found: Any, verdict: Mapping[str, Any], reviews: Sequence[Any], 
         _named(reviews[0].files),
         "decision tree" if trees == 1 else f"ensemble of {trees:,} trees",
         command,
-        str(verdict["adversary"]),
+        ", ".join(verdict["adversaries"]),
     )
 
 

@@ -22,6 +22,7 @@ from support.strategies import leaves_of
 import maxent
 from maxent.__main__ import main
 from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, proved_of
+from maxent.disclosure.limits import Judged, Limits, Verdict
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
 
@@ -203,7 +204,9 @@ def test_limits_of_a_policy_name_an_adversary(tmp_path: Path, capsys: pytest.Cap
     capsys.readouterr()
     policy.write_text("[limits]\nmax_certain = 11\n\n[limits.all_but_one]\nmax_certain = 0\n", encoding="utf-8")
     assert main([*words, "--json"]) == 3
-    checks = json.loads(capsys.readouterr().out)["verdict"]["checks"]
+    verdict = json.loads(capsys.readouterr().out)["verdict"]
+    assert (verdict["adversary"], verdict["adversaries"]) == ("all_but_one", ["all_but_one"])
+    checks = verdict["checks"]
     assert [each["status"] for each in checks if each["id"] == "MX202"] == ["pass", "fail"]
     assert checks[-1]["adversary"] == "all_but_one"
     policy.write_text("[limits.population]\nmax_certain = 0\n", encoding="utf-8")
@@ -257,6 +260,20 @@ def test_python_names_an_adversary_too() -> None:
         maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="row")
     with pytest.raises(InvalidInput, match="min_k: expected a limit that can name an adversary"):
         maxent.review(D1 / "tree.json", truth, qi=QI, target="Salary", adversary="rows", min_k=3)
+
+
+def test_a_verdict_names_whom_it_fails_for() -> None:
+    rungs = [Rung(name, Figures(), status, "") for name, status in (("predictions", "fail"), ("all_but_one", "fail"))]
+
+    def verdict(status: Any, *above: Rung) -> dict[str, Any]:
+        found = Verdict(Limits(max_certain=3), (Judged("tree", True, status, ()),), above).as_dict()
+        return {name: found[name] for name in ("adversary", "adversaries")}
+
+    both = ["predictions", "all_but_one"]
+    assert verdict("pass", *rungs) == {"adversary": "predictions", "adversaries": both}
+    assert verdict("fail", *rungs)["adversaries"] == ["table", *both]
+    assert verdict("pass", Rung("rows", Figures(), "cannot_tell", ""))["adversaries"] == ["rows"]
+    assert verdict("pass", Rung("rows", Figures(), "pass", ""))["adversaries"] == ["table", "rows"]
 
 
 def test_a_limit_that_names_the_rows_judges_a_review_of_rows(tmp_path: Path) -> None:
