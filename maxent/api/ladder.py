@@ -13,7 +13,7 @@ from maxent.api.compile import Knowledge, compile_case
 from maxent.api.estimate import Solving, estimate_case
 from maxent.constraints.compiler import has_likelihood
 from maxent.constraints.program.residuals import Evaluator
-from maxent.disclosure.ladder import Figures, proved_of, worst_first
+from maxent.disclosure.ladder import Figures, as_badly_off, proved_of, worst_first
 from maxent.disclosure.limits import Limits
 from maxent.disclosure.measures import TOLERANCE
 from maxent.disclosure.truth import right_by
@@ -23,7 +23,7 @@ from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
 from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers
 from maxent.results.reliability import unwarned
-from maxent.results.solved import assessed_numbers, by_exposure, person_entry, with_proved
+from maxent.results.solved import assessed_numbers, with_proved, worst_off
 
 if TYPE_CHECKING:
     from maxent.api.population import PopulationFigures
@@ -108,7 +108,7 @@ class Climb:
             return proved if found.row else Figures(missing=found.why)
         note = f"largest P(member) {found.membership['largest']:.3f}"
         one = (found.certain, found.certain_proved, found.right_guesses, found.base_rate, found.worst)
-        return Figures(*one, note=note, row=found.row)
+        return Figures(*one, note=note, row=found.row, alike=found.alike)
 
     # Rows in training order.
 
@@ -153,7 +153,8 @@ class Climb:
         q = int(worst_first(posterior.max(axis=1), proved >= 0, case.people.lines)[0])
         worst = _person(case, q, posterior[q], int(proved[q]))
         note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
-        return replace(found, worst=worst, note=note)
+        alike = as_badly_off(q, posterior.max(axis=1), proved >= 0, case.people.counts)
+        return replace(found, worst=worst, note=note, alike=alike)
 
     def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
         """Answers taken for probabilities: their mean over all inputs that somebody may have.
@@ -200,7 +201,8 @@ class Climb:
         q = int(worst_first(posterior.max(axis=1), proved, case.people.lines)[0])
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
         who = _person(case, q, posterior[q], int(posterior[q].argmax()) if proved[q] else -1)
-        return Figures(found.certain, proved_of(row), right_guesses, row["base_rate"], who, note=note, row=row)
+        one = (found.certain, proved_of(row), right_guesses, row["base_rate"], who)
+        return Figures(*one, note=note, row=row, alike=as_badly_off(q, posterior.max(axis=1), proved, counts))
 
     # Everybody but one.
 
@@ -252,8 +254,8 @@ def _of_estimate(estimate: Estimate) -> Figures:
     attacks = {} if estimate.attacks is None else estimate.attacks()
     row = {"release": "release", **assessed_numbers(estimate, attacks)}
     row = with_proved(estimate, estimate.proved(row, Limits(max_certain=0)))
-    right, who = row.get("right_guesses", row.get("bayes_vulnerability")), int(by_exposure(estimate)[0])
-    return Figures(row["certain"], proved_of(row), right, row.get("base_rate"), person_entry(estimate, who), row=row)
+    right, (who, alike) = row.get("right_guesses", row.get("bayes_vulnerability")), worst_off(estimate)
+    return Figures(row["certain"], proved_of(row), right, row.get("base_rate"), who, row=row, alike=alike)
 
 
 # Answers of a single tree as a release: one split, on the answer.
@@ -465,4 +467,6 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
         told = [f"{why}with everybody else's class one class is left of each"]
     elif not full or program.unread:
         told = ["more is stated than was evaluated: other classes may be ruled out, too"]
-    return Figures(certain, proved_of(row), right, row["base_rate"], worst, note="; ".join(told), row=row)
+    alike = int(truth[open_ == open_[q, x]].sum() - truth[q, x]) + worst["people"]
+    one = (certain, proved_of(row), right, row["base_rate"], worst)
+    return Figures(*one, note="; ".join(told), row=row, alike=alike)

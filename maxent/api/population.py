@@ -150,7 +150,8 @@ class PopulationFigures:
     """What an adversary with a register reaches: figures of being a member and of a class.
 
     ``estimate`` is what they are of. ``right_guesses`` is the share of the members whose class is guessed right: in
-    truth where ``in_truth``, else as expected. ``worst`` is the person whose membership and class are most probable.
+    truth where ``in_truth``, else as expected. ``worst`` is the person whose membership and class are most probable,
+    ``alike`` are the people of whom these are as probable.
     ``row`` is what limits are judged by: proofs alone where there was no time for an estimate, nothing where what is
     stated is contradicted; ``why`` is the reason.
     """
@@ -162,6 +163,7 @@ class PopulationFigures:
     in_truth: bool
     base_rate: float | None
     worst: dict[str, Any]
+    alike: int
     row: dict[str, Any]
     why: str = ""
 
@@ -238,6 +240,7 @@ def population_figures(
             "class": found.classes[klass],
             **({"probability": 1.0, "member": 1.0, "proved": True} if known_of.proved.known[worst] else inferred),
         },
+        known_of.alike,
         row,
         "" if found.reliable else not_reliable(found.outcome.status),
     )

@@ -57,7 +57,7 @@ class Figures:
     least, None also where that is nobody and proofs were not asked, or did not settle it; ``right_guesses``,
     ``base_rate``: shares of all people. ``worst`` is the person about whom most is inferred. None: not known.
     ``missing`` is why nothing was assessed, ``note`` what has to be known of the figures, ``row`` the numbers that
-    limits are judged by, as a row of a comparison has them.
+    limits are judged by, as a row of a comparison has them. ``alike`` are people as badly off as ``worst``, with these.
     """
 
     certain: int | None = None
@@ -68,6 +68,14 @@ class Figures:
     missing: str = ""
     note: str = ""
     row: Mapping[str, Any] = field(default_factory=dict)
+    alike: int = 0
+
+    @property
+    def others(self) -> int:
+        """How many people are as badly off as ``worst``, beside the people whom that names."""
+        worst = self.worst or {}
+        many = max(self.alike, self.certain_proved or 0) if worst.get("proved") else self.alike
+        return max(many - worst.get("people", 1), 0)
 
     @property
     def proved_words(self) -> str:
@@ -97,9 +105,9 @@ class Figures:
         if self.missing:
             return self
         row, least, notes = dict(self.row), by.right_guesses or 0.0, [self.note]
-        proved, certain, worst = self.certain_proved, self.certain, self.worst
+        proved, certain, worst, alike = self.certain_proved, self.certain, self.worst, self.alike
         if (by.certain_proved or 0) > (proved or 0):
-            proved, worst = by.certain_proved or 0, by.worst
+            proved, worst, alike = by.certain_proved or 0, by.worst, by.alike
             certain = max(certain or 0, proved)
             row |= {"certain": certain, "certain_proved": proved, "exposed": proved} if row else {}
             least = max(least, proved / (row.get("individuals") or inf))
@@ -113,9 +121,8 @@ class Figures:
             row |= {key: max(row[key], least) for key in guesses if row.get(key) is not None}
             notes += [f"guesses as good as those of {name.replace('_', ' ')} are made here, too"] * (len(notes) == 1)
         told = "; ".join(filter(None, notes))
-        return replace(
-            self, certain=certain, certain_proved=proved, right_guesses=right, worst=worst, row=row, note=told
-        )
+        changed: dict[str, Any] = {"right_guesses": right, "worst": worst, "alike": alike, "row": row, "note": told}
+        return replace(self, certain=certain, certain_proved=proved, **changed)
 
 
 def _ends(row: Mapping[str, Any]) -> list[int]:
@@ -133,6 +140,12 @@ ALIKE = 6
 def worst_first(surest: FloatArray, proved: BoolArray, lines: IntArray) -> IntArray:
     """Whoever is worst off first: whose class is proved, then the surest, of equals the lowest row number."""
     return np.asarray(np.lexsort((lines, -np.round(surest, ALIKE), ~proved)), np.int64)
+
+
+def as_badly_off(q: int, surest: FloatArray, proved: BoolArray, counts: IntArray) -> int:
+    """How many people are as badly off as those of a quasi-identifier, with these."""
+    alike = proved if proved[q] else ~proved & (np.round(surest, ALIKE) == np.round(surest[q], ALIKE))
+    return int(counts[alike].sum())
 
 
 def proved_of(row: Mapping[str, Any]) -> int | None:
@@ -178,7 +191,7 @@ class Rung:
             **({"certain_in_truth": found.in_truth} if found.in_truth else {}),
             "right_guesses": found.right_guesses,
             "base_rate": found.base_rate,
-            "worst": None if found.worst is None else dict(found.worst),
+            "worst": None if found.worst is None else {**found.worst, "others": found.others},
             "status": self.status,
             "why": self.why,
         }

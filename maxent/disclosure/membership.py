@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.disclosure.ladder import as_badly_off
 from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
 from maxent.models.defenses.method import CERTAIN
 
@@ -99,6 +100,11 @@ class Membership:
     def worst(self) -> int:
         """The quasi-identifier whose membership and class are proved, or most probable; the first of several alike."""
         return int(np.where(self.proved.known, np.inf, self.joint.max(axis=1)).argmax())
+
+    @property
+    def alike(self) -> int:
+        """How many people of the register are as badly off as these, with them."""
+        return as_badly_off(self.worst, self.joint.max(axis=1), self.proved.known, self.counts)
 
     @property
     def right_guesses(self) -> float:

@@ -52,13 +52,12 @@ from maxent.results.reliability import NOT_ABOUT_THEM, not_reliable
 from maxent.results.solved import (
     Drawing,
     assessed_numbers,
-    by_exposure,
     described,
     draws_told,
-    person_entry,
     unread_lines,
     unread_of,
     with_proved,
+    worst_off,
 )
 from maxent.results.text.estimate import people_by_probability, target_line, worth
 from maxent.results.text.terminal import print_lines
@@ -341,10 +340,10 @@ class Review(Exchanged, Summarised):
         if estimate is not None:
             row = with_proved(estimate, row)
         right = row.get("right_guesses", row.get("bayes_vulnerability"))
-        worst = None if estimate is None else person_entry(estimate, int(by_exposure(estimate)[0]))
+        worst, alike = (None, 0) if estimate is None else worst_off(estimate)
         base = None if self.climb is None else self.climb.base_rate
         base = row.get("base_rate") if base is None else base
-        figures = Figures(row.get("certain"), proved_of(row), right, base, worst, row=row)
+        figures = Figures(row.get("certain"), proved_of(row), right, base, worst, row=row, alike=alike)
         if not self.limits.stated:
             return Rung(self._first, figures, "not_assessed", UNNAMED)
         verdict = self.judged(self.limits)

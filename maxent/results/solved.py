@@ -14,7 +14,7 @@ import numpy as np
 
 from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.disclosure.inference import Inference
-from maxent.disclosure.ladder import worst_first
+from maxent.disclosure.ladder import as_badly_off, worst_first
 from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
 from maxent.disclosure.measures import audited
 from maxent.models.display import Summarised
@@ -297,6 +297,12 @@ def person_entry(result: Solved, q: int) -> dict[str, Any]:
         **({"proved": True} if result.proved_codes[q] >= 0 else {}),
         **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
     }
+
+
+def worst_off(result: Solved) -> tuple[dict[str, Any], int]:
+    """The entry of whoever is worst off, and how many people are as badly off, with these."""
+    q, surest = int(by_exposure(result)[0]), result.probabilities.max(axis=1)
+    return person_entry(result, q), as_badly_off(q, surest, result.proved_codes >= 0, result.program.table.counts)
 
 
 def with_proved(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:

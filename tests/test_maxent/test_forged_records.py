@@ -347,6 +347,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "ladder/0/base_rate": (0.5, "ladder.predictions.base_rate"),
     "ladder/0/worst/qi/Gender": (more, "ladder.predictions.worst.qi.Gender"),
     "ladder/0/worst/people": (9, "ladder.predictions.worst.people"),
+    "ladder/0/worst/others": (9, "ladder.predictions.worst.others"),
     "ladder/0/worst/class": (more, "ladder.predictions.worst.class"),
     "ladder/0/worst/probability": (0.5, "ladder.predictions.worst.probability"),
     "ladder/0/status": ("pass", "ladder.predictions.status"),

@@ -637,6 +637,32 @@ def test_whose_class_is_proved_comes_first_and_verify_finds_the_same(tmp_path: P
     assert maxent.verify(tmp_path / "d.json").status == "pass"
 
 
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"max_certain": 0}, "the table knows ill “yes” for certain, by proof. Nobody else is as badly off."),
+        (
+            {"max_posterior": 0.5, "adversary": "predictions"},
+            "the predictions infers ill “no” with probability 0.875. 6 other people are equally badly off.",
+        ),
+        (
+            {"max_certain": 0, "adversary": "all_but_one"},
+            "the class of everybody else knows ill “yes” for certain, by proof. 22 other people are equally badly off. "
+            "What would take it away: labels or rounded counts,",
+        ),
+    ],
+)
+def test_whoever_is_worst_off_is_of_the_adversary_that_a_limit_fails_for(
+    limits: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    model, people = proved_people(tmp_path)
+    found = maxent.review(model, people, target="ill", qi=["a", "b"], **limits)
+    found.dossier(tmp_path / "d.html")
+    first, rest = (tmp_path / "d.html").read_text(encoding="utf-8").split('id="published"')
+    assert f"an adversary with {said}" in first.partition("<h3>Who is worst off</h3>")[2]
+    assert f"an adversary with {said}" in rest.partition("3. Who is worst off")[2].partition("<table")[0]
+
+
 def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, people = proved_people(tmp_path)
     call = ["review", str(model), str(people), "--target", "ill", "--qi", "a,b", "--max-certain", "0"]

@@ -25,6 +25,7 @@ from maxent.results.html_report.view import (
     Provenance,
     ReleaseView,
     TreeView,
+    number,
     people,
     percent,
     shown,
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
 
 # People who are named, and leaves of each.
 WORST, LEAVES = 10, 3
+FEWER = "coarser or fewer statements, reviewed again"
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
 # Kinds of statements -> what a reader calls them, where that is another word.
 KINDS = {"glm": "regression"}
@@ -119,6 +121,17 @@ class Worst:
 
 
 @dataclass(frozen=True, slots=True)
+class WorstOff:
+    """Whoever is worst off for the adversary that decides; ``who`` is empty where that adversary names nobody."""
+
+    who: tuple[tuple[str, str], ...]
+    people: str
+    inferred: str
+    others: str
+    remedy: str
+
+
+@dataclass(frozen=True, slots=True)
 class DossierView:
     """The content of a dossier, ready to be rendered; without ``worst`` nobody is in it."""
 
@@ -134,6 +147,7 @@ class DossierView:
     within: str
     ladder: tuple[Rung, ...]
     known: str
+    worst_off: WorstOff
     worst: tuple[Worst, ...]
     listed: str
     control: tuple[str, ...]
@@ -155,7 +169,8 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     source = provenance([] if isinstance(call, str) else call, asked.options, asked.inputs, gatherer.backends)
     source = replace(source, command=call) if isinstance(call, str) else source
     target = shown(review.release.target.name)
-    people_worst = () if public else tuple(_worst(review, release))
+    order = () if public else by_exposure(estimate)[:WORST].tolist()
+    people_worst = tuple(_account_of(review, release, q) for q in order)
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
@@ -174,6 +189,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         ),
         ladder=tuple(ladder),
         known=restricted(review.knowledge),
+        worst_off=_worst_off(review, release, ladder),
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
@@ -249,32 +265,72 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
     yield "Not known to an adversary", ", ".join(private) or "no other attribute is used"
 
 
-def _worst(review: DossierReview, release: ReleaseView) -> Iterator[Worst]:
-    """The people worst off, whose class is proved first, then the surest guesses."""
+def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> WorstOff:
+    """Whoever is worst off for the first adversary of whom a limit is broken, cannot be told, or is kept."""
+    own, *_ = (rung for rung in ladder if rung.adversary in ("table", "rows") and not rung.figures.missing)
+    judged = [rung for status in ("fail", "cannot_tell", "pass") for rung in ladder if rung.status == status]
+    rung = next((each for each in judged if not each.figures.missing), own)
+    whom, worst, many = f"an adversary with {WITH[rung.adversary]}", rung.figures.worst, rung.figures.others
+    if worst is None:
+        return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "")
+    said, inside = f"{shown(release.target)} “{shown(worst.get('class', ''))}”", "member" in worst
+    said = f"that this person is in the data with {said}" if inside else said
+    if "classes" in worst:
+        told = f"is left with {' or '.join(f'“{shown(each)}”' for each in worst['classes'])} as {shown(release.target)}"
+    elif worst.get("proved"):
+        told = f"knows {said} for certain, by proof"
+    else:
+        told = f"infers {said} with probability {worst['probability']:.3f}"
+    others = "Nobody else is as badly off"
+    if many:
+        others = f"{counted(many, 'other person is', 'other people are')} equally badly off"
+    who = tuple((shown(name), shown(v) if isinstance(v, str) else number(v)) for name, v in worst["qi"].items())
+    of = people(worst["people"]) if "people" in worst else ""
+    return WorstOff(who, of, f"{whom} {told}", others, _way_out(review, release, rung, own))
+
+
+def _way_out(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung) -> str:
+    """What would take away what an adversary infers of whoever is worst off."""
+    estimate = review.estimate
+    assert estimate is not None
+    assert rung.figures.worst is not None
+    if rung.adversary == "all_but_one" and "exact counts" in rung.figures.note:
+        return "labels or rounded counts, reviewed again; while counts are exact, a smaller tree changes nothing"
+    if rung.figures.worst == own.figures.worst and rung.adversary != "all_but_one":
+        return _account_of(review, release, int(by_exposure(estimate)[0])).remedy
+    if rung.adversary == "predictions":
+        names = [attribute.name for attribute in estimate.program.table.attributes]
+        rows = (dict(zip(names, estimate.values(q), strict=True)) for q in range(len(estimate.program.table)))
+        return _account_of(review, release, list(rows).index(dict(rung.figures.worst["qi"]))).remedy
+    if rung.adversary == "rows":
+        return "the model without who was drawn for each tree (maxent strip), reviewed again"
+    return FEWER
+
+
+def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
+    """What is inferred of a quasi-identifier, from which leaves, and what would take it away."""
     estimate = review.estimate
     assert estimate is not None
     cells, beside = estimate.program.cells, bool(review.release.statements)
-    for q in by_exposure(estimate)[:WORST].tolist():
-        person, (best, surest) = person_of(estimate, q), likeliest(estimate, q)
-        if estimate.proved_codes[q] >= 0:
-            label = shown(review.release.target.classes[best])
-            person = replace(person, label=label, probability=surest, proved=(1.0, 1.0))
-        mine = np.flatnonzero(cells.owner == q)
-        leaves, remedy = [], "nothing that is published is about this person alone"
-        remedy = "coarser or fewer statements, reviewed again" if beside else remedy
-        for t, tree in enumerate(release.trees):
-            for place in np.unique(cells.leaf[mine, t]).tolist()[:LEAVES]:
-                node = tree.nodes[place]
-                name = f"{tree.name}, {node.name}" if len(release.trees) > 1 else node.name
-                leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
-                if t == 0:
-                    remedy = _remedy(tree, place, person.probability, beside=beside) or remedy
-                    if person.certain and not beside and max(node.distribution, default=0.0) < CERTAIN:
-                        remedy = "what is proved follows from several nodes: a smaller tree, reviewed again"
-        if len(release.trees) > 1:
-            remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
-            remedy += "larger leaves, or leaves without counts"
-        yield Worst(person, tuple(leaves[:LEAVES]), remedy)
+    person, (best, surest) = person_of(estimate, q), likeliest(estimate, q)
+    if estimate.proved_codes[q] >= 0:
+        label = shown(review.release.target.classes[best])
+        person = replace(person, label=label, probability=surest, proved=(1.0, 1.0))
+    mine = np.flatnonzero(cells.owner == q)
+    leaves, remedy = [], FEWER if beside else "nothing that is published is about this person alone"
+    for t, tree in enumerate(release.trees):
+        for place in np.unique(cells.leaf[mine, t]).tolist()[:LEAVES]:
+            node = tree.nodes[place]
+            name = f"{tree.name}, {node.name}" if len(release.trees) > 1 else node.name
+            leaves.append((f"{name}: {way(tree, place)}", "; ".join(node.stated)))
+            if t == 0:
+                remedy = _remedy(tree, place, person.probability, beside=beside) or remedy
+                if person.certain and not beside and max(node.distribution, default=0.0) < CERTAIN:
+                    remedy = "what is proved follows from several nodes: a smaller tree, reviewed again"
+    if len(release.trees) > 1:
+        remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
+        remedy += "larger leaves, or leaves without counts"
+    return Worst(person, tuple(leaves[:LEAVES]), remedy)
 
 
 def _listed(worst: Sequence[Worst], release: ReleaseView, ladder: Sequence[Rung]) -> str:
