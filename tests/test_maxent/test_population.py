@@ -495,7 +495,7 @@ def test_a_review_has_the_figures_of_who_has_a_register_beside_the_table() -> No
     assert "with a register of 7 people, 5 of them in the data" in str(found)
     [rung] = [each for each in found.summary["ladder"] if each["adversary"] == "population"]
     shown = {name: rung[name] for name in ("certain", "certain_proved", "right_guesses", "base_rate", "worst")}
-    assert shown == {name: getattr(figures, name) for name in shown}
+    assert shown == {name: getattr(figures, name) for name in shown} | {"worst": {**figures.worst, "others": 2}}
     named = maxent.check(
         release, PEOPLE[["Sex"]], {"limits": {"population": {"max_member": 0.7}}}, population=register(4, 3)
     )
@@ -596,7 +596,10 @@ def test_limits_that_name_a_register_are_judged_by_its_figures(tmp_path: Path) -
             assert json.loads(page.with_suffix(".json").read_text(encoding="utf-8"))["ladder"][1] == rung
             report = tmp_path / f"report-{page.name}"
             each.report(report)
-            assert f"in the data and yes{', proved:' if certain else ' with'}" in page.read_text(encoding="utf-8")
+            told = page.read_text(encoding="utf-8")
+            assert f"in the data and yes{', proved:' if certain else ' with'}" in told
+            assert told.count(f"; only P(member) was compared, with {people - 1} other pe") == 2
+            assert f"register of the population {'knows' if certain else 'infers'} that this person is in" in told
             assert all(rung["why"] in file.read_text(encoding="utf-8") for file in (page, report))
     without = maxent.review(release, PEOPLE, **given, max_certain=5, adversary="population")
     [rung] = [each for each in without.summary["ladder"] if each["adversary"] == "population"]

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
 WORST, LEAVES = 10, 3
 FEWER = "coarser or fewer statements, reviewed again"
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
+UNCONTROLLED = "no control people were given (--control)"
 # Kinds of statements -> what a reader calls them, where that is another word.
 KINDS = {"glm": "regression"}
 # What no dossier covers, whatever is asked.
@@ -379,7 +380,7 @@ def _control(review: DossierReview) -> Iterator[str]:
     if review.register is not None:
         yield f"{review.register.words[:1].upper()}{review.register.words[1:]}."
     elif found is None:
-        yield "Nothing: no control people were given (--control). What is inferred may be true of anybody like these."
+        yield f"Nothing: {UNCONTROLLED}. What is inferred may be true of anybody like these."
     if found is None:
         return
     low, high = (100 * end for end in found["interval"])
@@ -407,7 +408,10 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
     if known := restricted(review.knowledge):
         yield f"{known[:1].upper()}{known[1:]}: whoever reads all of it may infer more."
     if review.row.get("control") is None:
-        yield "Whether the model tells more about these people than about others: no control people were given."
+        many = {} if review.register is None else review.register.membership.get("control", {})
+        of = counted(many.get("n_controls", 0), "other person", "other people")
+        told = f"; only P(member) was compared, with {of} of the register" if many else ""
+        yield f"Whether guesses about the class are better for these people than for others: {UNCONTROLLED}{told}."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
 
 
