@@ -125,7 +125,8 @@ class Climb:
         if reached is None or reached.proved is None:
             return Figures(missing=NOT_TRIED if reached is None else reached.why)
         note = "by equations alone: a limit for these rows, or --rows, has the estimate, too"
-        return Figures(certain_proved=reached.proved, note="; ".join(filter(None, (note, reached.why))))
+        told = "; ".join(filter(None, (note, reached.why)))
+        return Figures(certain_proved=reached.proved, note=told, row={"individuals": self.case.people.individuals})
 
     def _estimate(self, case: Case, known: Knowledge) -> Estimate:
         limit = self.solving.time_limit

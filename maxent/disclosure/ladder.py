@@ -33,8 +33,7 @@ CONTAINS: Mapping[str, tuple[str, ...]] = {
 
 # Adversary -> what it is taken to know.
 ASSUMED: Mapping[str, str] = {
-    "predictions": "what identifies each person, as age and address do (the quasi-identifiers), and the model's answer "
-    "for any input",
+    "predictions": "what identifies each person, such as age and address, and the model's answer for any input",
     "population": "the file, and a register in which the people of the data are somewhere",
     "table": "the file, and what identifies exactly these people",
     "rows": "the file, and what identifies these people, in the order in which the model was trained",
@@ -74,14 +73,15 @@ class Figures:
     def others(self) -> int:
         """How many people are as badly off as ``worst``, beside the people whom that names."""
         worst = self.worst or {}
-        many = max(self.alike, self.certain_proved or 0) if worst.get("proved") else self.alike
-        return max(many - worst.get("people", 1), 0)
+        many = max(self.alike, (self.certain_proved or 0) if worst.get("proved") else 0)
+        return max(many - int(worst.get("people", 1)), 0)
 
     @property
     def proved_words(self) -> str:
         """``27``; ``at least 27`` where more might be proved, as proofs are sought as far as a limit needs them."""
         proved = self.certain_proved or 0
-        all_of = not self.row.get("unread") and proved >= min([*_ends(self.row), self.row.get("individuals", inf)])
+        ends = [*_ends(self.row) * (not self.row.get("unread")), self.row.get("individuals", inf)]
+        all_of = proved >= min(ends)
         return f"{proved:,}" if all_of or not proved else f"at least {proved:,}"
 
     @property
@@ -155,7 +155,7 @@ def proved_of(row: Mapping[str, Any]) -> int | None:
     return proved if proved or settled else None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)
 class Rung:
     """An adversary of the ladder: what it infers, and ``status``, the verdict on limits that name it, with ``why``."""
 
@@ -164,6 +164,9 @@ class Rung:
     status: Status
     why: str
     checks: tuple[LimitCheck, ...] = ()
+
+    def __repr__(self) -> str:
+        return f"<Rung {self.line}>"
 
     @property
     def told_checks(self) -> list[dict[str, Any]]:
@@ -380,7 +383,7 @@ def restricted(kinds: Collection[str] | None) -> str:
     """What adversaries were taken to know of what is published, where that was said; else empty."""
     if kinds is None:
         return ""
-    return f"nothing is taken to be known of what is published but {', '.join(kinds)} (knowledge)"
+    return f"adversaries know only {', '.join(kinds)} of what is published (--knowledge)"
 
 
 def ladder_lines(ladder: Sequence[Rung], kinds: Collection[str] | None = None) -> Iterator[str]:

@@ -366,7 +366,7 @@ def unordered(reason: str) -> str:
     return f"the adversary knows the table, and {UNORDERED}: {reason}"
 
 
-WAY_OUT = "published without them, as by `maxent strip`, it tells none, but to whoever finds the seed by trying"
+WAY_OUT = "publish it without them, as `maxent strip` does: then only whoever finds the seed by trying learns the draws"
 
 
 def published_words(format: str) -> str:
@@ -767,7 +767,7 @@ def judge(
         checks.append(LimitCheck("min_k", limits.min_k, k, kept, "groups"))
     if limits.max_certain is not None and certain_proved is not None:
         many, origin = worse_certain(certain_proved, exposed, pure)
-        origin = "proof" if origin == "estimate" else origin
+        origin = "proof" if many == certain_proved else origin
         possible = max(many or 0, certain_at_most or 0)
         status = _status(many, possible, limits.max_certain, reliable)
         found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=certain)
@@ -918,10 +918,14 @@ def _difference(found: float, base: float, stated: float) -> float:
 def worse_certain(
     certain: int | None, exposed: int | None, pure: int | None = None, proved: int | None = None
 ) -> tuple[int | None, Origin]:
-    """Individuals whose class is certain, by the estimate, by groups, in truth, or by proof, whichever are most."""
+    """Individuals whose class is certain, by the estimate, by groups, in truth, or by proof, whichever are most.
+
+    As many by groups or by proof as by the estimate are said to be proved.
+    """
     found: tuple[int | None, Origin] = (certain, "estimate")
     for many, origin in ((exposed, _GROUPS), (pure, _TRUTH), (proved or None, _PROOF)):
-        if many is not None and (found[0] is None or many > found[0]):
+        proved_too = bool(many) and many == found[0] and found[1] == "estimate" and origin != _TRUTH
+        if many is not None and (found[0] is None or many > found[0] or proved_too):
             found = (many, origin)
     return found
 

@@ -25,6 +25,7 @@ from maxent.disclosure.ladder import ADVERSARIES, CONTAINS, Figures, Rung, prove
 from maxent.disclosure.limits import Judged, Limits, Verdict
 from maxent.models.errors import InvalidInput
 from maxent.models.release import Attribute, Branch, Node, Release, Target, Tree
+from maxent.results.html_report.dossier import _untested
 
 D1 = Path(__file__).parents[2] / "examples" / "d1"
 QI = ["Education", "Country", "Gender"]
@@ -301,6 +302,7 @@ def test_a_file_that_tells_draws_never_passes_for_anybody() -> None:
     found = maxent.review(model, X, y, qi=["A", "B"], max_certain=60)
     assert rung(found, "table").status == "fail"
     assert "MX406" in rung(found, "table").why
+    assert rung(found, "rows").figures.row["individuals"] == 60
     other = found.verdict(adversary="predictions", max_certain=60)
     assert other.status == "fail"
     assert {c["id"]: c["status"] for c in other.as_dict()["checks"]} == {"MX202": "pass", "MX406": "fail"}
@@ -475,6 +477,19 @@ def test_a_dossier_says_what_authorities_ask_in_their_order(tmp_path: Path, caps
     assert not (tmp_path / "public.json").exists()
 
 
+def test_a_public_dossier_names_no_class_of_its_call_and_nothing_unread(tmp_path: Path) -> None:
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", target="Salary", qi=QI, sensitive=[">50K"])
+    found.dossier(tmp_path / "d.html", public=True)
+    page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+    assert "50K" not in page
+    assert "To make it again" not in page
+    unread, lost = ["not read: a rate of 50K"], SimpleNamespace(lost=("Masters",))
+    review: Any = SimpleNamespace(unread_lines=unread, converted=lost, knowledge=None, row={"control": {}})
+    whole, public = (list(_untested(review, [], public=public)) for public in (False, True))
+    assert whole[:2] == ["Not read: a rate of 50K.", "Lost in reading the model: Masters."]
+    assert public == ["Not read, or lost in reading, as the whole dossier names: 2 things.", *whole[2:]]
+
+
 def test_a_dossier_takes_the_place_of_no_model(tmp_path: Path, capsys: Any) -> None:
     (tmp_path / "tree.json").write_text("{}", encoding="utf-8")
     assert main(dossier_words(tmp_path, "tree.html")) == 2
@@ -556,7 +571,7 @@ def test_what_would_take_an_inference_away_is_no_cut_of_one_of_many_trees(tmp_pa
     qi = ["Education", "Country", "Gender"]
     maxent.review(two, truth, target="Salary", qi=qi, max_certain=0).dossier(tmp_path / "two.html")
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
-    assert "no change of one tree, as 2 trees together tell people apart" in page
+    assert "a change of one tree is not enough, as 2 trees together tell people apart" in page
     assert "cut the tree back" not in page
 
 
@@ -785,13 +800,13 @@ def test_the_rung_of_the_table_counts_whom_the_verdict_counts() -> None:
 def test_a_dossier_and_the_ladder_say_what_knowledge_was_left_out(tmp_path: Path, capsys: Any) -> None:
     words = [*dossier_words(tmp_path), "--knowledge", "label"]
     assert main(words) == 0
-    said = "nothing is taken to be known of what is published but label (knowledge)"
+    said = "adversaries know only label of what is published (--knowledge)"
     assert f"who could attack (docs/ladder.md); {said}:" in capsys.readouterr().out
     page = (tmp_path / "dossier.html").read_text(encoding="utf-8")
     first, rest = page.split('id="published"')
-    assert f"Of all five, {said}." in first
-    assert f"{said[:1].upper()}{said[1:]}: whoever reads all of it may infer more." in first
-    assert f"Of all five, {said}." in rest.partition('id="ladder"')[2].partition("<table")[0]
+    assert f"All five {said}." in first
+    assert f"{said[:1].upper()}{said[1:]}; whoever reads all of it may infer more." in first
+    assert f"All five {said}." in rest.partition('id="ladder"')[2].partition("<table")[0]
 
 
 def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> None:
@@ -803,7 +818,7 @@ def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> N
     assert words({"proved_most": 30}) == "0 by the estimate, at least 27 proved"
     assert words({"proved_most": 27}) == words({"certain_at_most": 27}) == "0 by the estimate, 27 proved"
     assert words({"proved_most": 27, "unread": ({"what": "means"},)}) == "0 by the estimate, at least 27 proved"
-    assert words({"individuals": 27}) == "0 by the estimate, 27 proved"
+    assert words({"individuals": 27, "unread": ({"what": "means"},)}) == "0 by the estimate, 27 proved"
     more = Rung("table", Figures(30, 27, row={"individuals": 90}), "fail", "")
     assert more.plain.startswith("knows the class of 30 for certain by the estimate, of at least 27 by proof;")
     assert words({}, 27) == "at least 27 proved"

@@ -16,7 +16,7 @@ import maxent
 from maxent.__main__ import main
 from maxent.api.proving import LONGEST
 from maxent.constraints.program.program import Unread
-from maxent.disclosure.limits import Limits, in_words, judge, judge_rows
+from maxent.disclosure.limits import Limits, in_words, judge, judge_rows, worse_certain
 from maxent.disclosure.measures import TOLERANCE
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
@@ -120,6 +120,8 @@ def test_every_line_of_a_verdict_names_what_its_figure_rests_on(capsys):
         *("by what is true in their leaf", "by count", "by the estimate"),
         *["by the truth"] * 2,
     ]
+    as_many = [worse_certain(*each) for each in ((5, 5), (5, 0, 5), (5, 0, 0, 5), (0, 0, 0, 0))]
+    assert as_many == [(5, "groups"), (5, "estimate"), (5, "proof"), (0, "estimate")]
     options = ["--max-posterior", "1", "--min-k", "2", "--max-certain", "9", "--max-right-guesses", "1"]
     lines = call(capsys, *options, "--max-lift", "0.9").out.split("verdict: ")[1].splitlines()[1:]
     assert len(lines) == 5
@@ -242,7 +244,7 @@ def test_the_command_line_reports_and_only_enforces_when_asked(capsys):
     assert printed.err == ""
     assert printed.out.endswith(
         "verdict: FAIL, beyond the stated limits\n"
-        "  tree: individuals whose class is certain 5 by the estimate, at most 4: beyond the limit\n"
+        "  tree: individuals whose class is certain 5 by what their leaf or group proves, at most 4: beyond the limit\n"
         "  tree: what would pass: the tree cut back from 5 leaves to 4 leaves, without saying what its splits were "
         "chosen by; it predicts 72.7 % of its records right, as before; no subtree within the limits predicts more of "
         "them right\n"

@@ -169,6 +169,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     call, asked = review.asked.call, review.asked
     source = provenance([] if isinstance(call, str) else call, asked.options, asked.inputs, gatherer.backends)
     source = replace(source, command=call) if isinstance(call, str) else source
+    source = replace(source, command="", options=()) if public else source  # which may name classes and values
     target = shown(review.release.target.name)
     order = () if public else by_exposure(estimate)[:WORST].tolist()
     people_worst = tuple(_account_of(review, release, q) for q in order)
@@ -194,7 +195,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         worst=people_worst,
         listed=_listed(people_worst, release, ladder),
         control=tuple(_control(review)),
-        untested=tuple(_together(ladder, _untested(review, ladder, given.beside))),
+        untested=tuple(_together(ladder, _untested(review, ladder, given.beside, public=public))),
         provenance=source,
         public=public,
     )
@@ -329,8 +330,8 @@ def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
                 if person.certain and not beside and max(node.distribution, default=0.0) < CERTAIN:
                     remedy = "what is proved follows from several nodes: a smaller tree, reviewed again"
     if len(release.trees) > 1:
-        remedy = f"no change of one tree, as {len(release.trees):,} trees together tell people apart: fewer trees, "
-        remedy += "larger leaves, or leaves without counts"
+        remedy = "fewer trees, larger leaves, or leaves without counts, reviewed again; a change of one tree is not "
+        remedy += f"enough, as {len(release.trees):,} trees together tell people apart"
     return Worst(person, tuple(leaves[:LEAVES]), remedy)
 
 
@@ -390,8 +391,13 @@ def _control(review: DossierReview) -> Iterator[str]:
     )
 
 
-def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -> Iterator[str]:
-    """What was not tested, and why, a sentence each; ``beside``: what is said of other columns."""
+def _untested(
+    review: DossierReview, ladder: Sequence[Rung], beside: str = "", *, public: bool = False
+) -> Iterator[str]:
+    """What was not tested, and why, a sentence each; ``beside``: what is said of other columns.
+
+    ``public``: what is not read is counted, as its words may name classes and values.
+    """
     for rung in ladder:
         name = rung.adversary.replace("_", " ")
         if rung.figures.missing:
@@ -403,12 +409,15 @@ def _untested(review: DossierReview, ladder: Sequence[Rung], beside: str = "") -
         unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
     for why in filter(None, unproved):
         yield f"Whether somebody's class is certain by proof, for {', '.join(unproved[why])}: {why}."
-    yield from (f"{line[:1].upper()}{line[1:]}." for line in map(shown, review.unread_lines))
-    yield from (f"Lost in reading the model: {shown(line)}." for line in review.converted.lost)
+    unread = [f"{line[:1].upper()}{line[1:]}" for line in map(shown, review.unread_lines)]
+    unread += [f"Lost in reading the model: {shown(line)}" for line in review.converted.lost]
+    if public and unread:
+        unread = [f"Not read, or lost in reading, as the whole dossier names: {counted(len(unread), 'thing')}"]
+    yield from (f"{line}." for line in unread)
     if known := restricted(review.knowledge):
-        yield f"{known[:1].upper()}{known[1:]}: whoever reads all of it may infer more."
+        yield f"{known[:1].upper()}{known[1:]}; whoever reads all of it may infer more."
     if review.row.get("control") is None:
-        many = {} if review.register is None else review.register.membership.get("control", {})
+        many: Mapping[str, Any] = {} if review.register is None else review.register.membership.get("control", {})
         of = counted(many.get("n_controls", 0), "other person", "other people")
         told = f"; only P(member) was compared, with {of} of the register" if many else ""
         yield f"Whether guesses about the class are better for these people than for others: {UNCONTROLLED}{told}."

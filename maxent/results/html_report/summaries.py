@@ -178,10 +178,10 @@ def _words(row: Row, target: str, n_classes: int) -> dict[str, object]:
             "by the estimate, if the estimate is right. Whoever simply follows what the release predicts may be right "
             "more often: that is known only with the truth."
         )
-    _, origin = worse_certain(row["certain"], *groups)
+    many, origin = worse_certain(row["certain"], *groups)
     control = row.get("control", {})
     _, of_posterior = worse_posterior(by_estimate, *groups)
-    groups_prove, here = origin != "estimate", of_posterior != "estimate"
+    groups_prove, here = many != row["certain"], of_posterior != "estimate"
     return {
         "target": target,
         "certain": CERTAIN,
