@@ -343,6 +343,7 @@ class Review(Exchanged, Summarised):
         worst, alike = (None, 0) if estimate is None else worst_off(estimate)
         base = None if self.climb is None else self.climb.base_rate
         base = row.get("base_rate") if base is None else base
+        row = {"individuals": self.individuals, **row}  # which an estimate has
         figures = Figures(row.get("certain"), proved_of(row), right, base, worst, row=row, alike=alike)
         if not self.limits.stated:
             return Rung(self._first, figures, "not_assessed", UNNAMED)

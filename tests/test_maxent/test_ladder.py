@@ -572,6 +572,7 @@ def test_what_would_take_an_inference_away_is_no_cut_of_one_of_many_trees(tmp_pa
     maxent.review(two, truth, target="Salary", qi=qi, max_certain=0).dossier(tmp_path / "two.html")
     page = (tmp_path / "two.html").read_text(encoding="utf-8")
     assert "a change of one tree is not enough, as 2 trees together tell people apart" in page
+    assert "It fails for an adversary with the table. No change is offered: the search is for one tree" in page
     assert "cut the tree back" not in page
 
 
@@ -825,6 +826,12 @@ def test_proofs_that_stop_where_a_limit_is_settled_prove_at_least_so_many() -> N
     assert Rung("table", Figures(0, 0), "pass", "").certain_words == "nobody"
     none = Rung("table", Figures(0, 0, row={"individuals": 90}), "pass", "")
     assert none.plain.startswith("knows nobody's class for certain;")
+
+
+def test_without_an_estimate_all_are_proved_and_not_at_least_all() -> None:
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", qi=QI, target="Salary", max_certain=0)
+    late = replace(found, estimate=None, unsolved="there was no time", early={"proved_least": 11})
+    assert rung(late, "table").certain_words == "11 proved"
 
 
 @pytest.mark.parametrize("adversary", ["predictions", "table", "all_but_one"])

@@ -245,7 +245,10 @@ def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, caps
     assert (files / "r-2.html").exists()
     assert main(call) == 0
     printed = capsys.readouterr().out
-    assert "model: pay: individuals whose class is certain 60 by the estimate, at most 3: beyond the limit" in printed
+    assert (
+        "model: pay: individuals whose class is certain 60 by what their leaf or group proves, at most 3: beyond"
+        in printed
+    )
     assert "ill by itself:\n    certain individuals 0" in printed
     assert main(["convert", "model.skops", "--param", "output=1", "--target", "ill", "-o", "ill.json"]) == 0
     assert maxent.load_release("ill.json").target.classes == ("n", "y")

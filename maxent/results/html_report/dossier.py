@@ -225,7 +225,9 @@ def _beyond(given: Account) -> Iterator[str]:
     failed = [WITH[rung.adversary] for rung in given.ladder if rung.status == "fail"]
     if given.status == "fail" and failed:
         yield f"It fails for an adversary with {', and for one with '.join(failed)}."
-    if given.mend:
+    if given.mend.startswith("no change"):
+        yield f"N{given.mend[1:]}."
+    elif given.mend:
         yield f"What would pass: {given.mend}."
 
 
