@@ -558,6 +558,14 @@ def _missed(problem: LikelyEntropy, masses: FloatArray) -> float:
     return float(np.maximum(low - sums, sums - high).max(initial=0.0))
 
 
+def _missed_by_many(problem: LikelyEntropy, sums: FloatArray) -> float:
+    """By how many individuals sums miss a row at most, where so many miss one that prices are not found exactly."""
+    low, high = problem.ends
+    missed = np.maximum(low - sums, sums - high)
+    many = sums.ndim > 1 and np.count_nonzero(missed > 0) > OVERLAPPING_FACTOR
+    return float(missed.max(initial=0.0)) if many else 0.0
+
+
 def _inside(problem: LikelyEntropy, margin: float) -> LikelyEntropy:
     """The problem with the ends of rows moved within by a margin, but of those that have no room for it."""
     linear, (low, high) = problem.linear, problem.ends
@@ -614,7 +622,8 @@ def _maximum(now: _Lagrangian, masses: FloatArray, missed: float, clock: Clock) 
         slope = np.where(problem.drawn, problem.draws / positive, 0.0) + price
         logarithm = np.log(np.maximum(masses, TINY))
         right = linear.centred(np.log(linear.weight) - logarithm + problem.transposed @ slope, masses)
-        if float(np.vdot(masses, right**2)) <= small**2:
+        left = float(np.vdot(masses, right**2))
+        if left <= small**2 or (not missed and left <= (stiller * _missed_by_many(problem, sums)) ** 2):
             return masses, step
         penalties = now.curvature(price)
         curvature = np.where(problem.drawn, problem.draws / positive**2, 0.0) + penalties

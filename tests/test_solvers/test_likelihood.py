@@ -184,6 +184,26 @@ def test_where_too_many_rows_bind_answers_end_within_what_is_proved(
     assert problem.objective(found.masses) >= problem.objective(best.masses) - 400 * allowed
 
 
+def test_the_first_multipliers_are_met_no_more_nearly_than_rows_where_many_are_missed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(relaxation, "SMALL", 0)
+    problem, maximum, steps = many_classes(0, 5, 4), relaxation._maximum, []
+
+    def only(now: Any, masses: Any, missed: float, clock: Clock) -> Any:
+        found = maximum(now, masses, missed, clock)
+        steps.append(found[1])
+        clock.interrupt()
+        return found
+
+    monkeypatch.setattr(relaxation, "_maximum", only)
+    for factor in (10_000, 0):
+        monkeypatch.setattr(relaxation, "OVERLAPPING_FACTOR", factor)
+        relaxation.most_likely(problem, Clock())
+    exactly, nearly = steps
+    assert 0 < nearly < exactly
+
+
 @pytest.mark.parametrize("classes", [2, 5])
 def test_rows_with_large_penalties_cost_few_products(classes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     rng, products, look = np.random.default_rng(0), [], relaxation.Conjugate.look
