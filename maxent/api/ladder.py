@@ -21,7 +21,7 @@ from maxent.models.display import counted
 from maxent.models.errors import InvalidInput, NoAnswerInTime
 from maxent.models.release import Attribute, Branch, Node, Release, Tree
 from maxent.models.tables.cells import own_names
-from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers
+from maxent.models.trees.predict import answers_at, predicts_numbers, states_answers, states_shares
 from maxent.results.reliability import unwarned
 from maxent.results.solved import assessed_numbers, with_proved, worst_off
 
@@ -160,12 +160,13 @@ class Climb:
     def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
         """Answers taken for probabilities: their mean over all inputs that somebody may have.
 
-        An answer without probabilities, a number or a class, is a guess: it makes nobody certain.
+        An answer without probabilities, a number or a class, is a guess: it tells nothing but how frequent classes are.
         """
         from maxent.disclosure.baseline import baseline_of
         from maxent.disclosure.inference import measure
 
-        case, owner = self.known.of_verdict(self.case), self.case.cells().owner
+        case, cells = self.known.of_verdict(self.case), self.case.cells()
+        owner = cells.owner
         counts, n_classes = case.people.counts, answers.shape[1]
         total, votes = np.zeros((2, len(counts), n_classes))
         np.add.at(total, owner, answers)
@@ -178,8 +179,10 @@ class Climb:
             by_shares = right_by(posterior, case.truth)
             right = right if right.sum() >= by_shares.sum() else by_shares
         base = baseline_of(n_classes, int(counts.sum()), marginal=case.of_each_class, truth=case.truth)
+        guessed = np.zeros(len(counts), bool)
+        guessed[owner[~gives_probabilities(case.release, cells.leaf)]] = True
+        posterior[guessed] = 1 / n_classes if base.shares is None else base.shares
         found = measure(posterior, counts, case.truth, right=right, baseline=base)
-        guessed = not gives_probabilities(case.release)
         proved = np.zeros(len(counts), bool)
         if sure:  # every input that somebody may have gets one and the same certain answer
             least = np.ones((len(counts), n_classes))
@@ -193,12 +196,13 @@ class Climb:
             "proved_most": int(counts.sum()),
         }
         many = "one tree" if len(case.release.trees) == 1 else f"{len(case.release.trees)} trees together"
-        if guessed:  # how probable a guess is nobody says
-            row |= {"max_posterior": base.base_rate or 1.0 / n_classes, "certain": row["exposed"]}
+        if guessed.all():
             note = f"answers of {many} are guesses without probabilities: nobody is certain by them"
             right_guesses = row.get("right_guesses")
             return Figures(row["certain"], proved_of(row), right_guesses, row["base_rate"], note=note, row=row)
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
+        if guessed.any():
+            note += f"; to {int(counts[guessed].sum()):,} people some are guesses without probabilities"
         q = int(worst_first(posterior.max(axis=1), proved, case.people.lines)[0])
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
         who = _person(case, q, posterior[q], int(posterior[q].argmax()) if proved[q] else -1)
@@ -265,7 +269,7 @@ def _of_estimate(estimate: Estimate) -> Figures:
 def answers_of(release: Release) -> list[Node] | None:
     """What the answer of each leaf states of its people, a leaf with it; None of answers that state nothing.
 
-    That is shares, rates or errors as printed, or that no class is more frequent than the label; all of one kind.
+    That is shares, rates or errors as printed, or that no class is more frequent than the label.
     """
     whole = not (release.sampled or release.blurred) and release.labels == "majority" and release.boosting is None
     if len(release.trees) != 1 or not whole or release.predicts in ("vote", "score") or release.target.of:
@@ -273,25 +277,33 @@ def answers_of(release: Release) -> list[Node] | None:
     [tree] = release.trees
     if any(branch.child is None for node in tree.nodes for branch in node.branches):
         return None  # whoever is in a leaf that was removed gets the answer of others
-    leaves = tree.leaves
-    if all(leaf.counts is not None and sum(leaf.counts.values()) for leaf in leaves):
-        return [Node("", counts=leaf.counts) for leaf in leaves]
-    if all(leaf.rates is not None for leaf in leaves):
-        return [Node("", label=leaf.label, rates=leaf.rates) for leaf in leaves]
-    if any(leaf.label is None for leaf in leaves):
-        return None
-    stated = all(leaf.error_rate is not None for leaf in leaves)
-    return [Node("", label=leaf.label, error_rate=leaf.error_rate if stated else None) for leaf in leaves]
+    found = []
+    for leaf in tree.leaves:
+        if leaf.counts is not None and any(leaf.counts.values()):
+            found.append(Node("", counts=leaf.counts))
+        elif leaf.rates is not None or leaf.label is not None:
+            found.append(Node("", label=leaf.label, error_rate=leaf.error_rate, rates=leaf.rates))
+        else:
+            return None
+    return found
 
 
-def gives_probabilities(release: Release) -> bool:
-    """Whether a model answers with probabilities of classes; numbers and bare classes have none."""
-    if predicts_numbers(release):
-        return False
+def gives_probabilities(release: Release, reached: IntArray) -> BoolArray:
+    """Whether the answers of all trees at the places of cells are probabilities: numbers and bare classes are not.
+
+    ``reached`` and the result have the shapes (n_cells, n_trees) and (n_cells,).
+    """
+    if predicts_numbers(release) or (release.predicts == "vote" and len(release.trees) == 1):
+        return np.zeros(len(reached), bool)
     if release.predicts == "score":
-        return True
-    leaves = (leaf for tree in release.trees for leaf in tree.leaves)
-    return any(leaf.counts is not None or leaf.rates is not None or leaf.error_rate is not None for leaf in leaves)
+        return np.full(len(reached), states_shares(release))
+    found = np.ones(len(reached), bool)
+    for tree, place in zip(release.trees, reached.T, strict=True):
+        said = [n.is_leaf and all(x is None for x in (n.counts, n.rates, n.error_rate)) for n in tree.nodes]
+        bare = np.full(max(len(said), int(place.max()) + 1), any(said))  # a removed leaf has the answer of others
+        bare[: len(said)] = said
+        found &= ~bare[place]
+    return found
 
 
 def _key(told: Node, classes: Sequence[str]) -> object:

@@ -96,8 +96,13 @@ class Figures:
 
     @property
     def in_truth(self) -> int:
-        """People in leaves of one class in truth, whom limits count, where they are more than are certain; else 0."""
-        pure: int = self.row.get("sensitive", self.row).get("pure") or 0
+        """People in leaves of one class in truth, whom limits count, where they are more than are certain; else 0.
+
+        Where everybody is of one class limits count everybody, by how frequent classes are.
+        """
+        row = self.row.get("sensitive", self.row)
+        alike = not row.get("no_marginal") and (row.get("base_posterior", row.get("base_rate")) or 0) >= 1
+        pure: int = (row.get("individuals") if alike else row.get("pure")) or 0
         return pure if pure > max(self.certain or 0, self.certain_proved or 0) else 0
 
     def raised(self, by: Figures, name: str) -> Figures:

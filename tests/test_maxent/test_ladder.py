@@ -842,3 +842,40 @@ def test_whoever_knows_more_guesses_as_well(adversary: str) -> None:
     people = pd.DataFrame({"A": ["x"] * 15 + ["y"] * 25, "Y": ["yes"] * 10 + ["no"] * 20 + ["yes"] * 10})
     found = maxent.check(release, people[["A"]], truth=people, adversary=adversary, max_right_guesses=0.6)
     assert found.verdict().status == "fail"
+
+
+def split(left: dict[str, Any], right: dict[str, Any]) -> Tree:
+    branches = Branch("L", ("x",)), Branch("R", ("y",))
+    return Tree((Node("N", "A", branches), Node("L", **left), Node("R", **right)))
+
+
+COUNTED: dict[str, Any] = {"counts": {"no": 2, "yes": 1}}
+
+
+@pytest.mark.parametrize(
+    "trees",
+    [
+        [split(COUNTED, {"label": "yes"})],
+        [split({"label": "no", "error_rate": 1 / 3}, {"label": "yes"})],
+        [split(COUNTED, {"label": "yes"}), split({"label": "no"}, {"label": "yes"})],
+    ],
+)
+def test_a_label_beside_counts_makes_nobody_certain_by_predictions(trees: list[Tree]) -> None:
+    release = Release(Target("Y", ("no", "yes")), (Attribute("A", values=("x", "y")),), tuple(trees))
+    people = pd.DataFrame({"A": ["x"] * 3 + ["y"] * 3, "Y": ["no", "no", "yes", "yes", "yes", "no"]})
+    found = review_of(release, people, "Y", max_certain=0, adversary="predictions")
+    figures = rung(found, "predictions").figures
+    assert (figures.certain, figures.certain_proved or 0, found.verdict().status) == (0, 0, "pass")
+    assert figures.right_guesses == pytest.approx(4 / 6)
+    assert figures.row["max_posterior"] < 0.7
+
+
+@pytest.mark.parametrize("adversary", ["predictions", "table", "rows", "all_but_one"])
+def test_where_everybody_is_of_one_class_a_rung_counts_whom_limits_count(adversary: str) -> None:
+    release = Release(
+        Target("Y", ("no", "yes")), (Attribute("A", values=("x", "y")),), (split({"label": "no"}, {"label": "no"}),)
+    )
+    people = pd.DataFrame({"A": ["x"] * 4 + ["y"] * 3, "Y": ["no"] * 7})
+    found = review_of(release, people, "Y", max_certain=0, adversary=adversary, knowledge="label")
+    assert found.verdict().status == "fail"
+    assert rung(found, adversary).as_dict()["certain_in_truth"] == 7
