@@ -13,6 +13,7 @@ from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
 from maxent.api.compile import ROWS, Knowledge, compile_case, refuse_contradictions, system_of
+from maxent.api.decision_options import Auditing
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
 from maxent.api.out_of_core.opened import ByLeaf, FoundLeaves, Opened, table_of
@@ -39,8 +40,8 @@ if TYPE_CHECKING:
     from maxent.results.records import RecordsAudit
 
 
-@takes(options.Auditing)
-def audit(call: options.Auditing) -> AuditedPart:
+@takes(Auditing)
+def audit(call: Auditing) -> AuditedPart:
     """Structural attacks on a release: the summary; `audit_release` has the tables, too.
 
     A release is attacked as the anonymised table that it is, each leaf an equivalence class (Wakabayashi et al. 2024,
@@ -101,8 +102,8 @@ def audit(call: options.Auditing) -> AuditedPart:
     return AuditedPart(_audited(call))
 
 
-@takes(options.Auditing)
-def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
+@takes(Auditing)
+def audit_release(call: Auditing) -> Audit | RecordsAudit:
     """The structural attacks on a release, as `audit` has them, with the leaves and individuals that they work on.
 
     Returns
@@ -114,7 +115,7 @@ def audit_release(call: options.Auditing) -> Audit | RecordsAudit:
     return _audited(call)
 
 
-def _audited(call: options.Auditing) -> Audit | RecordsAudit:
+def _audited(call: Auditing) -> Audit | RecordsAudit:
     attacks = options.of(Attacking, call)
     attacks.check(call.qi, facts=call.facts, count=call.count, control=call.control)
     if call.in_parts:

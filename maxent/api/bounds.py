@@ -13,6 +13,7 @@ from maxent.api import options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables
 from maxent.api.compile import Knowledge, compile_beside, compile_in_time, refuse_contradictions, system_of
+from maxent.api.decision_options import Bounding
 from maxent.api.estimate import Progress, Solving, case_of, estimate_case
 from maxent.api.out_of_core.folder import InParts, links_of
 from maxent.api.out_of_core.opened import FoundLeaves, Opened, table_of
@@ -37,8 +38,8 @@ if TYPE_CHECKING:
     from maxent.models.arrays import IntArray
 
 
-@takes(options.Bounding)
-def bounds(call: options.Bounding) -> ProvedBounds:
+@takes(Bounding)
+def bounds(call: Bounding) -> ProvedBounds:
     """The smallest and the largest P(class | quasi-identifier) over all data consistent with a release, proved.
 
     With ``folder``, ``memory`` or workers people are taken in parts, for the level ``closed``: docs/scale.md.

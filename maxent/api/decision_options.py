@@ -1,4 +1,4 @@
-"""Options of calls about models and about several releases: compare, bench, review, check and advise.
+"""Options of other calls than `maxent.estimate`: bounds, audit, compare, bench, review, check and advise.
 
 They are stated as those in `maxent.api.options`, and apart from them: who estimates need not wait for them.
 """
@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, Literal
 from maxent.api.options import (
     CONTROL,
     JOBS,
+    QI,
+    RELEASE,
     AdversaryOption,
     Attacks,
     ByBackend,
@@ -21,17 +23,21 @@ from maxent.api.options import (
     Evidence,
     Exactness,
     Facts,
+    FolderOption,
     Informed,
     Interruptible,
     Kinds,
     Knowing,
     LevelOption,
+    Linked,
     Noisy,
     PartsOptions,
     PopulationOption,
     ProgressOption,
+    ProofOptions,
     Read,
     Released,
+    RiskOption,
     RoundingOption,
     RowsOption,
     SensitiveOption,
@@ -47,6 +53,7 @@ from maxent.api.options import (
 from maxent.models.arguments import NOT_NEGATIVE, POSITIVE, Noise, Range, real, same, whole
 
 if TYPE_CHECKING:
+    from maxent.api.case import Published
     from maxent.disclosure.limits import Verdict
     from maxent.models.formats.release_reader import Records
     from maxent.models.release import Release
@@ -83,6 +90,61 @@ class Releases:
     )
     qi: Source = field(
         kw_only=False, metadata=positional("The adversary's table, with the public attributes of every release.")
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class WorkersOfParts(FolderOption, WorkerOptions):
+    """Who does the work of people in parts: one process unless the call says otherwise."""
+
+    jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
+
+    @property
+    def in_parts(self) -> bool:
+        """Whether people are taken in parts: a folder, memory or workers ask for it."""
+        return self.folder is not None or self.memory is not None or self.dask is not None or not _is_one(self.jobs)
+
+
+def _is_one(jobs: object) -> bool:
+    """Whether there is one process; what is no number is for others to refuse."""
+    return isinstance(jobs, int) and jobs == 1
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
+    """A call of `maxent.bounds`."""
+
+    qi: Source | Sequence[Source] | None = field(  # type: ignore[assignment]  # none with a register
+        default=None, kw_only=False, metadata=positional(QI)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
+class Auditing(
+    ProgressOption,
+    SensitiveOption,
+    Noisy,
+    Confident,
+    ControlOption,
+    RiskOption,
+    RoundingOption,
+    RowsOption,
+    Linked,
+    Facts,
+    Attacks,
+    WorkersOfParts,
+):
+    """A call of `maxent.audit`."""
+
+    release: Published = field(kw_only=False, metadata=positional(RELEASE))
+    qi: Source | Sequence[Source] | None = field(
+        default=None, kw_only=False, metadata=positional("The adversary's table, as for `maxent.estimate`.")
+    )
+    control: Source | None = same(
+        ControlOption,
+        "control",
+        help="People who were not in the data, with their classes: how often what attacks show is true of them.",
+        doc="People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.",
     )
 
 

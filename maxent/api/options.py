@@ -25,6 +25,7 @@ from maxent.models.arguments import (
     Ties,
     same,
 )
+from maxent.models.reading import Decimal, Delimiter, Text
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -201,6 +202,43 @@ class Read:
 
     reading: Reading | None = option(
         None, "How the release and all tables are read, see `maxent.models.reading.Reading`.", group="call"
+    )
+
+
+@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
+class ReadingOptions:
+    """What `maxent.models.reading.Reading` is made of."""
+
+    text: Text | None = option(
+        None,
+        "Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so that they "
+        "are equal, or keep text exact.",
+        group="read",
+    )
+    na: Sequence[str] | None = option(
+        None,
+        "Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and others "
+        "(docs/tables.md).",
+        metavar="A,B,...",
+        group="read",
+    )
+    max_memory: str | None = option(
+        None, "Memory for a table while it is read, such as 500MB; default: 2GB.", metavar="SIZE", group="read"
+    )
+    csv_delimiter: Delimiter | None = option(None, "Delimiter of CSV files; default: detected.", group="read")
+    csv_decimal: Decimal | None = option(
+        None, "Decimal mark of numbers in CSV files; default: detected for each column.", group="read"
+    )
+    csv_encoding: str | None = option(
+        None, "Encoding of CSV files, such as cp1252; default: UTF-8, or detected.", metavar="NAME", group="read"
+    )
+    sheet: str | None = option(None, "The sheet of Excel workbooks; default: the first.", metavar="NAME", group="read")
+    format: str | None = option(
+        None,
+        "Format of the release (docs/formats.md); default: detected.",
+        metavar="FORMAT",
+        option="--from",
+        group="read",
     )
 
 
@@ -526,23 +564,6 @@ class FolderOption(PartsOptions):
     )
 
 
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class WorkersOfParts(FolderOption, WorkerOptions):
-    """Who does the work of people in parts: one process unless the call says otherwise."""
-
-    jobs: int = same(WorkerOptions, "jobs", default=1, help=JOBS)
-
-    @property
-    def in_parts(self) -> bool:
-        """Whether people are taken in parts: a folder, memory or workers ask for it."""
-        return self.folder is not None or self.memory is not None or self.dask is not None or not _is_one(self.jobs)
-
-
-def _is_one(jobs: object) -> bool:
-    """Whether there is one process; what is no number is for others to refuse."""
-    return isinstance(jobs, int) and jobs == 1
-
-
 # --- The calls -------------------------------------------------------------------------------------------------
 
 RELEASE = (
@@ -650,42 +671,4 @@ class ProofOptions(LevelOption):
     )
     witness: bool = option(
         False, "Whether to find two complete tables of people that are consistent with everything.", group="call"
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Bounding(Interruptible, PopulationOption, RowsOption, Linked, Knowing, ProofOptions, WorkersOfParts, Released):
-    """A call of `maxent.bounds`."""
-
-    qi: Source | Sequence[Source] | None = field(  # type: ignore[assignment]  # none with a register
-        default=None, kw_only=False, metadata=positional(QI)
-    )
-
-
-@dataclass(frozen=True, kw_only=True, eq=False, repr=False)
-class Auditing(
-    ProgressOption,
-    SensitiveOption,
-    Noisy,
-    Confident,
-    ControlOption,
-    RiskOption,
-    RoundingOption,
-    RowsOption,
-    Linked,
-    Facts,
-    Attacks,
-    WorkersOfParts,
-):
-    """A call of `maxent.audit`."""
-
-    release: Published = field(kw_only=False, metadata=positional(RELEASE))
-    qi: Source | Sequence[Source] | None = field(
-        default=None, kw_only=False, metadata=positional("The adversary's table, as for `maxent.estimate`.")
-    )
-    control: Source | None = same(
-        ControlOption,
-        "control",
-        help="People who were not in the data, with their classes: how often what attacks show is true of them.",
-        doc="People like those of the table who were not in the data, with their classes; for trees, and needs ``qi``.",
     )

@@ -13,13 +13,14 @@ from typing import Annotated, Any, Optional
 
 import typer
 
+from maxent.api.options import ReadingOptions
 from maxent.command_line import panels
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import Job
-from maxent.models.arguments import Parameter, parameter, parameters_of
+from maxent.models.arguments import Parameter, parameters_of
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
 from maxent.models.files.output import AUDIT, BOUNDS, ESTIMATE, TABLE_SUFFIXES, FileKind
-from maxent.models.reading import Decimal, Delimiter, Text, reading_of
+from maxent.models.reading import reading_of
 
 
 class LevelName(StrEnum):
@@ -112,6 +113,13 @@ def completed_knowledge(incomplete: str) -> list[str]:
     return completed(incomplete, knowledge())
 
 
+def completed_check(incomplete: str) -> list[str]:
+    """Checks that a shell offers."""
+    from maxent.policy.checks.registry import CHECKS
+
+    return list(CHECKS)
+
+
 def completed_policy(incomplete: str) -> list[str]:
     """Policies that a shell offers."""
     from maxent.policy.policy import presets
@@ -134,6 +142,7 @@ def completed(incomplete: str, names: Iterable[str]) -> list[str]:
 
 # Parameter -> what a shell offers for it.
 COMPLETED = {
+    "explain": completed_check,
     "backend": completed_backend,
     "backends": completed_backend,
     "knowledge": completed_knowledge,
@@ -141,21 +150,21 @@ COMPLETED = {
 }
 
 
+@dataclass(frozen=True)
+class OptionSet:
+    """Options of a dataclass, without some, with other ``defaults``; a command gets what is ``made`` of them."""
+
+    kind: type
+    without: Collection[str]
+    made: Callable[[dict[str, Any]], Any]
+    defaults: Mapping[str, Any]
+
+
 def stated(
     kind: type, *, without: Collection[str] = (), made: Callable[[dict[str, Any]], Any] = dict, **defaults: Any
-) -> Callable[..., Any]:
-    """The options of a dataclass, but those ``without``, as a group for `takes`, with other ``defaults``.
-
-    The command gets what is ``made`` of them.
-    """
-    own = [each for each in parameters_of(kind).values() if each.about.group != "call" and each.name not in without]
-
-    def group(**values: Any) -> Any:
-        return made({each.name: _argument(each, values[each.name]) for each in own if each.name in values})
-
-    options = [option(each, defaults.get(each.name, each.default)) for each in own]
-    group.__signature__ = inspect.Signature(options)  # type: ignore[attr-defined]
-    return group
+) -> OptionSet:
+    """A group of options for `takes`."""
+    return OptionSet(kind, without, made, defaults)
 
 
 def beyond_defaults(kind: type, options: Mapping[str, Any]) -> dict[str, Any]:
@@ -205,24 +214,34 @@ def option(each: Parameter, default: Any, *, hidden: bool = False, repeated: boo
     )
 
 
-def takes(
-    *, without: Collection[str] = (), **groups: Callable[..., Any]
-) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
-    """Give a command the options of functions, each in the place of the command's parameter of its name."""
+def takes(**groups: OptionSet | type) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
+    """Give a command the options of groups, each in the place of the command's parameter of its name.
+
+    A dataclass stands for all its options, and is made of them.
+    """
+    known = {
+        name: each if isinstance(each, OptionSet) else stated(each, made=_of(each)) for name, each in groups.items()
+    }
+    told = {name: parameters_of(group.kind).values() for name, group in known.items()}
+    own = {
+        name: [each for each in told[name] if each.about.group != "call" and each.name not in group.without]
+        for name, group in known.items()
+    }
     options = {
-        name: [each for each in inspect.signature(group, eval_str=True).parameters.values() if each.name not in without]
-        for name, group in groups.items()
+        name: [option(each, group.defaults.get(each.name, each.default)) for each in own[name]]
+        for name, group in known.items()
     }
 
     def decorated(command: Callable[..., Job]) -> Callable[..., Job]:
         @wraps(command)
         def called(*arguments: Any, **values: Any) -> Job:
-            for name, group in groups.items():
-                values[name] = group(**{each.name: values.pop(each.name, each.default) for each in options[name]})
+            for name, group in known.items():
+                given = {each.name: values.pop(each.name, each.default) for each in options[name]}
+                values[name] = group.made({each.name: _argument(each, given[each.name]) for each in own[name]})
             return command(*arguments, **values)
 
-        own = inspect.signature(command, eval_str=True).parameters.values()
-        merged = [each for one in own for each in options.get(one.name, [one])]
+        written = inspect.signature(command, eval_str=True).parameters.values()
+        merged = [each for one in written for each in options.get(one.name, [one])]
         called.__signature__ = inspect.Signature(merged)  # type: ignore[attr-defined]
         called.__annotations__ = {each.name: each.annotation for each in merged}
         return called
@@ -230,57 +249,15 @@ def takes(
     return decorated
 
 
-# Options of how files are read, stated once for all commands that read files.
-
-
-@dataclass(init=False, frozen=True, kw_only=True, eq=False, repr=False)
-class ReadingOptions:
-    """What `maxent.models.reading.Reading` is made of."""
-
-    text: Text | None = parameter(
-        None,
-        "Values that differ only by blanks or Unicode form: refuse them (the default), strip all text so that they "
-        "are equal, or keep text exact.",
-        group="read",
-    )
-    na: Sequence[str] | None = parameter(
-        None,
-        "Spellings of missing values, besides an empty cell; default: NA, NaN, null, None, N/A, #N/A and others "
-        "(docs/tables.md).",
-        metavar="A,B,...",
-        group="read",
-    )
-    max_memory: str | None = parameter(
-        None, "Memory for a table while it is read, such as 500MB; default: 2GB.", metavar="SIZE", group="read"
-    )
-    csv_delimiter: Delimiter | None = parameter(None, "Delimiter of CSV files; default: detected.", group="read")
-    csv_decimal: Decimal | None = parameter(
-        None, "Decimal mark of numbers in CSV files; default: detected for each column.", group="read"
-    )
-    csv_encoding: str | None = parameter(
-        None, "Encoding of CSV files, such as cp1252; default: UTF-8, or detected.", metavar="NAME", group="read"
-    )
-    sheet: str | None = parameter(
-        None, "The sheet of Excel workbooks; default: the first.", metavar="NAME", group="read"
-    )
-    format: str | None = parameter(
-        None,
-        "Format of the release (docs/formats.md); default: detected.",
-        metavar="FORMAT",
-        option="--from",
-        group="read",
-    )
+def _of(kind: type) -> Callable[[dict[str, Any]], Any]:
+    return lambda given: kind(**given)
 
 
 def reads_files(
-    *, releases: bool = True, without: Collection[str] = (), **groups: Callable[..., Any]
+    *, releases: bool = True, **groups: OptionSet | type
 ) -> Callable[[Callable[..., Job]], Callable[..., Job]]:
     """Give a command the options of reading in the place of its parameter ``reading``, and those of other groups."""
-    return takes(
-        without=(*without, *(() if releases else ("format",))),
-        reading=stated(ReadingOptions, made=reading_of),
-        **groups,
-    )
+    return takes(reading=stated(ReadingOptions, without=() if releases else ("format",), made=reading_of), **groups)
 
 
 # Options of calls in parts, about more people than memory holds.

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
+from maxent.api.options import of
 from maxent.command_line import options as opt
 from maxent.command_line.progress import BEYOND, DONE, UNKNOWN, tell
 from maxent.models.errors import check_unused
@@ -69,9 +70,9 @@ class AskedVerdict:
         from maxent.disclosure.limits import Limits
         from maxent.models.errors import ARGUMENT, invalid
 
-        *first, last = names = [each.name for each in fields(Limits)]
-        limits = Limits(**{name: getattr(self, name) for name in names})
+        limits = of(Limits, self)
         if self.enforce and not limits.stated:
+            *first, last = [each.name for each in fields(Limits)]
             expected = f"a limit: {', '.join(f'{name}=' for name in first)} or {last}="
             raise invalid("limits", ARGUMENT, "enforce", expected, "none")
         return limits
@@ -96,9 +97,6 @@ class AskedVerdict:
 
         tell(f"limits are enforced: {WORDS[verdict.status]}")
         return BEYOND if verdict.status == "fail" else UNKNOWN
-
-
-asked = opt.stated(AskedVerdict, made=lambda given: AskedVerdict(**given))
 
 
 def named_files(files: Mapping[str, str | None], columns: int) -> dict[str, str | None]:
@@ -147,9 +145,6 @@ class AskedDossier:
         for path, public in ((self.dossier, False), (self.dossier_public, True)):
             if path is not None:
                 found.dossier(path, public=public, **texts, **more)
-
-
-dossiers = opt.stated(AskedDossier, made=lambda given: AskedDossier(**given))
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,9 +197,6 @@ class Handed:
 def _is_within(path: str, folder: str) -> bool:
     inner, outer = os.path.realpath(path), os.path.realpath(folder)
     return inner.startswith(os.path.join(outer, ""))
-
-
-handed = opt.stated(Handed, made=lambda given: Handed(**given))
 
 
 def as_options(reading: Reading | None) -> dict[str, str]:

@@ -6,12 +6,12 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Annotated, Any
 
-from maxent.api.options import Auditing
+from maxent.api.decision_options import Auditing
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, asked
+from maxent.command_line.verdict import AskedVerdict
 from maxent.models.files.output import GROUPS
 from maxent.results.reliability import NOT_ABOUT_THEM
 
@@ -22,7 +22,10 @@ EXAMPLES = (
 )
 
 
-@reads_files(without=["report", "title", "purpose"], options=stated(Auditing), asked=asked)
+LIMITS = stated(AskedVerdict, without=("report", "title", "purpose"), made=lambda given: AskedVerdict(**given))
+
+
+@reads_files(options=stated(Auditing), asked=LIMITS)
 def command(
     qi: FilesPerhapsOfPeople,
     options: Any = None,

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 from functools import partial
 from typing import Annotated, Any
 
-from maxent.api.options import Bounding
+from maxent.api.decision_options import Bounding
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, reads_files, split_files, stated

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Annotated, Any
 
@@ -14,7 +14,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import completed_policy, reads_files, split_last, stated
 from maxent.command_line.parsing import split_names
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedDossier, AskedVerdict, asked, dossiers, handed
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, option
 from maxent.models.files.output import CHECKS, RECORD
 
 # Calls that its help ends with.
@@ -24,27 +24,21 @@ EXAMPLES = (
 )
 
 
-def completed_check(incomplete: str) -> list[str]:
-    """Checks that a shell offers."""
-    from maxent.policy.checks.registry import CHECKS
+@dataclass(frozen=True, slots=True)
+class Catalogue:
+    """What tells of checks, and does nothing else."""
 
-    return list(CHECKS)
-
-
-def catalogue(
-    listed: Annotated[bool, panels.output("--list", help="List all checks, and nothing else.")] = False,
-    explain: Annotated[
-        str | None,
-        panels.output(
-            metavar="ID", help="Explain a check, such as MX101, and nothing else.", autocompletion=completed_check
-        ),
-    ] = None,
-) -> tuple[bool, str | None]:
-    """The options that tell of checks, and do nothing else."""
-    return listed, explain
+    listed: bool = option("output", "List all checks, and nothing else.", default=False, option="--list")
+    explain: str | None = option("output", "Explain a check, such as MX101, and nothing else.", "ID")
 
 
-@reads_files(options=stated(Checking, time_limit=None), asked=asked, handing=handed, dossiers=dossiers, told=catalogue)
+@reads_files(
+    options=stated(Checking, time_limit=None),
+    asked=AskedVerdict,
+    handing=Handed,
+    dossiers=AskedDossier,
+    told=Catalogue,
+)
 def command(
     files: Annotated[
         list[str] | None,
@@ -81,9 +75,8 @@ def command(
     Exit status: 0 within all limits, 3 beyond one, 4 where one cannot be told. Without --time-limit, compiling and
     solving take at most 120 seconds.
     """
-    listed, explain = told
-    if listed or explain is not None:
-        return partial(_tell_checks, explain, as_json)
+    if told.listed or told.explain is not None:
+        return partial(_tell_checks, told.explain, as_json)
     sensitive = options["sensitive"]
     options |= {
         "sensitive": split_names("sensitive", [sensitive]) if sensitive else None,

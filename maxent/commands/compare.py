@@ -14,7 +14,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import TREES_AND_QI, Who, is_table, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
+from maxent.command_line.verdict import AskedVerdict, ReportFile
 from maxent.models.arguments import parameters_of
 from maxent.models.files.output import COMPARISON, DIFFERENCE
 from maxent.results.reliability import REASONS
@@ -105,7 +105,7 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(options=stated(Comparing), asked=asked)
+@reads_files(options=stated(Comparing), asked=AskedVerdict)
 def command(
     files: Annotated[
         list[str],

@@ -12,7 +12,7 @@ from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import FilesPerhapsOfPeople, named, reads_files, split_files, stated
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedVerdict, ReportFile, asked
+from maxent.command_line.verdict import AskedVerdict, ReportFile
 from maxent.results.reliability import not_reliable
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class EstimatePlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(options=stated(Estimating), asked=asked)
+@reads_files(options=stated(Estimating), asked=AskedVerdict)
 def command(
     qi: FilesPerhapsOfPeople,
     options: Any = None,

@@ -16,7 +16,7 @@ from maxent.command_line import panels
 from maxent.command_line.options import reads_files, split_last, stated
 from maxent.command_line.parsing import joined_names, one_or_several, split_names
 from maxent.command_line.progress import UNRELIABLE, Job, finishing, progress, tell, tell_noticed
-from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, asked, dossiers, handed, named_files
+from maxent.command_line.verdict import AskedDossier, AskedVerdict, Handed, named_files
 from maxent.models.files.output import RECORD, REVIEW
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ EXAMPLES = (
 )
 
 
-@reads_files(options=stated(Reviewing, time_limit=None), asked=asked, handing=handed, dossiers=dossiers)
+@reads_files(options=stated(Reviewing, time_limit=None), asked=AskedVerdict, handing=Handed, dossiers=AskedDossier)
 def command(
     files: Annotated[
         list[str],

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from maxent.api.options import WorkersOfParts
+from maxent.api.decision_options import WorkersOfParts
 from maxent.command_line import options as opt
 from maxent.command_line import panels
 from maxent.command_line.options import stated, takes
