@@ -339,14 +339,6 @@ FilesPerhapsOfPeople = Annotated[
         "table for each release.",
     ),
 ]
-Who = Annotated[
-    str | None,
-    panels.read(
-        metavar="COLUMN",
-        help="Column that names each person, by which the tables of several releases are linked; default: each table "
-        "is within the next larger one.",
-    ),
-]
 
 
 def split_files(files: Sequence[str], *, needed: bool = True) -> tuple[list[str], list[str]]:

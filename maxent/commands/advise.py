@@ -28,8 +28,7 @@ def completed_methods(incomplete: str) -> list[str]:
     """Methods of defense that a shell offers."""
     from maxent.models.defenses.registry import method_names
 
-    before, comma, _ = incomplete.rpartition(",")
-    return [before + comma + name for name in method_names()]
+    return opt.completed(incomplete, method_names())
 
 
 LIMITS = stated(AskedVerdict, without=("max_member", "enforce", "no_marginal"))

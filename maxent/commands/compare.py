@@ -10,9 +10,10 @@ from typing import Annotated, Any
 import typer
 
 from maxent.api.decision_options import Comparing, Differing
+from maxent.api.options import Who
 from maxent.command_line import options as opt
 from maxent.command_line import panels
-from maxent.command_line.options import TREES_AND_QI, Who, is_table, reads_files, split_files, stated
+from maxent.command_line.options import TREES_AND_QI, is_table, reads_files, split_files, stated
 from maxent.command_line.progress import DONE, UNRELIABLE, Job, progress, tell, tell_noticed
 from maxent.command_line.verdict import AskedVerdict, ReportFile
 from maxent.models.arguments import parameters_of
@@ -105,7 +106,7 @@ class ComparisonPlot(StrEnum):
     divergence = "divergence"
 
 
-@reads_files(options=stated(Comparing), asked=AskedVerdict)
+@reads_files(linked=stated(Who), options=stated(Comparing), asked=AskedVerdict)
 def command(
     files: Annotated[
         list[str],
@@ -123,7 +124,7 @@ def command(
             "--diff", help="Difference of two releases instead: the classes of those who joined, left or stayed."
         ),
     ] = False,
-    who: Who = None,
+    linked: Any = None,
     options: Any = None,
     level: opt.Level = None,
     reading: Any = None,
@@ -145,11 +146,11 @@ def command(
     if diff:
         common = [name for name in parameters_of(Differing) if name in options]
         apart = {name: value for name, value in options.items() if name not in common}
-        solved = {**{name: options[name] for name in common}, "reading": reading, "who": who, "level": level}
+        solved = {**{name: options[name] for name in common}, "reading": reading, **linked, "level": level}
         asked_for = {"limits": asked, **apart, "plot": plot}
         return partial(difference, files, table or [], solved, asked_for, as_json, output, csv_literal)
     options |= {"reading": reading, "no_marginal": asked.no_marginal}
-    check = {"who": who, "level": level}
+    check = {**linked, "level": level}
     return partial(_run, files, table or [], check, options, as_json, output, plot and plot.value, asked, csv_literal)
 
 
