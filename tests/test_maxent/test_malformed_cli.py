@@ -19,8 +19,7 @@ BASE = json.loads(documents.DOCUMENTED) | {"release": {"sampling_rate": 1.0, "su
 QI = "Education,Age\n" + "Masters,30\n" * 4 + "Masters,40\n" * 2 + "Doctorate,50\n" * 4
 TRUTH = "Education,Age,Salary\n" + "Masters,30,<=50K\n" * 3 + "Masters,30,>50K\n" + "Masters,40,<=50K\n" * 2
 TRUTH += "Doctorate,50,>50K\n" * 3 + "Doctorate,50,<=50K\n"
-TREE, NODES = ("trees", 0), ("trees", 0, "nodes")
-N1, N2, L1, L2, L3 = ((*NODES, i) for i in range(5))
+L1 = ("trees", 0, "nodes", 2)
 
 
 @pytest.fixture
@@ -59,79 +58,32 @@ def test_what_the_malformed_inputs_are_made_from_is_right(folder, capsys):
     assert (folder / "out.csv").exists()
 
 
-DOCUMENTS = {
-    "format": (("format",), "maxent/2", "document: format: expected 'maxent/1', found 'maxent/2'"),
-    "unknown key": (("tress",), [], "document: tress: expected only the keys"),
-    "unknown node key": ((*L1, "lable"), "x", "node L1: lable: expected only the keys"),
-    "attribute is target": (("attributes", 3), {"name": "Salary", "type": "numeric"},
-        "attribute Salary: name: expected"),
-    "release key": (("release", "epsilon"), 1, "release: epsilon: expected only the keys"),
-    "node no object": (L1, 7, "node number 3: content: expected an object, found 7"),
-    "dangling": ((*N2, "branches", 1, "child"), "L9", "node N2, branch 2: child: expected the id of a node"),
-    "not covered": ((*N2, "branches", 1, "gt"), 40,
-        "node N2: branches: expected branches that cover every value of Age"),
-    "counts unknown class": ((*L2, "counts", "rich"), 1, "node L2: counts: expected classes of the target"),
-    "counts against label": ((*L2, "label"), ">50K", "node L2: label: expected a most frequent class of counts"),
-    "suppressed count": (("release", "suppressed_below"), 3, "node L2: counts of >50K: expected 0 or at least 3"),
-    "huge number": ((*L1, "n"), 10**400, "node L1: n: expected a whole number"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", DOCUMENTS.values(), ids=DOCUMENTS)
-def test_a_rule_of_the_format(folder, capsys, case):
-    path, value, message = case
-    (folder / "tree.json").write_text(json.dumps(changed(path, value)), encoding="utf-8")
-    refused(folder, capsys, f"tree.json: {message}")
-
-
-TEXT = json.dumps(BASE)
+# Of each kind of file one mistake: test_malformed_releases and test_malformed_tables have all of them.
 FILES = {
-    "truncated": (TEXT[:-40].encode(), "line 1, column"),
-    "empty": (b"", "file: content: expected a JSON object, found an empty file"),
-    "NaN": (TEXT.replace("0.25", "NaN").encode(), "node L1: error_rate: expected a number from 0 to 1, found NaN"),
-    "key twice": (TEXT.replace('"n": 4', '"n": 4, "n": 5').encode(), "node L1: n: expected each key once"),
-}
+    "release: rule": ("tree.json", json.dumps(changed(("release", "epsilon"), 1)).encode(),
+        "tree.json: release: epsilon: expected only the keys"),
+    "release: node no object": ("tree.json", json.dumps(changed(L1, 7)).encode(),
+        "tree.json: node number 3: content: expected an object, found 7"),
+    "release: truncated": ("tree.json", json.dumps(BASE)[:-40].encode(), "line 1, column"),
+    "table: nan": ("qi.csv", b"Education,Age\nMasters,nan\n",
+        "no tree can route them), found a missing value ('nan' on 1 line)"),
+    "table: UTF-16 without a mark": ("qi.csv", QI.encode("utf-16-le"),
+        "expected CSV text in UTF-8 (--csv-encoding names another encoding)"),
+    "table: no encoding": ("qi.csv", b"Education,Age\nMa\x81\x8dtres,30\n",
+        "can be told (name it: --csv-encoding cp1252, say)"),
+    "truth: too few": ("truth.csv", TRUTH[:-20].encode(), "truth.csv: "),
+    "facts: nobody": ("facts.csv", b"Age,Salary\n99,>50K\n", "facts.csv: line 2"),
+    "marginal: sum": ("marginal.csv", b"Salary,count\n<=50K,1\n>50K,1\n",
+        "marginal.csv: rows: count: expected counts that sum"),
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("case", FILES.values(), ids=FILES)
-def test_a_file_that_is_no_document(folder, capsys, case):
-    content, message = case
-    (folder / "tree.json").write_bytes(content)
-    refused(folder, capsys, message)
-
-
-TABLES = {
-    "empty": (b"", "qi.csv: file"),
-    "unknown value": (b"Education,Age\nMaster,30\n",
-        "qi.csv: line 2: Education: expected one of 'Masters', 'Doctorate'"),
-    "nan": (b"Education,Age\nMasters,nan\n", "no tree can route them), found a missing value ('nan' on 1 line)"),
-    "ragged": (b"Education,Age\nMasters,30\nMasters\n", "qi.csv: line 3:"),
-    "semicolons": (b"Education;Age\nMasters;30;1\n", "qi.csv: header: Education: expected a column of this name"),
-    "UTF-16 without a mark": (QI.encode("utf-16-le"),
-        "expected CSV text in UTF-8 (--csv-encoding names another encoding)"),
-    "no encoding": (b"Education,Age\nMa\x81\x8dtres,30\n", "can be told (name it: --csv-encoding cp1252, say)"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", TABLES.values(), ids=TABLES)
-def test_a_table_that_cannot_be_read(folder, capsys, case):
-    content, message = case
-    (folder / "qi.csv").write_bytes(content)
-    refused(folder, capsys, message)
-
-
-EXTRA = {
-    "truth: too few": ("--truth", TRUTH[:-20], "x.csv: "),
-    "facts: nobody": ("--facts", "Age,Salary\n99,>50K\n", "x.csv: line 2"),
-    "marginal: sum": ("--marginal", "Salary,count\n<=50K,1\n>50K,1\n", "x.csv: rows: count: expected counts that sum"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("case", EXTRA.values(), ids=EXTRA)
-def test_a_companion_of_the_table(folder, capsys, case):
-    option, content, message = case
-    (folder / "x.csv").write_text(content, encoding="utf-8")
-    refused(folder, capsys, message, call=[option, "x.csv"])
+def test_a_file_with_a_mistake(folder, capsys, case):
+    name, content, message = case
+    (folder / name).write_bytes(content)
+    option = name.removesuffix(".csv")
+    refused(folder, capsys, message, call=[f"--{option}", name] if option in ("truth", "facts", "marginal") else [])
 
 
 CALLS = {
