@@ -366,25 +366,12 @@ def _placed(case: Case, seconds: float | None) -> bool:
 # which leaves people are: where private attributes do, whoever is in a leaf has classes of that leaf in all columns.
 
 
-def review_several(
-    subjects: Sequence[Subject],
-    known: Knowledge,
-    solving: Solving,
-    limits: Limits,
-    asked: Asked,
-    interruptible: bool = False,
-    progress: Progress | None = None,
-    ahead: Callable[[Verdict], object] = lambda verdict: None,
-    rows: bool = False,
-    named: Mapping[str, Limits] | None = None,
-    first: Callable[[Review], object] = lambda found: None,
-) -> SeveralReviews:
-    """The reviews of a model of several sensitive columns, which share the time; see `maxent.review`."""
+def review_several(subjects: Sequence[Subject], known: Knowledge, solving: Solving, *how: Any) -> SeveralReviews:
+    """The reviews of a model of several sensitive columns, each by `review_subject`; they share the time."""
     each = solving
     if solving.time_limit is not None:
         each = replace(solving, time_limit=solving.time_limit / len(subjects))
-    how = (known, each, limits, asked, interruptible, progress, ahead, rows, named, first)
-    found = {subject.target: review_subject(subject, *how) for subject in subjects}
+    found = {subject.target: review_subject(subject, known, each, *how) for subject in subjects}
     estimates = {name: review.estimate for name, review in found.items() if review.estimate is not None}
     size = prod(len(review.release.target.classes) for review in found.values())
     joint, left_out = None, ""
