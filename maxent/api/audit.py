@@ -12,7 +12,7 @@ from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
-from maxent.api.compile import ROWS, Knowledge, compile_case, refuse_contradictions, system_of
+from maxent.api.compile import ROWS, Knowledge, compile_case, may_contradict_whole, refuse_contradictions, system_of
 from maxent.api.decision_options import Auditing
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
@@ -24,7 +24,6 @@ from maxent.constraints.kinds.bootstrap import MISFIT
 from maxent.disclosure.sensitive import sensitive_codes
 from maxent.models.arguments import check_flags
 from maxent.models.errors import check_unused
-from maxent.models.packages import installed
 from maxent.results.audit import Audit, AuditedPart, people_table
 from maxent.results.parts import Parts
 from maxent.results.solved import assessed_numbers
@@ -214,11 +213,8 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):
         return found
-    if program is not None and not found.beside["statements"]["complete"] and installed("ortools"):
-        from maxent.solvers.certainty.stated import is_quick
-
-        if is_quick(program):
-            refuse_contradictions(program, "inconsistent", whole=True)
+    if program is not None and may_contradict_whole(program, complete=found.beside["statements"]["complete"]):
+        refuse_contradictions(program, "inconsistent", whole=True)
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
     beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}

@@ -69,12 +69,12 @@ def _run(
     beside = {} if outputs["--nl"] is None else nl_files(outputs["--nl"])
     written |= {f"--nl ({suffix})": (path, ()) for suffix, path in beside.items()}
     check_outputs(written, [*files, *opt.inputs(options)])
-    from maxent.api.compile import contradiction_problems
+    from maxent.api.compile import stated_problems
     from maxent.api.estimate import compile_release
     from maxent.results.explanation import explain
 
     program = compile_release(trees, tables, **options)
-    found = explain(program)
+    found = explain(program, stated_problems(program))
     if outputs["-o"] is not None:
         save_rows(found, "list", outputs["-o"], CONSTRAINTS, csv_literal=csv_literal)
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:
@@ -89,5 +89,4 @@ def _run(
         from maxent.results.text.estimate import print_explanation
 
         print_explanation(program, found)
-        print_lines([f"contradiction: {problem}" for problem in contradiction_problems(program)])
     return DONE

@@ -10,23 +10,24 @@ import numpy as np
 
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import Internal, Linear, Program
-from maxent.models.errors import Origin
+from maxent.models.errors import Origin, Problem
 from maxent.models.nodes import each as each_of
 from maxent.models.nodes import links_of, statements_of
 
 SHOWN_CUTS = 4
 
 
-def explain(program: Program) -> dict[str, Any]:
-    """All constraints of a release, ready for JSON.
+def explain(program: Program, problems: Iterable[Problem] = ()) -> dict[str, Any]:
+    """All constraints of a release, ready for JSON; ``problems`` are statements that contradict each other.
 
     Returns
     -------
     dict
         ``constraints`` (kind -> number, as in the summary of an estimate), ``unread`` (as there), ``leaves`` (of each
         ``tree`` how many leaves there are, how many of them state what, the rows that are ``compiled`` of each kind,
-        and the leaves that state what is ``unread``), ``notes``, ``contradictions``, and ``list``: one dict per
-        constraint, ordered as the nodes of the trees are, with
+        and the leaves that state what is ``unread``), ``statements`` (of each ``file`` how many ``rows`` are compiled,
+        and its ``statements``: ``kind``, ``source``, and the people they are about, ``where``, None for everybody),
+        ``notes``, ``contradictions``, and ``list``: a dict per constraint, in the order of the nodes of the trees, with
 
         * ``kind``, ``origin`` (in words), ``tree`` (from 1) and ``node`` (None where it is about no node; for a removed
           leaf the node and the branch it was below), ``says`` (in words), ``rows`` (how many inequalities or equations
@@ -40,13 +41,34 @@ def explain(program: Program) -> dict[str, Any]:
         "list": [_qi_row(program), *(_row(program, constraint) for constraint in in_tree_order(program))],
         "unread": [each.as_dict("not") for each in program.unread],
         "leaves": list(_leaves(program)),
+        "statements": list(_documents(program)),
         "notes": list(program.notes),
-        "contradictions": [each.as_dict() for each in program.contradictions],
+        "contradictions": list(_contradictions(program, problems)),
     }
 
 
+def _contradictions(program: Program, problems: Iterable[Problem]) -> Iterator[dict[str, Any]]:
+    """What the table contradicts, and by how much; then statements that something else contradicts."""
+    yield from (each.as_dict() for each in program.contradictions)
+    known = {(str(each.origin), each.says) for each in program.contradictions}
+    for each in problems:
+        if (each.where, each.found) not in known:
+            yield {"origin": each.where, "says": each.found, "expected": each.expected}
+
+
+def _documents(program: Program) -> Iterator[dict[str, Any]]:
+    """Of each file of statements what they are, where they were published, and how many rows are compiled."""
+    for document in program.release.statements:
+        rows = (said.rows for said in program.linear if said.origin.place.startswith(f"{document.name}, "))
+        listed = [
+            {"kind": each.kind, "source": each.source, "where": str(each.where) if each.where.tests else None}
+            for each in document.statements
+        ]
+        yield {"file": document.name, "statements": listed, "rows": sum(rows)}
+
+
 def _leaves(program: Program) -> Iterator[dict[str, Any]]:
-    """Of each tree, how many leaves state what, how many rows are compiled about it, and what of it is not."""
+    """Of each published tree, how many leaves state what, how many rows are compiled about it, and what is not."""
     compiled: list[Counter[str]] = [Counter() for _ in program.release.trees]
     for constraint in in_tree_order(program):
         place = place_of(program, constraint)
@@ -64,6 +86,8 @@ def _leaves(program: Program) -> Iterator[dict[str, Any]]:
             "scores": np.array([each.value is not None for each in each_of(tree.nodes)]),
         }
         numbers = {name: int((leaf & there).sum()) for name, there in stated.items()}
+        if program.release.statements and len(tree.nodes) == 1 and not any(numbers.values()):  # stands for statements
+            continue
         yield {
             "tree": t + 1,
             "leaves": int(leaf.sum()),

@@ -79,6 +79,7 @@ def latex_document(program: Program) -> str:
     for measure in sorted({c.measure for c in program.internal}):
         lines += _impurity(measure)
     lines += [
+        *_statements(program),
         *_stated_of_sets(program, sets),
         r"\section*{Constraints}",
         r"\begin{itemize}",
@@ -155,6 +156,16 @@ def _stated_of_sets(program: Program, sets: Mapping[int, str]) -> list[str]:
             stated.setdefault(symbol, []).append(f"{each.origin}: {each.says}")
     items = [rf"\item ${symbol}$: {escaped('; '.join(said))}" for symbol, said in stated.items()]
     return [r"\section*{Sets of individuals}", r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
+
+
+def _statements(program: Program) -> list[str]:
+    """What each file of statements has, and where it was published."""
+    items = [
+        rf"\item {escaped(document.name)}, {escaped(each.kind)}: {escaped(each.source)}"
+        for document in program.release.statements
+        for each in document.statements
+    ]
+    return [r"\section*{Statements}", r"\begin{itemize}", *items, r"\end{itemize}"] if items else []
 
 
 def _sum(region: str, coef: Iterable[float], classes: tuple[str, ...]) -> str:

@@ -184,7 +184,8 @@ def _in_order(some: Sequence[str], every: Sequence[str]) -> bool:
 
 def _attribute(name: str, releases: Sequence[Release]) -> Attribute:
     """An attribute as all releases together have it: public where it is in one of them."""
-    own = [a for r in releases for a in r.attributes if a.name == name]
+    ordered = sorted(releases, key=lambda r: bool(r.statements))  # statements name values in no order
+    own = [a for r in ordered for a in r.attributes if a.name == name]
     role: Any = "public" if any(a.role == "public" for a in own) else "private"
     values = None if own[0].values is None else tuple(merged(a.values or () for a in own))
     return Attribute(name, own[0].type, values, role, any(a.missing for a in own))
@@ -261,15 +262,17 @@ def _notes(releases: Sequence[Release], names: Sequence[str]) -> Iterator[str]:
     told = []
     for name, release in zip(names, releases, strict=True):
         last = number + len(release.trees) - 1
-        told.append(f"{number} of {name}" if last == number else f"{number} to {last} of {name}")
+        if not release.statements:
+            told.append(f"{number} of {name}" if last == number else f"{number} to {last} of {name}")
         number = last + 1
-    yield f"all releases hold together; trees are numbered through: {', '.join(told)}"
+    yield "all releases hold together" + (f"; trees are numbered through: {', '.join(told)}" if told else "")
     for attribute in merged([a.name for a in r.attributes] for r in releases):
         own = [(n, a) for n, r in zip(names, releases, strict=True) for a in r.attributes if a.name == attribute]
         public = [name for name, a in own if a.role == "public"]
         private = [name for name, a in own if a.role == "private"]
         if public and private:
             yield f"{attribute} is private in {', '.join(private)}, and taken as public, as in {', '.join(public)}"
-        every = merged(a.values or () for _, a in own)
-        if not all(_in_order(a.values or (), every) for _, a in own):
+        orders = [a.values or () for r in releases if not r.statements for a in r.attributes if a.name == attribute]
+        every = merged(orders)
+        if not all(_in_order(values, every) for values in orders):
             yield f"releases have the values of {attribute} in different orders: splits by their order are not compared"

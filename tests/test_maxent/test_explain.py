@@ -80,7 +80,7 @@ def test_the_list_counts_what_an_estimate_counts(cart):
 
 def test_the_json_has_all_about_a_constraint(cart, capsys):
     found = json.loads(printed_by(capsys, ["explain", *cart, "--json"]).out)
-    assert set(found) == {"constraints", "list", "unread", "leaves", "notes", "contradictions"}
+    assert set(found) == {"constraints", "list", "unread", "leaves", "statements", "notes", "contradictions"}
     by_kind = {row["kind"]: row for row in found["list"]}
     assert set(by_kind) == {"qi", "label", "counts", "internal"}
     common = {"kind", "origin", "tree", "node", "says", "rows", "individuals"}
@@ -126,6 +126,63 @@ def test_contradictions_are_named(tmp_path, capsys):
     assert "contradiction: leaf L2: 4 records, but 3 individuals of the table reach it" in text
 
 
+STATED = str(ROOT / "examples/statements/table1.json")
+
+
+def test_statements_are_no_tree(capsys):
+    kind = {"kind": "table", "source": "Table 1", "where": None}
+    for trees in ([], D1[:1]):
+        call = ["explain", STATED, *trees, D1[1]]
+        text = printed_by(capsys, call).out
+        assert "\ntable1.json: 1 statement; compiled, in rows: 4; table (Table 1)\n" in text
+        assert "tree 1" not in text
+        assert ("tree 2: 5 leaves" in text) == bool(trees)
+        found = json.loads(printed_by(capsys, [*call, "--json"]).out)
+        assert [row["tree"] for row in found["leaves"]] == [2] * len(trees)
+        assert found["statements"] == [{"file": "table1.json", "statements": [kind], "rows": 4}]
+    latex = printed_by(capsys, [*call, "--latex"]).out
+    check_latex(latex)
+    assert r"\item table1.json, table: Table 1" in latex
+
+
+def test_statements_name_values_in_no_order(cart, tmp_path):
+    said = [{"kind": "count", "class": "a_b", "where": {"Work": ["full", "none"]}, "equals": 5}]
+    document = {"format": "maxent-statements/1", "target": {"name": "T", "classes": ["a_b", "50%"]}, "statements": said}
+    (tmp_path / "s.json").write_text(json.dumps(document), encoding="utf-8")
+    files = [str(tmp_path / "s.json"), cart[0]]
+    first, last = (explain(compile_release(order, cart[1])) for order in (files, files[::-1]))
+    assert first["constraints"] == last["constraints"]
+    assert not any("different orders" in note for note in first["notes"])
+
+
+PAPER = {"format": "maxent-statements/1", "target": {"name": "T", "classes": ["a", "b"]}}
+WEIGHED = {"kind": "linear", "weight": "w", "class": "a", "source": "Text"}
+OPEN = [{"at": ["y"], "class": "a", "count": [0, 2]}]
+LONE = {"kind": "count", "class": "a", "where": {"g": "y"}, "source": "Row"}
+
+
+@pytest.mark.parametrize(
+    ("statements", "origins", "whole"),
+    [
+        ([LONE | {"equals": 5}], ["s.json, Row"], False),
+        ([WEIGHED | {"equals": 16}, LONE | {"equals": 0}], ["s.json, Text", "s.json, Row"], False),
+        ([WEIGHED | {"equals": 4}, {"kind": "table", "by": ["g"], "cells": OPEN}], ["s.json, Text"], True),
+    ],
+)
+def test_statements_that_contradict_each_other_are_named_as_audit_does(tmp_path, capsys, statements, origins, whole):
+    (tmp_path / "s.json").write_text(json.dumps({**PAPER, "statements": statements}), encoding="utf-8")
+    (tmp_path / "qi.csv").write_text("w,g\n3,x\n3,y\n5,x\n5,y\n", encoding="utf-8")
+    call = [str(tmp_path / "s.json"), str(tmp_path / "qi.csv")]
+    found = json.loads(printed_by(capsys, ["explain", *call, "--json"]).out)["contradictions"]
+    text = printed_by(capsys, ["explain", *call]).out
+    assert [each["origin"] for each in found] == origins
+    assert text.count("contradiction: ") == len(origins)
+    assert ("whole people" in text) == whole
+    assert main(["audit", *call]) == 2
+    refused = capsys.readouterr().err
+    assert all(f"{each['origin']}: " in refused and each["says"] in refused for each in found)
+
+
 @pytest.mark.parametrize("suffix", [".csv", ".parquet", ".json"])
 def test_the_list_in_a_file(cart, tmp_path, suffix):
     output = tmp_path / f"list{suffix}"
@@ -145,7 +202,7 @@ def check_latex(text):
     """What a compiler would stumble over first: unbalanced groups, environments or formulas."""
     bare = text.replace(r"\{", "").replace(r"\}", "").replace(r"\$", "")
     assert bare.count("{") == bare.count("}")
-    lists = 1 + text.count(r"\section*{Sets of individuals}")
+    lists = 1 + text.count(r"\section*{Sets of individuals}") + text.count(r"\section*{Statements}")
     assert re.findall(r"\\begin\{(\w+)\}", text) == ["document", *["itemize"] * lists]
     assert re.findall(r"\\end\{(\w+)\}", text) == [*["itemize"] * lists, "document"]
     for line in bare.splitlines():

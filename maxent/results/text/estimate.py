@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from maxent.results.solved import Solved
 
 SHOWN_ROWS = 20
-SHOWN_CONTRADICTIONS = 10
+SHOWN_CONTRADICTIONS = SHOWN_STATEMENTS = 10
 
 
 def print_estimate(estimate: Solved) -> None:
@@ -377,6 +377,14 @@ def _leaf_lines(leaves: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"tree{'s' * bool(rest)} {first}{f' to {rest[-1]}' if rest else ''}: {text}"
 
 
+def _document_line(document: Mapping[str, Any]) -> str:
+    """A file of statements: what they are, and where they were published."""
+    shown = [f"{each['kind']} ({each['source']})" for each in document["statements"][:SHOWN_STATEMENTS]]
+    more = len(document["statements"]) - len(shown)
+    many = f"{counted(len(document['statements']), 'statement')}; compiled, in rows: {document['rows'] or 'nothing'}"
+    return f"{document['file']}: {many}; {', '.join(shown)}" + (f" and {more:,} more" if more else "")
+
+
 def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Lines, each with its style."""
     split = {(t, node.id): node.attribute for t, tree in enumerate(program.release.trees, 1) for node in tree.nodes}
@@ -389,7 +397,7 @@ def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, st
             rows_of = f" ({row['rows']} rows)" if row["rows"] > 1 else ""
             yield f"  {row['kind']:<9} {row['says']}{rows_of}", ""
     yield "", ""
-    for line in _leaf_lines(found["leaves"]):
+    for line in (*_leaf_lines(found["leaves"]), *map(_document_line, found["statements"])):
         yield line, ""
     for unread in program.unread:
         yield unread.in_words({"why": ""}), ""
@@ -400,3 +408,5 @@ def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, st
         yield f"contradiction: {contradiction}", ""
     if (more := len(program.contradictions) - SHOWN_CONTRADICTIONS) > 0:
         yield f"and {more} more contradictions", ""
+    for each in found["contradictions"][len(program.contradictions) :]:
+        yield f"contradiction: {each['origin']}: expected {each['expected']}, found {each['says']}", ""
