@@ -136,9 +136,9 @@ def _acro_limits(stated: Mapping[str, Any]) -> dict[str, Any]:
     """The limits of checks, by their keys."""
     limits: dict[str, Any] = {}
     if "safe_threshold" in stated:
-        limits |= {"min_leaf": stated["safe_threshold"], "min_cell": stated["safe_threshold"]}
+        limits |= dict.fromkeys(("min_leaf", "min_cell", "min_stated_cell"), stated["safe_threshold"])
     if stated.get("zeros_are_disclosive"):
-        limits["max_zeros"] = 0
+        limits |= {"max_zeros": 0, "max_stated_zeros": 0}
     if "safe_nk_n" in stated:
         limits["nk_dominance"] = {"n": stated["safe_nk_n"], "k": stated["safe_nk_k"]}
     if "safe_pratio_p" in stated:

@@ -29,7 +29,7 @@ from maxent.models.statements.read import parse_statements
 from maxent.policy.checks.context import Matter
 from maxent.policy.checks.page import PAGE, page
 from maxent.policy.checks.registry import BY_KEY, CHECKS, FAMILIES
-from maxent.policy.policy import presets
+from maxent.policy.policy import presets, read_policy
 
 DOCUMENT = json.loads((D1 / "tree.json").read_text(encoding="utf-8"))
 PEOPLE = pd.read_csv(D1 / "truth.csv")
@@ -385,9 +385,10 @@ def test_the_configuration_of_acro_is_a_policy(
     found = json.loads(capsys.readouterr().out)
     assert found["exit"] == status
     stated = {row["key"]: row["limit"] for row in found["verdict"]["checks"]}
-    zero = {"max_zeros": 0} if zeros else {}
+    zero = {"max_zeros": 0, "max_stated_zeros": 0} if zeros else {}
     assert stated == {
-        **{"min_leaf": threshold, "min_cell": threshold, "nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
+        **dict.fromkeys(("min_leaf", "min_cell", "min_stated_cell"), threshold),
+        **{"nk_dominance": {"n": 1, "k": 0.9}, "p_ratio": p},
         **{"min_dof": 1, "blocked_extensions": [".svg", ".gph"], "no_draws": True, "reliable": True},
         **zero,
     }
@@ -455,6 +456,17 @@ def test_a_policy_that_no_model_can_pass_says_so_first_and_what_to_add(
         assert presets()[name].startswith("# No model can pass it as it is")
         assert main(["check", str(harmless / "tree.json"), str(harmless / "qi.csv"), "--policy", name]) in (3, 4)
         assert capsys.readouterr().err.startswith(f"maxent: {said}")
+
+
+def test_no_shipped_policy_passes_small_cells_that_stand_beside_a_tree(harmless: Path, tmp_path: Path) -> None:
+    for name in presets():
+        limits = read_policy(name).limits
+        assert limits["min_stated_cell"] == limits["min_leaf"]
+    cell = {"kind": "count", "where": {"a": 0, "b": 0}, "class": "no", "equals": 3}
+    paper = {"format": "maxent-statements/1", "target": {"name": "ill", "classes": ["no", "yes"]}, "statements": [cell]}
+    (tmp_path / "paper.json").write_text(json.dumps(paper), encoding="utf-8")
+    found = maxent.check([harmless / "tree.json", tmp_path / "paper.json"], harmless / "qi.csv", "satre")
+    assert [row.status for row in found.rows if row.check.key == "min_stated_cell"] == ["fail"]
 
 
 def test_anonymity_cannot_be_told_without_control_people(harmless: Path) -> None:

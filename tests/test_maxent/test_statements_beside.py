@@ -157,6 +157,14 @@ def test_cells_are_not_passed_where_more_is_stated_than_is_read(tmp_path: Path) 
         assert {row.check.key: row.status for row in rows if row.check.key in limits} == dict.fromkeys(limits, status)
 
 
+def test_a_regression_is_judged_by_its_coefficients_and_is_no_table() -> None:
+    """11 people, an intercept and three values: that no leaf is small says nothing of it."""
+    limits = {"min_dof": 8, "nk_dominance": {"n": 2, "k": 0.9}, "p_ratio": 0.1}
+    found = maxent.check(D1.parent / "statements" / "regression.json", D1 / "qi.csv", {"limits": limits})
+    shown = {row.check.key: (row.status, row.finding.figure) for row in found.rows if row.check.key in limits}
+    assert shown == {"min_dof": ("fail", 7), "nk_dominance": ("cannot_tell", None), "p_ratio": ("cannot_tell", None)}
+
+
 def test_one_set_of_people_has_one_symbol_in_latex(tmp_path: Path, capsys: Any) -> None:
     women = {**MEN, "where": {"Gender": "Female"}, "source": "A"}
     rest = {name: value for name, value in {**MEN, "equals": 4, "source": "B"}.items() if name != "where"}

@@ -137,6 +137,8 @@ def _states_means(of: Matter) -> bool:
 
 
 _MEANS = "leaves state means, and what each person contributes to them is not published"
+_SUMS = "statements give sums, to which people contribute with different weight"
+_WEIGHED = ("linear", "mean", "sd", "auc", "log_loss", "brier", "glm")  # kinds of statements that are no counts
 
 
 def _of_smallest(
@@ -144,8 +146,9 @@ def _of_smallest(
 ) -> Finding:
     """A finding about contributions to a leaf, by a function of the number of its records."""
     smallest = _smallest(*_sizes(of))
-    if _states_means(of) or smallest is None:
-        return unknown(name, _MEANS if _states_means(of) else "no leaf has any records")
+    weighed = any(one.kind in _WEIGHED for said in of.review.release.statements for one in said.statements)
+    if _states_means(of) or weighed or smallest is None:
+        return unknown(name, _MEANS if _states_means(of) else _SUMS if weighed else "no leaf has any records")
     low, high = sorted(map(share, smallest))
     return within(name, low, high, limit, bound=bound, why=_reason(of, _UNSIZED))
 
@@ -192,9 +195,23 @@ def _min_dof(of: Matter, limit: int) -> Finding:
         fitted += len(tree.leaves) * (classes - 1) + inner
     sampled = review.release.sampled
     records = max((tree.records for tree in review.audit.trees), default=0) if sampled else review.individuals
-    found = records - fitted
-    most = review.individuals - fitted if sampled and not records else found
+    found = min([records - fitted, *(regressions := list(_of_regressions(of)))])
+    most = min([review.individuals - fitted, *regressions]) if sampled and not records else found
     return within(name, found, most, limit, bound="at least", why="as the release does not state how many were drawn")
+
+
+def _of_regressions(of: Matter) -> Iterator[int]:
+    """People of each regression that is stated, less its coefficients."""
+    from maxent.models.statements.glm import Coefficients
+    from maxent.models.statements.statement import StatementPeople
+
+    for document in of.review.release.statements:
+        assert of.review.estimate is not None
+        people = StatementPeople(of.review.estimate.program.table, document.target.classes)
+        for said in document.statements:
+            if isinstance(said.content, Coefficients):
+                terms, responses = said.content.fit.value.shape
+                yield round(said.among(people).counts.sum()) - terms * max(responses - 1, 1)
 
 
 def _rounded_to(of: Matter, limit: int) -> Finding:
@@ -344,10 +361,10 @@ CHECKS = (
     PolicyCheck(
         "MX110", "min_dof", "residual degrees of freedom", GROUP, _min_dof,
         "Records less the numbers that were fitted: a share of each class but one in every leaf, and a test at every "
-        "inner node, of all trees.",
+        "inner node, of all trees. Of a regression beside them its people less its coefficients, if that is fewer.",
         "A model with about as many parameters as records can return the records.",
         f"safe_dof_threshold of {ACRO}: 10; degrees of freedom of the {SACRO_ML}.",
-        "Grow fewer or shallower trees.",
+        "Grow fewer or shallower trees, or fit fewer coefficients.",
         statbarn="CorrelationCoefficients",
     ),
     PolicyCheck(
