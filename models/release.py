@@ -275,6 +275,11 @@ class Tree:
         return self.nodes[0]
 
     @property
+    def of_statements(self) -> bool:
+        """Whether it stands for statements: one leaf, which says nothing."""
+        return len(self.nodes) == 1 and self.nodes[0] == Node(self.nodes[0].id)
+
+    @property
     def leaves(self) -> tuple[Node, ...]:
         return tuple(node for node in self.nodes if node.is_leaf)
 
@@ -419,6 +424,11 @@ class Release(Content):
     ``resampled``: each tree counts so many draws of its own from all records, with replacement (a bootstrap).
     ``predicts``, ``boosting``, ``labels`` and ``rounded`` are described at `Content`.
     """
+
+    @property
+    def published(self) -> tuple[Tree, ...]:
+        """The trees without those that stand for statements."""
+        return tuple(tree for tree in self.trees if not (self.statements and tree.of_statements))
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release as a ``maxent/1`` JSON document, atomically; statements as ``maxent-statements/1``."""

@@ -82,9 +82,15 @@ def summarise(audit: Findings) -> dict[str, Any]:
     return found
 
 
+def published(audit: Findings) -> list[TreeAudit]:
+    """The trees without those that stand for statements."""
+    beside = bool(audit.release.statements)
+    return [tree for tree in audit.trees if not (beside and tree.places.tree.of_statements)]
+
+
 def _attacked(audit: Findings) -> dict[str, Any]:
     """Leaves of all trees that each attack succeeds on, and people in those of the tree that exposes most."""
-    trees = audit.trees
+    trees = published(audit)
     found: dict[str, Any] = {
         "leaves": sum(len(tree.leaves) for tree in trees),
         "individuals": audit.individuals_known or None,
@@ -94,17 +100,18 @@ def _attacked(audit: Findings) -> dict[str, Any]:
             "leaves": sum(tree.homogeneity.n_leaves for tree in trees),
             "individuals": max(
                 # Who is in a homogeneous leaf of some tree may be more people than those of any one tree.
-                *(tree.homogeneity.n_individuals for tree in trees),
-                audit.people_in(audit.homogeneous_somewhere),
+                [*(tree.homogeneity.n_individuals for tree in trees), audit.people_in(audit.homogeneous_somewhere)]
             ),
         },
         "background": {
             "known": audit.known,
             "leaves": sum(tree.background.n_leaves for tree in trees),
-            "individuals": max(tree.background.n_individuals for tree in trees),
+            "individuals": max((tree.background.n_individuals for tree in trees), default=0),
             "beyond_homogeneity": {
                 "leaves": sum(int(_beyond(audit, tree).sum()) for tree in trees),
-                "individuals": max(int(tree.background.individuals[_beyond(audit, tree)].sum()) for tree in trees),
+                "individuals": max(
+                    (int(tree.background.individuals[_beyond(audit, tree)].sum()) for tree in trees), default=0
+                ),
             },
         },
         "unknown_size": {
@@ -168,7 +175,7 @@ def _numbers(attacked: Attacked) -> dict[str, int]:
 def _differencing(audit: Findings) -> dict[str, Any]:
     """Findings from inner nodes, beside those of the published leaves."""
     new: dict[str, list[Attacked]] = {"uniqueness": [], "homogeneity": [], "background": []}
-    for tree in audit.trees:
+    for tree in published(audit):
         if tree.difference is not None:
             bounds = tree.difference.bounds.take(tree.recovered)
             new["uniqueness"].append(tree.newly(uniqueness(bounds), tree.uniqueness))
@@ -177,7 +184,7 @@ def _differencing(audit: Findings) -> dict[str, Any]:
     together = [group for tree in audit.trees for group in tree.groups if group.only_class is not None]
     return {
         "removed": sum(len(tree.places) - tree.places.n_nodes for tree in audit.trees),
-        "recovered": sum(len(tree.recovered) for tree in audit.trees),
+        "recovered": sum(len(tree.recovered) for tree in published(audit)),
         "uniqueness": {"leaves": sum(found.n_leaves for found in new["uniqueness"])},
         **{
             name: {
@@ -193,7 +200,7 @@ def _differencing(audit: Findings) -> dict[str, Any]:
 def _recovered(audit: Findings, number: int) -> Iterator[dict[str, Any]]:
     """Leaves of a tree with tighter counts from inner nodes than from themselves."""
     tree = audit.trees[number]
-    if tree.difference is None or not len(tree.recovered):
+    if tree.difference is None or not len(tree.recovered) or tree not in published(audit):
         return
     bounds = tree.difference.bounds.take(tree.recovered)
     classes = audit.release.target.classes
@@ -592,7 +599,7 @@ class Audit(AttackReport, Findings):
         """The summary in plain language."""
         from maxent.results.text.audit import audit_lines
 
-        lines = [*audit_lines(self._summary, self.release.target.name, len(self.trees), self.private)]
+        lines = [*audit_lines(self._summary, self.release.target.name, len(published(self)), self.private)]
         for name, found in self.targets.items():
             known = [line for line in lines if line.startswith("note: ")]
             lines += [f"{name} by itself:", *(f"  {line}" for line in found.lines[1:] if line not in known)]
@@ -601,7 +608,8 @@ class Audit(AttackReport, Findings):
     def _display(self) -> Display:
         from maxent.results.text.audit import audit_display
 
-        return audit_display(f"Audit of {counted(len(self.trees), 'tree')}", self._summary, self.lines)
+        of = counted(len(published(self)), "tree") if published(self) else "statements"
+        return audit_display(f"Audit of {of}", self._summary, self.lines)
 
     def _saved(self) -> DataFrame:
         return self.leaves if self.individuals is None else self.individuals

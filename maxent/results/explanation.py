@@ -76,6 +76,8 @@ def _leaves(program: Program) -> Iterator[dict[str, Any]]:
             kind = constraint.kind if isinstance(constraint, Linear) else "internal"
             compiled[place[0]][kind] += constraint.rows
     for t, tree in enumerate(program.release.trees):
+        if program.release.statements and tree.of_statements:
+            continue
         said, leaf = statements_of(tree.nodes, program.release.target.classes), links_of(tree.nodes)[0] == 0
         stated = {
             "counts": said.counted,
@@ -86,8 +88,6 @@ def _leaves(program: Program) -> Iterator[dict[str, Any]]:
             "scores": np.array([each.value is not None for each in each_of(tree.nodes)]),
         }
         numbers = {name: int((leaf & there).sum()) for name, there in stated.items()}
-        if program.release.statements and len(tree.nodes) == 1 and not any(numbers.values()):  # stands for statements
-            continue
         yield {
             "tree": t + 1,
             "leaves": int(leaf.sum()),

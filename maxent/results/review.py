@@ -728,7 +728,7 @@ def several_display(several: SeveralReviews, *, every: bool = False) -> Display:
 
 def _title(review: Review) -> str:
     release = review.release
-    trees = counted(len(release.trees), "tree")
+    trees = counted(len(release.published), "tree") if release.published else "statements"
     return f"Review of {review.name} about {release.target.name}: {trees}, {review.individuals:,} people"
 
 
@@ -770,11 +770,11 @@ def _rows(review: Review) -> Iterator[tuple[str, str]]:
 def _model(review: Review) -> str:
     """The model, and what of it leaves state."""
     stated = [name for name, there in review.converted.states.items() if there]
-    leaves = sum(tree.n_leaves for tree in review.release.trees)
+    leaves = counted(sum(tree.n_leaves for tree in review.release.published), "leaf", "leaves")
     published = review.asked.options.get("published_as")
     as_other = f"; {published_words(published)}" if published else ""
-    told = f"{counted(leaves, 'leaf', 'leaves')}, {review.converted.tool}; stated: {', '.join(stated) or 'splits only'}"
-    return told + as_other
+    what = f"{leaves}, " if review.release.published else ""
+    return f"{what}{review.converted.tool}; stated: {', '.join(stated) or 'splits only'}{as_other}"
 
 
 def _lost(review: Review, most: int) -> list[str]:

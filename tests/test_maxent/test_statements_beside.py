@@ -165,6 +165,20 @@ def test_a_regression_is_judged_by_its_coefficients_and_is_no_table() -> None:
     assert shown == {"min_dof": ("fail", 7), "nk_dominance": ("cannot_tell", None), "p_ratio": ("cannot_tell", None)}
 
 
+def test_audit_and_review_take_statements_for_no_tree(tmp_path: Path) -> None:
+    beside, qi = table(tmp_path), D1 / "qi.csv"
+    alone = maxent.audit_release(beside, qi)
+    assert (alone.summary["leaves"], alone.lines[0]) == (0, "statements without a tree; 11 individuals")
+    assert not any("leaf" in line for line in alone.lines)
+    both = maxent.audit_release([beside, bare(tmp_path)], qi)
+    assert both.lines[0] == maxent.audit_release(bare(tmp_path), qi).lines[0]
+    assert both.summary["differencing"]["recovered"] == 0
+    found = maxent.review(beside, D1 / "truth.csv", target="Salary", qi=QI)
+    found.dossier(tmp_path / "dossier.html")
+    assert "about Salary: statements, 11 people" in str(found)
+    assert "1 count (table1.json)" in (tmp_path / "dossier.html").read_text(encoding="utf-8")
+
+
 def test_one_set_of_people_has_one_symbol_in_latex(tmp_path: Path, capsys: Any) -> None:
     women = {**MEN, "where": {"Gender": "Female"}, "source": "A"}
     rest = {name: value for name, value in {**MEN, "equals": 4, "source": "B"}.items() if name != "where"}

@@ -254,7 +254,7 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
     leaves = sum(tree.n_leaves for tree in review.release.trees)
     stated = [name for name, there in review.converted.states.items() if there]
     trees, kinds = (
-        len(review.release.trees),
+        len(review.release.published),
         Counter(one.kind for each in review.release.statements for one in each.statements),
     )
     told = [f"{counted(trees, 'tree')} with {leaves:,} leaves, by {review.converted.tool}"] * bool(trees)

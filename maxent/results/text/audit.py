@@ -28,8 +28,14 @@ def audit_display(title: str, found: Mapping[str, Any], lines: Sequence[str]) ->
 
 
 def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool = False) -> Iterator[str]:
-    """A summary in plain language: a line per attack, then the leaves."""
+    """A summary in plain language: a line per attack, then the leaves. Statements without ``trees`` have no leaf."""
     title = target.lower() if target.istitle() and len(target) > 1 else target
+    if not trees:
+        people = found["individuals"]
+        yield "statements without a tree" + ("" if people is None else f"; {_people(people)}")
+        yield from _stated(found["statements"]) if "statements" in found else ()
+        yield from _said(found)
+        return
     removed = found["differencing"]["removed"]
     yield (
         _leaves(found["leaves"])
@@ -68,6 +74,11 @@ def audit_lines(found: Mapping[str, Any], target: str, trees: int, private: bool
     if found["worst"]:
         yield "worst leaves:"
         yield from (f"  {_worst(row, trees)}" for row in found["worst"])
+    yield from _said(found)
+
+
+def _said(found: Mapping[str, Any]) -> Iterator[str]:
+    """What is not read, and notes."""
     yield from (f"not read: {each['what']}: no limit is known to be kept" for each in found.get("unread", ()))
     yield from (f"note: {note}" for note in found["notes"])
 
