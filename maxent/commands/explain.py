@@ -74,7 +74,8 @@ def _run(
     from maxent.results.explanation import explain
 
     program = compile_release(trees, tables, **options)
-    found = explain(program, stated_problems(program))
+    listed = outputs["-o"] is not None or not latex
+    found = explain(program, stated_problems(program) if listed else ())
     if outputs["-o"] is not None:
         save_rows(found, "list", outputs["-o"], CONSTRAINTS, csv_literal=csv_literal)
     if outputs["--pyomo"] is not None or outputs["--nl"] is not None:

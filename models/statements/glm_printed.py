@@ -169,7 +169,11 @@ class Printed:
             self.refuse(name, expected, "none named")
         if len(found) != 1:
             expected = "a column, or a column and one of its values (no interactions, powers or functions)"
-            self.refuse(name, f"{expected}; columns: {shorten_list([*known])}", "several" if found else "neither")
+            self.refuse(
+                name,
+                f"{expected}; columns: {shorten_list([*known]) or 'none named'}",
+                "several" if found else "neither",
+            )
         return Term(*found[0])
 
 
