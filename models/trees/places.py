@@ -161,10 +161,9 @@ def interval_of(branch: Branch) -> Interval:
 
 def tests_of(nodes: Sequence[Node], attributes: Sequence[Attribute]) -> Tests:
     """What nodes test: numbers of these attributes, and of their values."""
-    names = [attribute.name for attribute in attributes]
-    if isinstance(nodes, Nodes) and [a.name for a in nodes.columns.attributes] == names:
+    if isinstance(nodes, Nodes) and _numbered_alike(nodes.columns.attributes, attributes):
         return nodes.columns.tests
-    index = {name: j for j, name in enumerate(names)}
+    index = {attribute.name: j for j, attribute in enumerate(attributes)}
     code = [{value: i for i, value in enumerate(a.values or ())} for a in attributes]
     tested = [NOTHING if node.attribute is None else index[node.attribute] for node in nodes]
     branches = [(j, branch) for node, j in zip(nodes, tested, strict=True) for branch in node.branches]
@@ -177,6 +176,13 @@ def tests_of(nodes: Sequence[Node], attributes: Sequence[Attribute]) -> Tests:
         np.array([bool(branch.missing) for _, branch in branches], np.int64),
         run_ends(np.array([len(each) for each in values], np.int64)),
         np.array([value for each in values for value in each], np.int64),
+    )
+
+
+def _numbered_alike(own: Sequence[Attribute], others: Sequence[Attribute]) -> bool:
+    """Whether attributes, and the values of each, have the same numbers among others; these may have more values."""
+    return [a.name for a in own] == [a.name for a in others] and all(
+        a.values is None or a.values == (b.values or ())[: len(a.values)] for a, b in zip(own, others, strict=True)
     )
 
 

@@ -67,6 +67,25 @@ def test_control_people_and_boosted_trees_are_for_one_release():
     refused(r"expected trees, .*, found generalised records", maxent.estimate, [OLD, OLD_PEOPLE], TABLES, who="id")
 
 
+@pytest.mark.parametrize("values", [["y", "x"], ["z", "x", "y"], None])
+def test_people_reach_their_leaves_whatever_the_order_of_values_in_files(tmp_path, values):
+    """Files number the values of an attribute, each in its own order; statements name some that nobody has."""
+    people = pd.DataFrame({"A": list("xxx"), "Y": list("aab")})
+    release(people).save(tmp_path / "one.json")
+    other = json.loads((tmp_path / "one.json").read_text(encoding="utf-8"))
+    if values is None:
+        said = {"kind": "count", "where": {"A": "z"}, "class": "a", "equals": 0}
+        other = {"format": "maxent-statements/1", "target": {"name": "Y", "classes": ["a", "b"]}, "statements": [said]}
+    else:
+        other["attributes"][0]["values"] = values
+        other["trees"][0]["nodes"][0]["branches"][1]["in"] = [value for value in values if value != "x"]
+    (tmp_path / "two.json").write_text(json.dumps(other), encoding="utf-8")
+    files = [tmp_path / "one.json", tmp_path / "two.json"]
+    for order in (files, files[::-1]):
+        found = maxent.bounds(order, people[["A"]])
+        assert found.low.tolist() == found.high.tolist() == [[pytest.approx(2 / 3), pytest.approx(1 / 3)]]
+
+
 def test_the_first_of_equal_attributes_needs_one_order():
     both = Attribute("B", values=("u",))
     one = replace(OLD, attributes=(*OLD.attributes, both))
