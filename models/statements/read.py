@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -45,6 +46,8 @@ if TYPE_CHECKING:
     from maxent.models.tables.qi_table import QITable
 
 FORMAT = "maxent-statements/1"
+# What stands between the source of several statements and the number of each of them.
+NUMBERED = " (statement "
 # Kinds of statements that say nothing linear of members of a register, and why.
 NOT_OF_MEMBERS = {
     "auc": "it ranks people among members, who are not known",
@@ -256,7 +259,18 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
     if wrong:
         raise together(wrong)
     target = Target(target_name, tuple(texts))
-    statements = StatementDocument(source, target, individuals, tuple(found), columns, document)
+    named = Counter(each.source for each in found)
+    statements = StatementDocument(
+        source,
+        target,
+        individuals,
+        tuple(
+            each if named[each.source] == 1 else replace(each, source=f"{each.source}{NUMBERED}{i})")
+            for i, each in enumerate(found, 1)
+        ),
+        columns,
+        document,
+    )
     statements.release  # noqa: B018  # columns that are numbers and texts are refused
     return statements
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from maxent.constraints.membership import is_of_register
+from maxent.models.statements.read import NUMBERED
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
 from maxent.solvers.certainty.integer import contradicting_whole, fewest
@@ -227,6 +228,7 @@ def _words(program: Program, cells: Sequence[StatedCell]) -> Iterator[str]:
     sources: dict[tuple[str, str, int], list[StatedCell]] = {}
     for cell in cells:
         whole = cell.source.partition(", cell ")[0].partition(", rule ")[0].removesuffix(f"{COEFFICIENT}intercept")
+        whole = whole.partition(NUMBERED)[0]
         sources.setdefault((*(_of_column(cell) or (whole, "")), cell.klass), []).append(cell)
     for (source, column, klass), group in sources.items():
         known = [cell for cell in group if cell.exact]

@@ -652,6 +652,25 @@ def test_statements_that_contradict_the_table_are_named() -> None:
     assert [str(each.origin) for each in program.contradictions] == ["s.json, Table 2, row 1"]
 
 
+def test_statements_of_one_source_are_told_apart() -> None:
+    frame = pd.DataFrame({"w": [1.0, 2.0, 3.0, 4.0], "y": ["yes", "no", "no", "yes"]})
+    of = {"class": "yes", "source": "Table 1"}
+    mean = {"kind": "mean", "of": "w", "equals": "2.5", **of}
+    deviation = {"kind": "sd", "of": "w", "equals": "1.50", "ddof": 0, **of}
+    for said in ([mean, deviation], [deviation, mean]):
+        program = compile_release(document(frame, *said), frame[["w"]])
+        alone = compile_release(document(frame, said[0], {**said[1], "source": "Table 2"}), frame[["w"]])
+        assert len(program.linear) == len(alone.linear)
+    wrong = [{"kind": "count", "equals": number, **of} for number in (1, 2)]
+    with pytest.raises(
+        InvalidInput, match=r"s\.json, Table 1 \(statement 1\): .* with s\.json, Table 1 \(statement 2\)"
+    ):
+        maxent.bounds(document(frame, *wrong), frame[["w"]])
+    cells = [{"kind": "count", "where": {"w": w}, "class": "yes", "equals": 1, "source": "Table 1"} for w in (1, 4)]
+    words = maxent.audit(document(frame, *cells), frame[["w"]])["statements"]["words"]
+    assert words == ["s.json, Table 1 gives the number of yes in 2 groups: the smallest is 1"]
+
+
 def test_two_tables_of_overlapping_people_tell_the_class_of_who_joined() -> None:
     frame = people(np.random.default_rng(3), 12).assign(id=[f"p{i}" for i in range(12)])
     before = frame.iloc[:11]
