@@ -17,6 +17,7 @@ from maxent.api.posterior import estimate
 from maxent.constraints.program.impurity import impurity_latex
 from maxent.results.explanation import explain
 from maxent.results.formulas import escaped, latex_document, lifted_program
+from maxent.solvers.certainty import sums
 
 D1 = [str(ROOT / "examples/d1" / name) for name in ("tree.json", "qi.csv")]
 
@@ -169,7 +170,10 @@ LONE = {"kind": "count", "class": "a", "where": {"g": "y"}, "source": "Row"}
         ([WEIGHED | {"equals": 4}, {"kind": "table", "by": ["g"], "cells": OPEN}], ["s.json, Text"], True),
     ],
 )
-def test_statements_that_contradict_each_other_are_named_as_audit_does(tmp_path, capsys, statements, origins, whole):
+def test_statements_that_contradict_each_other_are_named_as_audit_does(
+    tmp_path, capsys, monkeypatch, statements, origins, whole
+):
+    monkeypatch.setattr(sums, "SEARCH", 1e3)
     (tmp_path / "s.json").write_text(json.dumps({**PAPER, "statements": statements}), encoding="utf-8")
     (tmp_path / "qi.csv").write_text("w,g\n3,x\n3,y\n5,x\n5,y\n", encoding="utf-8")
     call = [str(tmp_path / "s.json"), str(tmp_path / "qi.csv")]
