@@ -409,4 +409,4 @@ def _lines(program: Program, found: Mapping[str, Any]) -> Iterator[tuple[str, st
     if (more := len(program.contradictions) - SHOWN_CONTRADICTIONS) > 0:
         yield f"and {more} more contradictions", ""
     for each in found["contradictions"][len(program.contradictions) :]:
-        yield f"contradiction: {each['origin']}: expected {each['expected']}, found {each['says']}", ""
+        yield f"contradiction: {each['origin']}: statement: expected {each['expected']}, found {each['says']}", ""
