@@ -259,13 +259,13 @@ def parse_statements(document: Mapping[str, object], source: str, folder: str = 
     if wrong:
         raise together(wrong)
     target = Target(target_name, tuple(texts))
-    named = Counter(each.source for each in found)
+    sources = Counter(each.source for each in found)
     statements = StatementDocument(
         source,
         target,
         individuals,
         tuple(
-            each if named[each.source] == 1 else replace(each, source=f"{each.source}{NUMBERED}{i})")
+            each if sources[each.source] == 1 else replace(each, source=f"{each.source}{NUMBERED}{i})")
             for i, each in enumerate(found, 1)
         ),
         columns,
