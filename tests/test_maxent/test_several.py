@@ -71,7 +71,9 @@ def test_a_class_of_one_column_can_be_certain_while_no_combination_is(files, cap
         f"the pay by itself: that of {N} is certain; largest posterior 1.000; expected right guesses 75.0 %" in printed
     )
     assert "the ill by itself: nobody's is certain; largest posterior 0.667" in printed
-    assert f"individuals whose class is certain {N} (pay) by the estimate, at most 0: beyond the limit" in printed
+    assert (
+        f"individuals whose class is certain {N} (pay) by what their leaf or group proves, at most 0: beyond" in printed
+    )
 
 
 def test_labels_of_combinations_allow_any_class_of_a_column(capsys, tmp_path):
