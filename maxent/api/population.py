@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 
 Progress = Callable[[str, int, int], None]
 
+# People of a register times outcomes up to which an estimate asks all levels of proof, as bounds do.
+FEW = 100
+NOBODY = "whole people cannot satisfy all that is stated: shares of people alone can"
+
 # Keys of a row that hold without an estimate that is relied on.
 PROVED_KEYS = ("release", "status", "individuals", "base_rate", "exposed", "proved_members", "unread")
 
@@ -71,7 +75,11 @@ def population_estimate(
         mean = None if how.single_optimum else averaged(program, outcome, settings)
         solved = time.perf_counter()
         point = outcome.point if mean is None else replace(outcome.point, masses=mean.masses)
-        proved = proved_by_levels(case, known, program, "closed" if how.bounds is None else how.bounds, clock)
+        few = program.individuals * program.n_classes <= FEW
+        proved = proved_by_levels(case, known, program, how.bounds or (AUTO if few else level_names()[0]), clock)
+        if proved.status == "inconsistent" and outcome.status == "optimal":
+            refuse_contradictions(program, proved.status, whole=True)
+            outcome = replace(outcome, status=proved.status, trouble=(*outcome.trouble, NOBODY))
         # An answer that is there is not lost to Ctrl-C while it is measured.
         known_of, base = membership_of(
             program,

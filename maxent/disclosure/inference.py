@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.kinds.registry import KINDS
+from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.program import CHUNK, Linear, Program
 from maxent.constraints.program.residuals import statement_rows
 from maxent.disclosure.measures import (
@@ -546,10 +547,11 @@ def _scaled(
 def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
     """The groups of each tree; the group of a leaf is the nearest place, up from it, that says something."""
     stated: list[list[Linear]] = [[] for _ in program.cells.trees]
+    numbers: list[list[Linear]] = [[] for _ in program.cells.trees]
     for constraint in program.linear:
         place = program.regions.places[constraint.region]
-        if place is not None and KINDS[constraint.kind].about_classes:
-            stated[place[0]].append(constraint)
+        if place is not None:
+            (stated if KINDS[constraint.kind].about_classes else numbers)[place[0]].append(constraint)
     for t, tree in enumerate(program.cells.trees):
         above, leaf = _Above(tree.places.parent, tree.places.levels[1:]), program.cells.leaf[:, t]
         mass = program.sums.totals(t, masses)
@@ -557,19 +559,45 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
         if program.single:  # without the error of solving
             size = np.bincount(leaf, program.weight, len(above)).astype(np.float64)
             above.add_up(size)
-        yield _tree_groups(program, above, stated[t], mass, size)
+        sizes = Sizes(size, size, size, size)
+        if is_of_register(program.release):
+            sizes = _of_members(program, above, leaf, numbers[t])
+        yield _tree_groups(program, above, stated[t], mass, size, sizes)
 
 
-def _tree_groups(program: Program, above: _Above, stated: list[Linear], mass: FloatArray, size: FloatArray) -> Groups:
+class Sizes(NamedTuple):
+    """The fewest and the most people of whom shares of classes are stated at each place, and of those there at all."""
+
+    least: FloatArray
+    most: FloatArray
+    fewest: FloatArray
+    all: FloatArray
+
+
+def _of_members(program: Program, above: _Above, leaf: IntArray, numbers: list[Linear]) -> Sizes:
+    """Sizes where shares are of members of a register, of whom ``numbers`` say how many are at a place."""
+    people = np.bincount(leaf, program.table.counts[program.cells.owner], len(above)).astype(np.float64)
+    above.add_up(people)
+    least, most, inside = np.zeros_like(people), people.copy(), np.arange(program.n_classes) < program.n_classes - 1
+    for said in numbers:
+        place = (program.regions.places[said.region] or (0, 0))[1]
+        if len(said.coef) == 1 and (said.coef[0] == inside).all():
+            least[place], most[place] = max(least[place], said.lower[0]), min(most[place], said.upper[0])
+    return Sizes(least, most, people if program.single else np.zeros_like(people), people)
+
+
+def _tree_groups(
+    program: Program, above: _Above, stated: list[Linear], mass: FloatArray, size: FloatArray, sizes: Sizes
+) -> Groups:
     """The groups of a tree, from what is stated of its places; ``mass`` and ``size`` are those of all places."""
-    low, high = np.zeros_like(mass), np.repeat(size[:, None], mass.shape[1], axis=1)
+    low, high = np.zeros_like(mass), np.repeat(sizes.all[:, None], mass.shape[1], axis=1)
     place = np.array([(program.regions.places[c.region] or (0, 0))[1] for c in stated], np.int64)
     said = np.zeros(len(above), bool)
     said[place] = True
-    _read(stated, place, size, low, high)
-    _narrow(low, high, size)
+    _read(stated, place, sizes, low, high)
+    _narrow(low, high, sizes.all, sizes.fewest)
     above.narrow(low, high)
-    _narrow(low, high, size)
+    _narrow(low, high, sizes.all, sizes.fewest)
     everybody = low[0].copy(), high[0].copy()
     # Of a node that says something, what is left when the groups below are taken away.
     taken = [above.groups_below(values, said) for values in (low, high, mass, size)]
@@ -578,16 +606,16 @@ def _tree_groups(program: Program, above: _Above, stated: list[Linear], mass: Fl
     return Groups(above.nearest(said), low, np.minimum(high, size[:, None]), mass, size, *everybody)
 
 
-def _read(stated: list[Linear], place: IntArray, size: FloatArray, low: FloatArray, high: FloatArray) -> None:
+def _read(stated: list[Linear], place: IntArray, sizes: Sizes, low: FloatArray, high: FloatArray) -> None:
     """Narrow, in place, how many people of each place can have each class by what is stated of it."""
     labels = [i for i, c in enumerate(stated) if c.kind == "label" and len(c.lower) == low.shape[1] - 1]
     numbers = [i for i, c in enumerate(stated) if c.kind != "label" and c.weights is None]
     if labels:  # each a class that no other exceeds
         at, x = place[labels], np.array([stated[i].coef[0].argmax() for i in labels])
         of_label = high[at, x]
-        high[at] = np.minimum(high[at], size[at, None] / 2)
+        high[at] = np.minimum(high[at], sizes.most[at, None] / 2)
         high[at, x] = of_label
-        low[at, x] = size[at] / low.shape[1]
+        low[at, x] = sizes.least[at] / low.shape[1]
     if not numbers:
         return
     rows = statement_rows([stated[i] for i in numbers], low.shape[1])
@@ -599,17 +627,18 @@ def _read(stated: list[Linear], place: IntArray, size: FloatArray, low: FloatArr
         coef = np.zeros(low.shape[1])
         entries = slice(rows.ends[row], rows.ends[row + 1])
         coef[rows.klass[entries]] = rows.coef[entries]
-        label, people = int(coef.argmax()), -coef.min() * size[at[row]]
+        label, share = int(coef.argmax()), -coef.min()
         if rows.lower[row] == 0:
-            low[at[row], label] = max(low[at[row], label], people)
+            low[at[row], label] = max(low[at[row], label], share * sizes.least[at[row]])
         if rows.upper[row] == 0:
-            high[at[row], label] = min(high[at[row], label], people)
+            high[at[row], label] = min(high[at[row], label], share * sizes.most[at[row]])
 
 
-def _narrow(low: FloatArray, high: FloatArray, size: FloatArray) -> None:
+def _narrow(low: FloatArray, high: FloatArray, size: FloatArray, fewest: FloatArray | None = None) -> None:
     """Narrow bounds, in place, by one another: the classes of a place add up to its people."""
+    least = size if fewest is None else fewest
     np.minimum(high, size[:, None] - (low.sum(axis=1, keepdims=True) - low), out=high)
-    np.maximum(low, size[:, None] - (high.sum(axis=1, keepdims=True) - high), out=low)
+    np.maximum(low, least[:, None] - (high.sum(axis=1, keepdims=True) - high), out=low)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

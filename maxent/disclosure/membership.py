@@ -12,14 +12,21 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.ladder import as_badly_off
 from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
 from maxent.models.defenses.method import CERTAIN
+from maxent.solvers.certainty.bounds import WHOLE
+from maxent.solvers.certainty.sums import sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
+    from maxent.disclosure.inference import Shares
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.certainty.bounds import Bounds
+
+# Rows times cells up to which linear programs tell how frequent classes are.
+SUMMED = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,10 +197,21 @@ def membership_of(
         proved_members(program, bounds),
         tolerance,
     )
-    low, high = found.class_low[:-1], np.minimum(found.class_high[:-1], members)
-    if (low == high).all():
-        return known, {"base_rate": float(high.max() / members)}
-    return known, {"base_most": float(high.max() / members)}
+    low, high = _of_classes(program, members, found, bounds)
+    base = baseline_of(len(low), members, low=low, high=high)
+    return known, {"base_most": base.most or 1.0} if base.base_rate is None else {"base_rate": base.base_rate}
+
+
+def _of_classes(program: Program, members: int, found: Shares, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
+    """The fewest and the most members of each class, whole numbers, shape (n_classes,) each."""
+    low = np.maximum(found.class_low, bounds.low.sum(axis=0))[:-1]
+    high = np.minimum(np.minimum(found.class_high, bounds.high.sum(axis=0))[:-1], members)
+    if sum(said.rows for said in program.linear) * len(program.cells) <= SUMMED:
+        each = np.eye(program.n_classes)[:-1, None, :]
+        ends = np.array([*sum_ends(program, np.tile(each, (1, len(program.cells), 1)))])
+        if np.isfinite(ends).all():  # else what is stated is contradicted, or was not solved
+            low, high = np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1])
+    return np.ceil(low - WHOLE), np.floor(high + WHOLE)
 
 
 def _possible_members(program: Program, masses: FloatArray, members: int) -> FloatArray:

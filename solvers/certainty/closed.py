@@ -12,12 +12,14 @@ people, and has no lower bound from its total alone.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import BROKEN, Bounds, whole
@@ -120,7 +122,11 @@ class ClassTotals:
         self.members, self.n_classes = members(program), program.n_classes
         who = self.members.who
         self._times = (np.ones(len(who)) if times is None else times[who].astype(np.float64))[:, None]
+        together = self._sum(self.members.inside) == np.diff(self.members.ends)
+        people = self._sum(program.table.counts[who].astype(np.float64))
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
+        if is_of_register(program.release):
+            stated += [left for c in stated if together[c.region] for left in _not_members(c, float(people[c.region]))]
         table = statement_rows(stated, program.n_classes)
         self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]
         entry = np.repeat(np.arange(len(table)), np.diff(table.ends))
@@ -133,8 +139,6 @@ class ClassTotals:
         ahead &= np.bincount(entry, table.coef, len(table)) == 0
         ahead &= np.bincount(entry, table.coef == 1, len(table)) == 1
         self._ahead = _Ahead.of(table, self._region, np.flatnonzero(ahead), self.n_classes)
-        together = self._sum(self.members.inside) == np.diff(self.members.ends)
-        people = self._sum(program.table.counts[self.members.who].astype(np.float64))
         self.size_low = np.where(together, people, 0.0)[:, None]
         self.size_high = people[:, None]
         self.low = np.zeros((len(people), self.n_classes))
@@ -198,6 +202,16 @@ class ClassTotals:
         np.minimum.at(high, (region, table.klass), up / table.coef)
         np.maximum.at(low, (region, table.klass), down / table.coef)
         return low, high
+
+
+def _not_members(said: Linear, people: float) -> Iterator[Linear]:
+    """What numbers of members of a register in a region of so many people say of the others there, the last class."""
+    out = np.eye(said.coef.shape[1])[-1]
+    rows = (said.coef == 1.0 - out).all(axis=1)
+    if rows.any():
+        yield replace(
+            said, coef=np.tile(out, (rows.sum(), 1)), lower=people - said.upper[rows], upper=people - said.lower[rows]
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -552,6 +552,51 @@ def test_numbers_of_people_that_are_not_stated_let_anybody_be_a_member() -> None
     assert found.verdict(max_member=0.5).status == "fail"
 
 
+THIRD: dict[str, Any] = {"label": "no", "error_rate": 1 / 3}
+THIRDS: dict[str, Any] = {"rates": {"no": 2 / 3, "yes": 1 / 3}}
+
+
+@pytest.mark.parametrize(
+    ("leaves", "people", "proved", "status"),
+    [
+        (({"label": "no"}, {"label": "yes"}), 8, 8, "proved"),  # all of the register
+        (({"label": "no", "n": 4}, {"label": "yes", "n": 3}), 7, 4, "proved"),
+        ((THIRD, THIRD), 5, 0, "inconsistent"),  # no five people are threes
+    ],
+)
+def test_estimates_and_bounds_of_a_register_prove_the_same(leaves: Any, people: int, proved: int, status: str) -> None:
+    given: dict[str, Any] = {"population": register(4, 4), "people": people}
+    for level in ("auto", "closed") if proved else ("auto",):
+        bounds: Any = maxent.bounds(published(*leaves), **given, level=level)
+        assert (bounds.status, bounds.summary["membership"]["proved_members"]) == (status, proved)
+    found: Any = maxent.estimate(published(*leaves), **given)
+    assert found.summary["membership"]["proved_members"] == proved
+    if status == "proved":
+        assert (found.outcome.status, found.verdict(max_member=0.9).status) == ("optimal", "fail")
+    else:
+        assert (found.outcome.status, found.certificate, found.verdict(max_member=1).status) == (
+            *("inconsistent", "none"),
+            "cannot_tell",
+        )
+        assert "whole people cannot satisfy all that is stated" in " ".join(found.notes)
+
+
+@pytest.mark.parametrize("leaves", [(THIRDS, THIRDS), (THIRD, THIRD), ({**THIRD, "n": 3}, {**THIRD, "n": 3})])
+def test_shares_of_members_say_how_frequent_classes_are_among_members(leaves: Any) -> None:
+    found: Any = maxent.estimate(published(*leaves), population=register(4, 4), people=6)
+    assert found.base == {"base_rate": pytest.approx(2 / 3)}
+
+
+def test_shares_of_members_leave_open_how_many_members_a_leaf_has() -> None:
+    """Six women may have three members, so that three of four men are members without the illness."""
+    release = published(THIRDS, {"label": "no"})
+    root = replace(release.trees[0].root, counts={"no": 5, "yes": 2})
+    release = replace(release, trees=(replace(release.trees[0], nodes=(root, *release.trees[0].nodes[1:])),))
+    found: Any = maxent.estimate(release, population=register(6, 4))
+    assert found.numbers["possible_posterior"] >= 0.75
+    assert found.verdict(max_posterior=0.7).status == "cannot_tell"
+
+
 def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
     published(*COUNTS).save(tmp_path / "tree.json")
     register(4, 2).to_csv(tmp_path / "register.csv", index=False)
