@@ -94,7 +94,7 @@ def test_every_option_that_names_a_file_to_write_is_in_the_table_here():
     for name in COMMANDS:
         command = made(name)
         if name == "defend":
-            command = command.get_command(None, "none")
+            command = command.get_command(command.context_class(command), "none")
         context = command.context_class(command, info_name=name)
         params = {param.opts[0]: param for param in command.get_params(context)}
         outputs = {
