@@ -361,6 +361,7 @@ LARGE = """
 print(read(sys.argv[1]).individuals, pyarrow.default_memory_pool().max_memory())
 """
 INTERRUPTED = """
+read(sys.argv[2])  # what is imported late is there
 try:
     print("reading", flush=True)
     read(sys.argv[1])
