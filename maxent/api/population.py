@@ -159,7 +159,7 @@ class PopulationFigures:
 
     ``estimate`` is what they are of. ``right_guesses`` is the share of the members whose class is guessed right: in
     truth where ``in_truth``, else as expected. ``worst`` is the person whose membership and class are most probable,
-    ``alike`` are the people of whom these are as probable.
+    ``alike`` is the number of people as badly off.
     ``row`` is what limits are judged by: proofs alone where there was no time for an estimate, nothing where what is
     stated is contradicted; ``why`` is the reason.
     """

@@ -566,7 +566,7 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
 
 
 class Sizes(NamedTuple):
-    """The fewest and the most people of whom shares of classes are stated at each place, and of those there at all."""
+    """Numbers of people at each place: ``least`` and ``most`` have classes, ``fewest`` and ``all`` may be out, too."""
 
     least: FloatArray
     most: FloatArray

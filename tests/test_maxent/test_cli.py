@@ -641,7 +641,7 @@ copy = next(module for name, module in sys.modules.items() if name.endswith("arr
 print([name for name in ("numpy.f2py", "numpy.testing") if name in sys.modules], file=sys.stderr)
 there = {name for name in listed if hasattr(copy, name)}
 print(sorted(name for name in set(listed) - there if callable(getattr(np, name))), file=sys.stderr)
-print(np.__dir__() == names, np.__all__ == listed, hasattr(np, "testing"), file=sys.stderr)
+print(sorted(np.__dir__()) == sorted(names), np.__all__ == listed, hasattr(np, "testing"), file=sys.stderr)
 """
 
 
