@@ -45,12 +45,7 @@ def named(release: Release) -> Release:
         what = "several columns" if target.of else "numbers"
         raise invalid("options", ARGUMENT, "population", "a release whose target is one column of classes", what)
     [out] = own_names([OUT], set(target.classes))
-    return replace(release, target=Target(target.name, (*target.classes, out)))
-
-
-def is_of_register(release: Release) -> bool:
-    """Whether a release is one of `named`."""
-    return release.target.classes[-1].endswith(OUT)
+    return replace(release, target=Target(target.name, (*target.classes, out), register=True))
 
 
 def apart(release: Release) -> Release:

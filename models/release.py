@@ -137,13 +137,15 @@ class Target:
     """The sensitive attribute: its name and its classes, in the order of every result.
 
     ``numbers`` says of a numeric one what each class stands for. ``of`` are the sensitive columns of which it has every
-    combination of classes, see `maxent.models.tables.classes`; empty for a target that is one column.
+    combination of classes, see `maxent.models.tables.classes`; empty for a target that is one column. The last class of
+    a ``register`` are people of it who are not in the data.
     """
 
     name: str
     classes: tuple[str, ...]
     numbers: tuple[Numbers, ...] | None = None
     of: tuple[Target, ...] = ()
+    register: bool = False
 
     @property
     def columns(self) -> tuple[str, ...]:

@@ -11,7 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from maxent.constraints.kinds.registry import KINDS
-from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.program import CHUNK, Linear, Program
 from maxent.constraints.program.residuals import statement_rows
 from maxent.disclosure.measures import (
@@ -560,7 +559,7 @@ def _groups(program: Program, masses: FloatArray) -> Iterator[Groups]:
             size = np.bincount(leaf, program.weight, len(above)).astype(np.float64)
             above.add_up(size)
         sizes = Sizes(size, size, size, size)
-        if is_of_register(program.release):
+        if program.release.target.register:
             sizes = _of_members(program, above, leaf, numbers[t])
         yield _tree_groups(program, above, stated[t], mass, size, sizes)
 

@@ -19,7 +19,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.residuals import StatementRows, statement_rows
 from maxent.models.arrays import BoolArray, FloatArray, IntArray, run_ends
 from maxent.solvers.certainty.bounds import BROKEN, Bounds, whole
@@ -125,7 +124,7 @@ class ClassTotals:
         together = self._sum(self.members.inside) == np.diff(self.members.ends)
         people = self._sum(program.table.counts[who].astype(np.float64))
         stated = [c for c in program.linear if c.weights is None]  # what weighs cells says nothing of totals
-        if is_of_register(program.release):
+        if program.release.target.register:
             stated += [left for c in stated if together[c.region] for left in _not_members(c, float(people[c.region]))]
         table = statement_rows(stated, program.n_classes)
         self._table, self._region = table, np.array([c.region for c in stated], np.int64)[table.of]

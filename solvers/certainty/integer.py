@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.membership import is_of_register
 from maxent.solvers.backend import Options
 from maxent.solvers.backends.registry import load_backend
 from maxent.solvers.certainty.bounds import Source, whole_numbers
@@ -168,7 +167,7 @@ def tighten(program: Program, bounds: Bounds, questions: BoolArray, clock: Clock
     First with the comparisons that are cheap; where they leave nothing open, and there is time, with all of them.
     """
     need_cp_sat()
-    if program.release.draws is not None and not is_of_register(program.release):  # draws are of the data alone
+    if program.release.draws is not None and not program.release.target.register:  # draws are of the data alone
         bounds, questions = _unordered(program, bounds, questions, clock)
         if bounds.contradicted or not questions.any():
             return bounds

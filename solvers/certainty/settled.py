@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from maxent.constraints.membership import is_of_register
 from maxent.constraints.program.program import Linear, Regions
 from maxent.constraints.program.residuals import Evaluator
 from maxent.models.errors import Origin
@@ -98,7 +97,7 @@ class Settled:
 def _more_is_known(program: Program) -> bool:
     """Whether something is stated that no world is put into: comparisons that time was too short for, and draws."""
     release = program.release
-    return program.unfinished or (release.draws is not None and not is_of_register(release))
+    return program.unfinished or (release.draws is not None and not release.target.register)
 
 
 def _with_sum(program: Program, of: ClassCells, low: int, high: int) -> Program:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from maxent.constraints.membership import is_of_register
 from maxent.models.statements.read import NUMBERED
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
@@ -97,8 +96,8 @@ def stated_cells(program: Program) -> tuple[tuple[StatedCell, ...], bool]:
 
 def _left_out(program: Program) -> Iterator[tuple[tuple[bytes, int], StatedCell]]:
     """The cells and margins by whose columns statements count people of a class, listed or not, by cells and class."""
-    classes = program.release.target.classes
-    classes = classes[:-1] if is_of_register(program.release) else classes
+    target = program.release.target
+    classes = target.classes[:-1] if target.register else target.classes
     for document in program.release.statements:
         for row in document.cells(program.table, classes):
             assert row.klass is not None

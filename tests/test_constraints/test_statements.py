@@ -1082,6 +1082,21 @@ def test_a_cell_that_no_row_lists_and_that_follows_is_not_passed(kind: str) -> N
     assert any("; single cells settle the class of 0 individuals" in line for line in audit_lines(audit, "y", 1))
 
 
+def test_a_class_that_is_called_like_people_outside_of_the_data_is_a_class() -> None:
+    """With a name that registers give to non-members, its cells follow, and its people are no strangers."""
+    name, said, found = "yes (not a member)", LEFT_OUT["a table"], []
+    for klass in ("z", name):
+        frame = people_by_land().assign(y=klass)
+        named = json.loads(json.dumps(said).replace("yes", klass))
+        release, qi = document(frame, *named), frame.drop(columns="y")
+        told = maxent.audit(release, qi)["statements"]
+        assert (told["exact"], told["follow"], told["smallest"], told["complete"]) == (3, 1, 1, True)
+        estimate = maxent.estimate(release, qi)
+        assert estimate.posterior.columns[-1] == f"P({klass})"
+        found.append((estimate.summary["disclosure"], maxent.bounds(release, qi).frame()["high"].tolist()))
+    assert found[0] == found[1]
+
+
 def test_audit_and_explain_name_statements_that_contradict_each_other(tmp_path: Path, capsys: Any) -> None:
     numbers = ((8, {"sex": "m"}), (7, {"sex": "f"}), (16, {"sex": ["m", "f"]}))
     said = [{"kind": "count", "class": "yes", "equals": n, "where": where} for n, where in numbers]
