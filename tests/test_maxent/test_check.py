@@ -276,6 +276,40 @@ def test_each_check_passes_fails_and_cannot_be_told(matters: Matters, id_: str, 
         assert found.figure is not None or "interval" in check.what
 
 
+TENS, LABEL = {"counts": {"no": 10, "yes": 10}}, {"label": "no"}
+HALVES = {"rates": {"no": 0.5, "yes": 0.5}}
+
+
+@pytest.mark.parametrize(
+    ("root", "leaf", "other", "status"),
+    [
+        ({}, {"n": 20, "error_rate": 0.5, **LABEL}, TENS, "cannot_tell"),  # 10 or 11 people
+        ({}, {"n": 20, "error_rate": 0.0, **LABEL}, TENS, "cannot_tell"),  # 20 or 19
+        ({}, {"n": 20, "error_rate": 0.4, **LABEL}, TENS, "fail"),  # 11 to 13
+        ({}, {"n": 20, "error_rate": 0.25, **LABEL}, TENS, "pass"),
+        ({}, {"n": 20, **HALVES}, TENS, "cannot_tell"),  # 9 to 11
+        ({}, {"n": 20, "rates": {"no": 0.6, "yes": 0.4}}, TENS, "fail"),
+        ({}, HALVES, TENS, "cannot_tell"),
+        ({"n": 40, **HALVES}, LABEL, LABEL, "cannot_tell"),
+        ({"n": 20, "rates": {"no": 0.6, "yes": 0.4}}, LABEL, LABEL, "fail"),
+        ({}, {"n": 20, **LABEL}, TENS, "pass"),
+        ({}, TENS, TENS, "pass"),
+    ],
+)
+def test_a_number_behind_a_rate_of_few_digits_is_a_multiple_only_if_no_other_fits(
+    tmp_path: Path, root: Any, leaf: Any, other: Any, status: str
+) -> None:
+    branches = [{"in": [x], "child": x} for x in "ab"]
+    nodes = [{"id": "root", "attribute": "x", "branches": branches, **root}, {"id": "a", **leaf}, {"id": "b", **other}]
+    document = release_document("ill", ["no", "yes"], {"x": ["a", "b"]}, nodes)
+    (tmp_path / "tree.json").write_text(json.dumps(document), encoding="utf-8")
+    people = pd.DataFrame({"x": ["a", "b"] * (root.get("n", 40) // 2)})
+    rows = maxent.check(tmp_path / "tree.json", people, rounded_to=5).rows
+    row = next(row for row in rows if row.check.id == "MX121")
+    assert row.status == status, row.finding.said
+    assert ("a rate is that of several numbers" in row.finding.said) == (status == "cannot_tell")
+
+
 @pytest.mark.parametrize(
     ("id_", "limit", "status"),
     [

@@ -30,7 +30,9 @@ from maxent.policy.checks.context import (
 from maxent.policy.checks.hyperparameters import unnecessary_risk
 
 if TYPE_CHECKING:
+    from maxent.attacks.findings import TreeAudit
     from maxent.models.arrays import BoolArray, FloatArray
+    from maxent.models.columns import Statements
 
 ACRO = "ACRO's default.yaml (github.com/AI-SDC/ACRO)"
 SACRO_ML = "structural attack of SACRO-ML (github.com/AI-SDC/SACRO-ML)"
@@ -216,18 +218,38 @@ def _of_regressions(of: Matter) -> Iterator[int]:
 
 def _rounded_to(of: Matter, limit: int) -> Finding:
     release, name = of.review.release, f"numbers of people that are no multiples of {limit}"
-    off = 0
+    off = open_ = 0
     for tree in of.review.audit.trees:
         said = statements_of(tree.places.tree.nodes, release.target.classes)
         off += int((said.count % limit != 0).sum() + ((said.n != NOTHING) & (said.n % limit != 0)).sum())
         if release.rounded is None:  # what follows from the rate of so many people is published, too
-            low, high = tree.bounds.low, tree.bounds.high
-            follows = (low == high) & ~said.counted[tree.leaves][:, None]
-            off += int((follows[:, :-1] & (low[:, :-1] % limit != 0)).sum())
+            low, high, rated = _rated(tree, said)
+            exact = (low == high) & ~said.counted[:, None]
+            none = (low <= high) & (np.ceil(low / limit) * limit > high)
+            off += int(((exact | rated) & none).sum())
+            open_ += int((rated & ~exact & ~none).sum())
     scored = release.boosting is not None or release.predicts == "score"
     unclear = bool(of.row.get("unread")) or bool(release.statements) or scored or _states_means(of)
-    why = "as scores, means and statements beside trees give numbers, too" if unclear else ""
-    return within(name, off, None if unclear else off, 0, bound="at most", why=why)
+    why = "as scores, means and statements beside trees give numbers, too" if unclear else _RATED
+    return within(name, off, None if unclear else off + open_, 0, bound="at most", why=why)
+
+
+_RATED = "as a rate is that of several numbers, and only some of them are multiples"
+
+
+def _rated(tree: TreeAudit, said: Statements) -> tuple[FloatArray, FloatArray, BoolArray]:
+    """Fewest and most records of every class in leaves and in nodes with a rate, and where a rate tells them."""
+    shape = (len(said), tree.bounds.low.shape[1] - 1)
+    low, high, rated = np.zeros(shape), np.full(shape, inf), np.zeros(shape, bool)
+    of_label = np.flatnonzero(~np.isnan(said.rate) & (said.label != NOTHING))
+    rated[of_label, said.label[of_label]] = True
+    rated[[i for i, stated in enumerate(said.shares) if stated]] = True
+    rated[said.counted] = False
+    if tree.difference is not None:
+        bounds = tree.difference.bounds.take(above := np.flatnonzero(rated.any(axis=1)))
+        low[above], high[above] = bounds.low[:, :-1], bounds.high[:, :-1]
+    low[tree.leaves], high[tree.leaves] = tree.bounds.low[:, :-1], tree.bounds.high[:, :-1]
+    return low, high, rated
 
 
 _DOMINANCE = Limit(
@@ -402,7 +424,8 @@ CHECKS = (
             "a whole number of at least 2, such as 5", is_whole(2), 5
         ), _rounded_to,
         "Whether every count and every n of a node, and every count that follows from its rate, is a multiple of the "
-        "limit. It cannot be told where scores, means or statements beside trees give numbers, too.",
+        "limit. It cannot be told where a rate is that of several numbers, or where scores, means or statements beside "
+        "trees give numbers, too.",
         "Differences of rounded numbers tell of nobody who joined or left, and small numbers are not exact.",
         "OpenSAFELY, Applying statistical disclosure control (docs.opensafely.org/outputs/sdc): counts are rounded to "
         "the nearest 5; SDC guidance of other environments: base 5 or 10.",
