@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from functools import cache
 from importlib import import_module
 from pathlib import Path
@@ -20,7 +21,7 @@ import typer
 from typer.main import get_command
 
 from maxent.command_line.messages import CALL, Entry, as_object, entries, lines, plain
-from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall
+from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall, spellings
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.room import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
@@ -138,13 +139,13 @@ def run(args: list[str]) -> int:
             stream.reconfigure(errors="backslashreplace")
     try:
         # Commands say themselves what they warn of, and their exit status.
-        with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(call.names))):
+        with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(names_of(call)))):
             return int(call.job())
     except MaxentError as error:
         from maxent.command_line.options import swapped
 
         change = swapped(args, *call.arguments) if isinstance(error, InvalidInput) else None
-        problems = entries(error if change is None else InvalidInput(CALL, [change]), call.names)
+        problems = entries(error if change is None else InvalidInput(CALL, [change]), names_of(call))
     except ImportError as error:
         what = absent(error) if isinstance(error, ModuleNotFoundError) else None
         if "failed to map segment" in str(error):  # words of the system's loader
@@ -159,6 +160,17 @@ def run(args: list[str]) -> int:
     except MemoryError:
         problems = [plain("the problem does not fit into memory")]
     return _refuse(problems, as_json=asks_for_json(args))
+
+
+def names_of(call: Call) -> Mapping[str, str]:
+    """The spelling of a call's parameters, and of those that only ``maxent convert`` takes, which say what models lack.
+
+    Several commands read models as they are, and what these lack is told by a message with a parameter's name.
+    """
+    from maxent.api.decision_options import Converting
+
+    names = spellings(made("convert").params)
+    return {**{each.name: f"maxent convert {names[each.name]}" for each in fields(Converting)}, **call.names}
 
 
 def asks_for_json(args: Sequence[str]) -> bool:

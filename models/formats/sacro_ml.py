@@ -95,8 +95,11 @@ def _described(folder: str | PathLike[str]) -> Mapping[str, Any]:
     try:
         found = yaml.safe_load(text[:_MOST])
     except (yaml.YAMLError, RecursionError, ValueError) as error:
-        words = " ".join(str(error).split())[:120]
-        raise invalid(shown_path(path), "file", "content", "plain YAML, as Target.save writes it", words) from None
+        mark = getattr(error, "problem_mark", None)  # where, from 0 on, a document is no plain YAML
+        where = "file" if mark is None else f"line {mark.line + 1}"
+        words = getattr(error, "problem", None) or getattr(error, "reason", None) or str(error)
+        expected = "plain YAML, as Target.save writes it"
+        raise invalid(shown_path(path), where, "content", expected, shorten(words, 200)) from None
     if not isinstance(found, dict):
         raise invalid(shown_path(path), "file", "content", "a mapping, as Target.save writes it", shorten(found))
     return found

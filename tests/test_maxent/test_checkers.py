@@ -517,11 +517,21 @@ def test_a_folder_of_sacro_ml_is_reviewed_without_its_pickles(
     assert (row.status, "max_depth=None" in row.finding.said) == ("pass", True)  # by the model's own settings
 
 
-@pytest.mark.parametrize("text", ["a: [", "- 1\n- 2\n", "a: !!python/object/apply:os.system ['true']\n", "\0"])
-def test_a_description_that_is_no_plain_yaml_is_refused(tmp_path: Path, text: str) -> None:
+@pytest.mark.parametrize(
+    ("text", "where", "found"),
+    [
+        ("a: 1\nb: [", "line 2", r"\"expected the node content, but found '<stream end>'\"$"),
+        ("- 1\n- 2\n", "file", r"\[1, 2\]$"),
+        ("a: 1\nb: !!python/object/apply:os.system ['true']\n", "line 2", r"the tag '.*apply:os\.system'\"$"),
+        ("\0", "file", "special characters are not allowed'$"),
+        ("a: 2020-13-45", "file", "month must be"),
+    ],
+)
+def test_a_description_that_is_no_plain_yaml_is_refused(tmp_path: Path, text: str, where: str, found: str) -> None:
+    """At the line of what is none, in a sentence that ends."""
     place = target(tmp_path / "target")
     (place / "target.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(maxent.InvalidInput, match=r"target\.yaml: file: content: expected"):
+    with pytest.raises(maxent.InvalidInput, match=rf"target\.yaml: {where}: content: expected .*, found .*{found}"):
         maxent.convert(place, target="ill")
 
 

@@ -279,6 +279,17 @@ def test_mentions_are_spelled_where_they_are_shown():
     assert respelled(elsewhere, spell) == elsewhere  # a column may be called like an option
 
 
+def test_what_only_convert_is_told_of_a_model_is_spelled_with_its_name(tmp_path, capsys):
+    """Other commands read a model whose columns have no names, too, and have no option for these."""
+    skops, tree = pytest.importorskip("skops.io"), pytest.importorskip("sklearn.tree")
+    skops.dump(tree.DecisionTreeClassifier().fit([[0], [1]], ["no", "yes"]), tmp_path / "tree.skops")
+    model, people = str(tmp_path / "tree.skops"), str(tmp_path / "people.csv")
+    pd.DataFrame({"A": [0, 1], "T": ["no", "yes"]}).to_csv(people, index=False)
+    told = "%(name)s: expected the names of the columns, which %(name)s gives"
+    assert told % {"name": "maxent convert --features"} in printed_by(capsys, ["estimate", model, people], 2).err
+    assert told % {"name": "--features"} in printed_by(capsys, ["convert", model, "-o", "tree.json"], 2).err
+
+
 @pytest.mark.regression(number=18)
 def test_python_has_its_own_names(folder):
     refused(r"\(missing='category'\)", maxent.defend, "gaps.csv", target="T", qi=["A"])
