@@ -94,9 +94,7 @@ def _answer(args: list[str]) -> int:
         print(f"maxent {__version__}")
         return 0
     from maxent.commands.main import run
-    from maxent.models.files.output import remove_dead
 
-    remove_dead()
     return run(args)
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import atexit
 import gc
-import multiprocessing
 import os
 import pickle
 import queue
@@ -23,8 +22,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import cache
-from multiprocessing.connection import Connection
-from multiprocessing.process import BaseProcess
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -34,6 +31,8 @@ from maxent.solvers.control import ASKED_TO_END, POLL, SOON, Clock
 from maxent.solvers.solution import Solution
 
 if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
+    from multiprocessing.process import BaseProcess
     from multiprocessing.sharedctypes import Synchronized
 
     from maxent.constraints.lifting import LiftedProgram
@@ -150,7 +149,9 @@ def started(
     number: int, work: Callable[[Connection], None], beside: Collection[Connection] = ()
 ) -> dict[Connection, BaseProcess]:
     """Forks ``number`` workers; returns the parent's end of each pipe with its worker."""
-    context = multiprocessing.get_context("fork")
+    from multiprocessing import get_context
+
+    context = get_context("fork")
     found: dict[Connection, BaseProcess] = {}
     with undisturbed(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "This process .* is multi-threaded", DeprecationWarning)

@@ -25,6 +25,7 @@ from maxent.command_line.parsing import Call, Command, CommandGroup, WrongCall, 
 from maxent.command_line.progress import DONE, WRONG, tell
 from maxent.command_line.room import NoRoom
 from maxent.models.errors import InvalidInput, MaxentError
+from maxent.models.files.output import remove_dead
 from maxent.models.packages import absent
 from maxent.models.reading import advice_spelled
 from maxent.results.reliability import unwarned
@@ -137,6 +138,7 @@ def run(args: list[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # a terminal without UTF-8 is no reason to fail
             stream.reconfigure(errors="backslashreplace")
+    remove_dead()
     try:
         # Commands say themselves what they warn of, and their exit status.
         with unwarned(), advice_spelled(lambda text: respell(text, on_command_line(names_of(call)))):

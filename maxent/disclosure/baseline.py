@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite, sqrt
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -120,12 +119,19 @@ def _most_frequent(people: FloatArray | IntArray, source: Source, uniform: float
 Interval = tuple[float, float]
 
 
+def _normal_quantile(confidence: float) -> float:
+    """Half the width of the middle part of the normal distribution that holds so much of it."""
+    from statistics import NormalDist
+
+    return NormalDist().inv_cdf((1 + confidence) / 2)
+
+
 def wilson(right: float, people: int, confidence: float) -> Interval:
     """Wilson's score interval of a share: ``right`` of so many people.
 
     Source: Wilson, "Probable Inference, the Law of Succession, and Statistical Inference", JASA 22, 1927.
     """
-    z, share = NormalDist().inv_cdf((1 + confidence) / 2), right / people
+    z, share = _normal_quantile(confidence), right / people
     centre = share + z * z / (2 * people)
     margin = z * sqrt(share * (1 - share) / people + z * z / (4 * people * people))
     scale = 1 + z * z / people
@@ -153,7 +159,7 @@ def welch(values: tuple[FloatArray, FloatArray], weights: tuple[FloatArray, Floa
     Source: Welch, "The Generalization of 'Student's' Problem when Several Different Population Variances are Involved",
     Biometrika 34, 1947.
     """
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z = _normal_quantile(confidence)
     means, variance = [], 0.0
     for value, weight in zip(values, weights, strict=True):
         people = float(weight.sum())

@@ -11,7 +11,6 @@ import shutil
 import signal
 import stat
 import sys
-import tempfile
 import threading
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -595,7 +594,9 @@ def scratch(within: Path_pathlib | None = None) -> Iterator[Path_pathlib]:
 def remove_dead(within: Path_pathlib | None = None) -> None:
     """Remove the folders of processes of this user that are no more."""
     if _POSIX:
-        place = within or Path_pathlib(tempfile.gettempdir())
+        from tempfile import gettempdir
+
+        place = within or Path_pathlib(gettempdir())
         _sweep(place, _NAME, os.O_RDONLY | os.O_DIRECTORY, _is_scratch, partial(shutil.rmtree, ignore_errors=True))
 
 
@@ -605,8 +606,10 @@ def _is_scratch(found: os.stat_result) -> bool:
 
 def _locked_folder(within: Path_pathlib | None) -> tuple[Path_pathlib, int | None]:
     """A new folder, and what holds its lock."""
+    from tempfile import mkdtemp
+
     while True:
-        path = tempfile.mkdtemp(prefix=PREFIX, dir=within)
+        path = mkdtemp(prefix=PREFIX, dir=within)
         if not _POSIX:
             return Path_pathlib(path), None
         try:

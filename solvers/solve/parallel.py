@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import time
 import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, wait
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from multiprocessing.connection import Connection
-from multiprocessing.connection import wait as wait_for
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
@@ -56,6 +52,9 @@ from maxent.solvers.workers import (
 )
 
 if TYPE_CHECKING:
+    from concurrent.futures import Future
+    from multiprocessing.connection import Connection
+
     from maxent.models.arrays import FloatArray
     from maxent.solvers.solve.dask_cluster import Cluster
 
@@ -211,6 +210,8 @@ def elsewhere(
     own: bool = False,
 ) -> Generator[tuple[int, Y], None, None]:
     """Results of work in other processes on this machine; those that are late are ended."""
+    from concurrent.futures import BrokenExecutor
+
     clock = options.clock
 
     def further() -> Calls[Y]:
@@ -250,7 +251,11 @@ def forked(
 
     This process does something else ``meanwhile``, which may find ``more`` calls, and with ``own`` makes calls itself.
     """
-    context = multiprocessing.get_context("fork")
+    from concurrent.futures import BrokenExecutor
+    from multiprocessing import get_context
+    from multiprocessing.connection import wait
+
+    context = get_context("fork")
     turn, later = context.Value("q", 0), context.Value("q", 0)
     first = _as_arguments(calls)
     number = max(1, min(jobs - (own or more is not None), len(calls)))
@@ -270,7 +275,7 @@ def forked(
             join(jobs - len(running))
         mine = next_call(turn, len(first), POLL) if own else None
         while (running or mine is not None) and not give_up():
-            for pipe in cast(list[Connection], wait_for(list(running), POLL if mine is None else 0)):
+            for pipe in cast("list[Connection]", wait(list(running), POLL if mine is None else 0)):
                 answer = received(pipe)
                 if answer is None:
                     running.remove(pipe)
@@ -320,6 +325,8 @@ def pickled(
     meanwhile: Callable[[], object] = lambda: None,
 ) -> Generator[tuple[int, Y], None, None]:
     """As `forked`, in processes of joblib's, which are started anew, and pickle the calls."""
+    from concurrent.futures import FIRST_COMPLETED, wait
+
     from joblib.externals.loky import get_reusable_executor
 
     executor = get_reusable_executor(max_workers=jobs, initializer=serve, initargs=(os.getpid(),))
@@ -438,6 +445,8 @@ class Workers:
                 for i, arguments in calls.items():
                     yield i, function(*arguments)
         else:
+            from concurrent.futures import BrokenExecutor
+
             made = {i: partial(function, *each) for i, each in calls.items()}
             make = partial(forked, own=True) if self.copied and can_fork() else pickled
             try:
