@@ -140,14 +140,14 @@ def _of_register(
     asked: AskedVerdict,
     csv_literal: bool,
 ) -> int:
-    """Estimate who in a register is in the data; there is neither plot nor report of that alone."""
+    """Estimate who in a register is in the data; there is no plot of that."""
     from maxent.api.posterior import estimate
     from maxent.models.errors import check_unused
     from maxent.results.text.terminal import print_json, print_lines
     from maxent.solvers.control import hearing
 
     table = "the people in the data, and this is a register (population=): maxent review has both"
-    check_unused(table, plot=plot, report=asked.report)
+    check_unused(table, plot=plot)
     with progress() as told, hearing(tell_ahead):
         result: Any = estimate(trees, tables or None, **options, progress=told, interruptible=True)
     from maxent.disclosure.limits import judge_rows
@@ -158,6 +158,11 @@ def _of_register(
         verdict = judge_rows(asked.limits(), [{**result.numbers, "release": named(trees)}])
         if output is not None:
             result.save(output, csv_literal=csv_literal)
+        if asked.report is not None:
+            from maxent.results.html_report.view import save_brief
+
+            lines = [*verdict.lines(), *result.reported]
+            save_brief(asked.report, asked.title or result.titled, lines, asked.purpose or "")
         if as_json:
             print_json({**result.summary, **verdict.summary})
         else:

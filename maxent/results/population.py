@@ -14,15 +14,16 @@ import numpy as np
 from maxent.constraints.kinds.registry import kinds_of
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.ladder import REGISTERED
-from maxent.disclosure.limits import Verdict, judge_rows, limits_of
+from maxent.disclosure.limits import Limits, Verdict, judge_rows
 from maxent.disclosure.membership import ProvedMembers, proved_members
 from maxent.models.display import ROWS, Display, counted
 from maxent.models.files.output import ESTIMATE
 from maxent.models.reading import NOTHING, Noticed
 from maxent.models.tables.cells import own_names, value_in_words
 from maxent.results.bounds import ProvedBounds
-from maxent.results.solved import Saved, draws_told, noted
+from maxent.results.solved import Brief, draws_told, noted
 from maxent.results.text.estimate import SHOWN_ROWS, contradiction_lines, in_sentence, kinds_line
+from maxent.results.text.terminal import aligned
 from maxent.solvers.solve.attempt import PROVED
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PopulationEstimate(Saved):
+class PopulationEstimate(Brief):
     """Estimate of who in a register is in the data, and of the classes of members.
 
     ``program`` has one class more, of those who are out, as its last. ``membership`` is what is inferred, ``base`` what
@@ -44,6 +45,7 @@ class PopulationEstimate(Saved):
     members whose class is guessed right in truth, where that is given.
     """
 
+    titled = "A register and the people in the data"
     kept_as = ESTIMATE
     rows_key = "posterior"
     program: Program
@@ -128,9 +130,18 @@ class PopulationEstimate(Saved):
         own = {} if self.right is None else {"right_guesses": self.right, "in_truth": True}
         return self.membership.as_dict() | own | ({} if self.control is None else {"control": dict(self.control)})
 
-    def verdict(self, **limits: Any) -> Verdict:
-        """The verdict against limits (`maxent.disclosure.limits.Limits`), for an adversary with the register."""
-        return judge_rows(limits_of(limits), [self.numbers])
+    def judged(self, limits: Limits) -> Verdict:
+        """The verdict against limits, for an adversary with the register."""
+        return judge_rows(limits, [self.numbers])
+
+    @property
+    def reported(self) -> list[str]:
+        """The lines of a report below its verdict, and the people who are surest."""
+        if self.parts is not None:
+            return self.lines()
+        rows, rest = self.rows(ROWS)
+        left = [f"... the {len(rows)} surest of {len(rows) + rest} quasi-identifiers"] * bool(rest)
+        return [*self.lines(), "", *aligned(self.columns, rows, left=len(self.program.table.attributes)), *left]
 
     @property
     def summary(self) -> dict[str, Any]:

@@ -612,6 +612,21 @@ def test_commands_take_a_register(tmp_path: Path, capsys: Any) -> None:
     assert pd.read_parquet(file)["low"].sum() == pytest.approx(2.0)
     told = json.loads(printed_by(capsys, ["bounds", tree, "--population", people, "--json"]).out)
     assert told["membership"]["proved_members"] == 2
+    page, text = tmp_path / "report.html", ["--title", "Who <b> is in", "--purpose", "a register of the town"]
+    limited = ["--max-member", "0.9", "--report", str(page), *text]
+    printed_by(capsys, ["estimate", tree, "--population", people, *limited])
+    held = page.read_text(encoding="utf-8")
+    for said in (
+        "<h1>Who &lt;b&gt; is in</h1>",
+        text[-1],
+        "verdict: FAIL",
+        "proved members 2",
+        "m        2      1.000  0.000   1.000",
+    ):
+        assert said in held
+    maxent.estimate(tree, population=people).report(tmp_path / "python.html", max_member=0.9)
+    again = (tmp_path / "python.html").read_text(encoding="utf-8")
+    assert held[held.index("6 people") :] == again[again.index("6 people") :]
     beside = ["--truth", data, "--population", people]
     policy = tmp_path / "policy.toml"
     policy.write_text("[limits]\nmax_member = 0.9\n", encoding="utf-8")
