@@ -12,7 +12,7 @@ from maxent.api import options
 from maxent.api.attack import audit_case, check_options
 from maxent.api.calling import takes
 from maxent.api.case import Case, Published, Tables, no_table, read_case
-from maxent.api.compile import ROWS, Knowledge, compile_case, may_contradict_whole, refuse_contradictions, system_of
+from maxent.api.compile import ROWS, Knowledge, compile_case, refuse_contradictions, system_of
 from maxent.api.decision_options import Auditing
 from maxent.api.estimate import Progress, Solving, estimate_case, mending
 from maxent.api.out_of_core.folder import InParts, links_of_attacks
@@ -213,8 +213,11 @@ def audit_read(case: Case, attacks: Attacking) -> Audit | RecordsAudit:
     found = audit_case(case, **numbers, rounding=attacks.rounding, risk=attacks.risk, intervals=told)
     if not isinstance(found, Audit):
         return found
-    if program is not None and may_contradict_whole(program, complete=found.beside["statements"]["complete"]):
-        refuse_contradictions(program, "inconsistent", whole=True)
+    if program is not None:
+        from maxent.solvers.certainty.stated import may_contradict_whole
+
+        if may_contradict_whole(program, complete=found.beside["statements"]["complete"]):
+            refuse_contradictions(program, "inconsistent", whole=True)
     judged = replace(case, sensitive=codes, controls=None)
     search = mending(judged, Knowledge(rounding=attacks.rounding), Solving(), None)
     beside = {**found.beside, **_beside(found, case, codes, attacks.confidence)}

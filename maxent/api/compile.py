@@ -13,7 +13,6 @@ from maxent.constraints.kinds.registry import knowledge as choices_of_knowledge
 from maxent.models.arguments import shorten
 from maxent.models.errors import ARGUMENT, Check, InvalidInput, NoAnswerInTime, Origin, Problem, unchecked
 from maxent.models.files.json_files import uncollected
-from maxent.models.packages import installed
 from maxent.solvers.control import LAST, SOON, Clock, OutOfTime, Watch, in_time, watched
 from maxent.solvers.solution import Stop
 from maxent.solvers.solve.driver import Outcome, Progress, solve_program
@@ -175,17 +174,10 @@ def stated_problems(program: Program) -> list[Problem]:
     problems = [*contradiction_problems(program)]
     if problems or not program.release.statements:
         return problems
-    from maxent.solvers.certainty.stated import stated_cells
+    from maxent.solvers.certainty.stated import may_contradict_whole, stated_cells
 
     whole = may_contradict_whole(program, complete=stated_cells(program)[1])
     return [*contradiction_problems(program, whole=True)] if whole else []
-
-
-def may_contradict_whole(program: Program, *, complete: bool) -> bool:
-    """Whether whole people are asked if they contradict statements; ``complete``: all numbers of people are settled."""
-    from maxent.solvers.certainty.stated import is_quick
-
-    return not complete and installed("ortools") and is_quick(program)
 
 
 def contradiction_problems(program: Program, *, whole: bool = False) -> Iterator[Problem]:

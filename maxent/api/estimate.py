@@ -62,7 +62,7 @@ def measured(
     shared = shares(bounding or program, masses, posterior, error, likely=bounding is not None)
     low, high = shared.class_low, shared.class_high
     if program.release.statements:
-        from maxent.solvers.certainty.stated import class_ends
+        from maxent.solvers.certainty.sums import class_ends
 
         low, high = class_ends(program, low, high)
     baseline = baseline_of(

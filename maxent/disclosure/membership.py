@@ -16,17 +16,12 @@ from maxent.disclosure.baseline import baseline_of
 from maxent.disclosure.ladder import as_badly_off
 from maxent.disclosure.measures import TOLERANCE, at_most, conditional_entropy
 from maxent.models.defenses.method import CERTAIN
-from maxent.solvers.certainty.bounds import WHOLE
-from maxent.solvers.certainty.sums import sum_ends
+from maxent.solvers.certainty.sums import class_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.disclosure.inference import Shares
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.solvers.certainty.bounds import Bounds
-
-# Rows times cells up to which linear programs tell how frequent classes are.
-SUMMED = 200_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,21 +192,14 @@ def membership_of(
         proved_members(program, bounds),
         tolerance,
     )
-    low, high = _of_classes(program, members, found, bounds)
+    low, high = (
+        np.maximum(found.class_low, bounds.low.sum(axis=0)),
+        np.minimum(found.class_high, bounds.high.sum(axis=0)),
+    )
+    high[:-1] = np.minimum(high[:-1], members)
+    low, high = (ends[:-1] for ends in class_ends(program, low, high))
     base = baseline_of(len(low), members, low=low, high=high)
     return known, {"base_most": base.most or 1.0} if base.base_rate is None else {"base_rate": base.base_rate}
-
-
-def _of_classes(program: Program, members: int, found: Shares, bounds: Bounds) -> tuple[FloatArray, FloatArray]:
-    """The fewest and the most members of each class, whole numbers, shape (n_classes,) each."""
-    low = np.maximum(found.class_low, bounds.low.sum(axis=0))[:-1]
-    high = np.minimum(np.minimum(found.class_high, bounds.high.sum(axis=0))[:-1], members)
-    if sum(said.rows for said in program.linear) * len(program.cells) <= SUMMED:
-        each = np.eye(program.n_classes)[:-1, None, :]
-        ends = np.array([*sum_ends(program, np.tile(each, (1, len(program.cells), 1)))])
-        if np.isfinite(ends).all():  # else what is stated is contradicted, or was not solved
-            low, high = np.maximum(low, ends[:, 0]), np.minimum(high, ends[:, 1])
-    return np.ceil(low - WHOLE), np.floor(high + WHOLE)
 
 
 def _possible_members(program: Program, masses: FloatArray, members: int) -> FloatArray:

@@ -10,23 +10,22 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.models.packages import installed
 from maxent.models.statements.read import NUMBERED
 from maxent.solvers.certainty.bounds import WHOLE, Source, source_of
 from maxent.solvers.certainty.cases import cases_of, contradict
 from maxent.solvers.certainty.integer import contradicting_whole, fewest
 from maxent.solvers.certainty.settled import Settled
-from maxent.solvers.certainty.sums import SIZE, Misses, sum_ends
+from maxent.solvers.certainty.sums import SIZE, Misses, is_quick, sum_ends
 
 if TYPE_CHECKING:
     from maxent.constraints.program.program import Program
-    from maxent.models.arrays import FloatArray, IntArray
+    from maxent.models.arrays import IntArray
     from maxent.models.errors import Origin
     from maxent.solvers.control import Clock
 
 # Numbers that are left open up to which these are asked for.
 ASKED = 200
-# Rows times cells up to which the numbers of everybody are asked for, too.
-QUICK = 200_000
 # What stands between a regression and its term in the source of a statement.
 COEFFICIENT = ", coefficient of "
 
@@ -164,34 +163,9 @@ def _ends(program: Program, asked: list[StatedCell], worlds: list[IntArray]) -> 
         )
 
 
-def is_quick(program: Program) -> bool:
-    """Whether a program is small enough to ask about everybody."""
-    return sum(said.rows for said in program.linear) * len(program.cells) <= QUICK
-
-
-def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """The fewest and the most people of each class among everybody, as statements say or, of few people, imply.
-
-    ``low`` and ``high``, shape (n_classes,), are what is known already.
-    """
-    people, n_classes, low, high = float(program.individuals), program.n_classes, low.copy(), high.copy()
-    if program.contradictions or not program.linear:
-        return low, high
-    for said in program.linear:
-        if said.weights is not None or len(program.regions[said.region]) < len(program.cells):
-            continue
-        for coef, *sides in zip(said.coef, said.lower, said.upper, strict=True):
-            klass = np.flatnonzero(coef)
-            if len(klass) == 1:
-                ends = sorted(side / coef[klass[0]] for side in sides)
-                low[klass], high[klass] = np.maximum(low[klass], ends[0]), np.minimum(high[klass], ends[1])
-    if (low < high).any() and is_quick(program):
-        aims = np.zeros((n_classes, len(program.cells), n_classes))
-        aims[np.arange(n_classes), :, np.arange(n_classes)] = 1.0
-        least, most = np.array(list(sum_ends(program, aims))).T
-        low, high = np.maximum(low, least), np.minimum(high, most)
-    low, high = np.ceil(low - WHOLE), np.floor(high + WHOLE)
-    return np.maximum(low, people - (high.sum() - high)), np.minimum(high, people - (low.sum() - low))
+def may_contradict_whole(program: Program, *, complete: bool) -> bool:
+    """Whether whole people are asked if they contradict statements; ``complete``: all numbers of people are settled."""
+    return not complete and installed("ortools") and is_quick(program)
 
 
 def cells_summary(program: Program) -> dict[str, Any]:

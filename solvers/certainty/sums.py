@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Rows times cells up to which linear programs are asked.
 SIZE = 20_000_000
+# Those up to which the numbers of everybody are asked for, too.
+QUICK = 200_000
 # Seconds that a search for statements that contradict each other may take, and what they miss by, people, at least.
 SEARCH, LEAST = 10.0, 1e-6
 
@@ -60,6 +62,36 @@ def sum_ends(
                     hear(_handed(program, kind.ravel(), masses.reshape(-1, n_classes)))
             ends.append(sign * answer.fun if answer.status == 0 else -sign * np.inf)
         yield ends[0], ends[1]
+
+
+def is_quick(program: Program) -> bool:
+    """Whether a program is small enough to ask about everybody."""
+    return sum(said.rows for said in program.linear) * len(program.cells) <= QUICK
+
+
+def class_ends(program: Program, low: FloatArray, high: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """The fewest and the most people of each class among everybody, as statements say or, of few people, imply.
+
+    ``low`` and ``high``, shape (n_classes,), are what is known already.
+    """
+    people, n_classes, low, high = float(program.individuals), program.n_classes, low.copy(), high.copy()
+    if program.contradictions or not program.linear:
+        return low, high
+    for said in program.linear:
+        if said.weights is not None or len(program.regions[said.region]) < len(program.cells):
+            continue
+        for coef, *sides in zip(said.coef, said.lower, said.upper, strict=True):
+            klass = np.flatnonzero(coef)
+            if len(klass) == 1:
+                ends = sorted(side / coef[klass[0]] for side in sides)
+                low[klass], high[klass] = np.maximum(low[klass], ends[0]), np.minimum(high[klass], ends[1])
+    if (low < high).any() and is_quick(program):
+        aims = np.zeros((n_classes, len(program.cells), n_classes))
+        aims[np.arange(n_classes), :, np.arange(n_classes)] = 1.0
+        least, most = np.array(list(sum_ends(program, aims))).T
+        low, high = np.maximum(low, least), np.minimum(high, most)
+    low, high = np.ceil(low - WHOLE), np.floor(high + WHOLE)
+    return np.maximum(low, people - (high.sum() - high)), np.minimum(high, people - (low.sum() - low))
 
 
 def _handed(program: Program, kind: IntArray, masses: IntArray) -> IntArray:

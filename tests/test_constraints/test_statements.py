@@ -23,7 +23,8 @@ from maxent.results.text.audit import audit_lines
 from maxent.solvers.certainty import sums
 from maxent.solvers.certainty.cases import SumCases, impossible
 from maxent.solvers.certainty.integer import fewest
-from maxent.solvers.certainty.stated import class_ends, stated_cells
+from maxent.solvers.certainty.stated import stated_cells
+from maxent.solvers.certainty.sums import class_ends
 from maxent.solvers.control import Clock
 
 CLASSES = ["no", "yes"]
