@@ -177,9 +177,13 @@ def handed_over(found: Any, verdict: Mapping[str, Any], reviews: Sequence[Any], 
         raise invalid("options", ARGUMENT, "published_as", expected, "a model in another format")
     trees = len(reviews[0].release.trees)
     status = verdict["status"] if verdict["status"] == "fail" or found.reliable else "review"
+    checks = verdict["checks"]
+    if len(reviews) > 1:  # of columns, which are numbered as files of their reports are: they are not named
+        columns = list(dict.fromkeys(each["release"] for each in checks))
+        checks = [{**each, "column": columns.index(each["release"]) + 1} for each in checks]
     return Handover(
         _STATUS.get(status, "review"),
-        verdict["checks"],
+        checks,
         _named(reviews[0].files),
         "decision tree" if trees == 1 else f"ensemble of {trees:,} trees",
         command,
@@ -198,6 +202,7 @@ def _said(check: Mapping[str, Any]) -> str:
     numbers = " ".join([f"found {found}"] * bool(found) + [f"limit {limit}"] * bool(limit))
     off = " (off)" if check.get("off") else ""
     whom = f" for {check['adversary']}" if "adversary" in check else ""
+    whom += f" for column {check['column']}" if "column" in check else ""
     return f"{check['id']} {check['key']}{whom} {numbers}".rstrip() + f": {check['status'].replace('_', ' ')}{off}"
 
 

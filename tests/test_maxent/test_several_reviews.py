@@ -243,7 +243,13 @@ def test_a_file_with_several_outputs_is_reviewed(files: Any, reviewed: Any, caps
     assert found["targets"]["pay"]["estimate"]["disclosure"]["certain"] == 60
     assert (files / "r-1.html").exists()
     assert (files / "r-2.html").exists()
-    assert main(call) == 0
+    assert main([*call, "--sacro", "checked"]) == 0
+    [handed] = json.loads((files / "checked" / "results.json").read_text(encoding="utf-8"))["results"].values()
+    told = [line for line in handed["summary"].split("; ") if line.startswith("MX202")]
+    assert told == [
+        "MX202 max_certain for column 1 found 60 limit 3: fail",
+        "MX202 max_certain for column 2 found 0 limit 3: cannot tell",
+    ]
     printed = capsys.readouterr().out
     assert (
         "model: pay: individuals whose class is certain 60 by what their leaf or group proves, at most 3: beyond"
