@@ -73,8 +73,7 @@ def unread_of(release: Release, scored: LeafCounts, settings: Settings) -> tuple
             or (settings.members is not None and not holds_of_members(release, tree, settings.impurity))
         ]
         found |= {CHOICES: of} if of else {}
-    if settings.members is not None:
-        found |= {what: [] for what in unread_beside(release)}
+    found |= {what: [] for what in unread_beside(release, settings.members is not None)}
     return tuple(Unread(what, len(of), sum(many for _, many in of), tuple(of)) for what, of in found.items())
 
 
@@ -483,16 +482,20 @@ def holds_of_members(release: Release, tree: Tree, impurity: Impurity | None) ->
     return measure != "gain_ratio" and max(made.min_samples_leaf, made.k) <= 1
 
 
-def unread_beside(release: Release) -> Iterator[str]:
-    """Each statement that says nothing linear of members of a register, and why."""
+def unread_beside(release: Release, members: bool) -> Iterator[str]:
+    """Each statement that is not proved, or says nothing linear of ``members`` of a register, and why."""
     if not release.statements:
         return
+    from maxent.models.statements.glm import Coefficients
     from maxent.models.statements.read import NOT_OF_MEMBERS
 
     for said in release.statements:
         for each in said.statements:
-            if each.kind in NOT_OF_MEMBERS:
-                yield f"{each.kind} ({said.name}, {each.source}), as {NOT_OF_MEMBERS[each.kind]}"
+            where = f"({said.name}, {each.source})"
+            if members and each.kind in NOT_OF_MEMBERS:
+                yield f"{each.kind} {where}, as {NOT_OF_MEMBERS[each.kind]}"
+            elif isinstance(each.content, Coefficients) and each.content.fit.assumed:
+                yield f"where the fit stopped {where}, which is assumed: proofs hold as far as that does"
 
 
 # Compiles several releases about overlapping people into one program.

@@ -66,7 +66,13 @@ maxent_exporters <- list(
     family <- known[[match.arg(model$family$family, names(known))]]
     # A logistic model is about all levels of the response but the first.
     of <- if (is.factor(model$model[[1]])) levels(model$model[[1]])[2] else "1"
-    list(path = "coefficients.csv", from = "glm-r", param = c(family = family, if (family == "logistic") c(of = of)))
+    # The largest gradient where the fit stopped, which its deviance does not bound, with what sums lose to rounding.
+    design <- model.matrix(model)
+    gradient <- abs(crossprod(design, model$prior.weights * (model$y - model$fitted.values)))
+    lost <- 1e-12 * crossprod(abs(design), model$prior.weights * (abs(model$y) + abs(model$fitted.values) + 1))
+    stopped <- if (family != "linear") c(tolerance = format(2 * max(gradient + lost), digits = 6))
+    param <- c(family = family, stopped, if (family == "logistic") c(of = of))
+    list(path = "coefficients.csv", from = "glm-r", param = param)
   }
 )
 

@@ -161,12 +161,15 @@ def audit_case(
     found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
     if case.release.statements and case.table is not None:
         from maxent.api.compile import Knowledge, compile_case
+        from maxent.constraints.program.program import unread_in
         from maxent.solvers.certainty.stated import cells_summary
 
         program = compile_case(case, Knowledge(rounding=rounding, knowledge=knowledge))
+        unread = [each for each in program.unread if not each.trees]
+        told = [each.as_dict("not") for each in (*unread, *unread_in(case.noticed))]
         found = replace(
             found,
-            beside={"statements": cells_summary(program)},
+            beside={"statements": cells_summary(program), **({"unread": told} if unread else {})},
             contradictions=(*found.contradictions, *map(str, program.contradictions)),
         )
     if not found.reliable:

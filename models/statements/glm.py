@@ -60,7 +60,7 @@ class Stopping:
     ``loss``: the fit may also have stopped where one step changed the mean loss by less than this, relative to the loss
     or 1 (L-BFGS). ``deviance``: the last Newton step changed the deviance by less than this, relative to the deviance
     or 1 (iteratively reweighted least squares). ``gap``: the mean loss with its penalties is above its least by at most
-    this, and an intercept is the best for the other coefficients (coordinate descent).
+    this, and an intercept is the best for the other coefficients (coordinate descent). ``assumed``: nothing proves it.
     """
 
     gradient: float | None = None
@@ -68,6 +68,7 @@ class Stopping:
     loss: float | None = None
     deviance: float | None = None
     gap: float | None = None
+    assumed: bool = False
 
     @property
     def known(self) -> bool:
@@ -98,6 +99,12 @@ class Regression:
     mean_l1: FloatArray
     class_weight: FloatArray
     residual: tuple[float, float] | None = None
+
+    @property
+    def assumed(self) -> bool:
+        """Whether no proof says where the fit stopped: steps may be short, or end as high as they began, anywhere."""
+        stop = self.stopping
+        return stop.assumed or (self.family != "linear" and (stop.loss, stop.deviance) != (None, None))
 
     @property
     def plain(self) -> bool:
@@ -592,7 +599,8 @@ class Coefficients:
         design = np.stack([term.numbers(people) for term in self.terms]).T
         found = sums_of(self.fit, design, people.counts, weight)
         if not (np.isfinite(found.low) | np.isfinite(found.high)).any():
-            expected = "the largest gradient at which the fit stopped: the columns are too unlike in size to bound it"
+            expected = "where the fit stopped, as columns are too large or unlike to bound it: convert the model with "
+            expected += "its training table (--train), or --param tolerance=LARGEST GRADIENT"
             raise invalid(people.source, "tolerance", "value", expected, "none that is known")
         for r, (low, high) in enumerate(zip(found.low.tolist(), found.high.tolist(), strict=True)):
             if not (np.isfinite(low) or np.isfinite(high)):
@@ -694,7 +702,7 @@ def _stopping(keys: Keys, family: Family) -> Stopping:
             ("gap", "mean_gap"),
         )
     }
-    found = Stopping(**said)
+    found = Stopping(**said, assumed=keys.flag("assumed", False))
     absolute = any(key in keys and keys.number(key, 0.0, 0.0) > 0 for key in ("l1", "mean_l1"))
     if found.gap is not None and not (absolute and family == "linear"):
         keys.refuse("mean_gap", "no gap, unless of a linear fit with an absolute penalty (l1, mean_l1)")
@@ -711,7 +719,7 @@ def _class_weight(keys: Keys) -> FloatArray:
         return np.ones(len(keys.classes))
     given = keys.child("class_weight")
     found = np.array([given.number(name, 1.0, 0.0) if name in given else 1.0 for name in keys.classes])
-    given.close()
+    given.close(*keys.classes)
     return found
 
 

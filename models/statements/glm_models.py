@@ -41,9 +41,10 @@ FULL = 17
 # Significant digits of a number that was not rounded for print, at least.
 SIGNIFICANT = 15
 STOPPED = (
-    "how far from its optimum the fit stopped: its tolerances are widened by ten times the condition of the columns, "
-    "which is no proof (--train counts the gradient, --param tolerance=LARGEST GRADIENT states it)"
+    "how far from its optimum the fit stopped: its width is assumed, which is no proof and which bounds and verdicts "
+    "name (--param tolerance=LARGEST GRADIENT states it{})"
 )
+COUNTED = "; --train counts that of scikit-learn"
 UNWEIGHTED = "weights of rows in the fit: the statement holds of a fit without (--param weights=COLUMN)"
 LEAST = 64 * EPS
 
@@ -79,12 +80,15 @@ def said(source: str, wanted: Wanted) -> dict[str, Any]:
     if "weights" in wanted.parameters:
         found["weights"] = wanted.parameters["weights"]
     if "class_weight" in wanted.parameters:
-        pairs = [part.partition(":") for part in wanted.parameters["class_weight"].split(",")]
+        given = wanted.parameters["class_weight"]
+        pairs = [part.partition(":") for part in given.split(",")]
         try:
-            found["class_weight"] = {name.strip(): float(weight) for name, _, weight in pairs}
+            weights = {name.strip(): float(weight) for name, _, weight in pairs}
         except ValueError:
-            given = shorten(wanted.parameters["class_weight"])
-            raise invalid(source, "parameters", "class_weight", "CLASS:WEIGHT,CLASS:WEIGHT", given) from None
+            raise invalid(source, "parameters", "class_weight", "CLASS:WEIGHT,CLASS:WEIGHT", shorten(given)) from None
+        if len(weights) < len(pairs):
+            raise invalid(source, "parameters", "class_weight", "each class once", shorten(given))
+        found["class_weight"] = weights
     return found
 
 
@@ -251,9 +255,15 @@ _STEPS: Mapping[str, _Follow] = {
 # Models of scikit-learn.
 
 LOGISTIC, POISSON = REGRESSIONS[:1], REGRESSIONS[3:4]
-# Solvers that stop at a gradient, or where the loss hardly falls; the others stop where coefficients hardly move.
+# Solvers that stop at a gradient, where the loss hardly falls, or where L-BFGS, into which they fall back, does so; no
+# file says which. The others stop where coefficients hardly move.
 _BY_GRADIENT = ("lbfgs", "newton-cg", "newton-cholesky")
-_BY_FACTORS = ("auto", "svd", "cholesky")
+_BY_FACTORS = ("svd", "cholesky")
+# What takes the place of a proof that the file does not hold.
+_COUNTS = (
+    "or the training table (train=, target=), in which the gradient is counted, or parameters={'tolerance': LARGEST "
+    "GRADIENT}, which states it"
+)
 
 
 def is_regression(model: object) -> bool:
@@ -327,7 +337,7 @@ def fitted(model: Any, wanted: Wanted, reader: Reader, source: str) -> Converted
     if training is not None and not {"tolerance", "mean_tolerance"} & set(wanted.parameters):
         content = [_counted(each, source, wanted, classes, training, lost) for each in content]
     else:
-        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED] * ("loss_tolerance" in keys)
+        lost = [UNWEIGHTED] * ("weights" not in keys) + [STOPPED.format(COUNTED)] * ("loss_tolerance" in keys)
     if isinstance(getattr(final, "class_weight", None), str) and "class_weight" not in wanted.parameters:
         lost.append(
             "weights of classes as such: the statement has them as numbers, which tell how many have each class"
@@ -445,14 +455,13 @@ def _stopped(
     if training is not None:
         return {"mean_tolerance": float(final.tol)}
     if ran >= final.max_iter:
-        expected = "a fit that converged: more iterations (max_iter); or train= with target=, which count its gradient"
+        expected = f"a fit that converged: more iterations (max_iter); {_COUNTS}"
         raise invalid(source, "model", "n_iter_", expected, f"{ran} of {final.max_iter}")
     if final.solver not in solvers:
-        expected = (
-            f"one of {', '.join(solvers)}, which stop at a known gradient; of others the training table (train=, "
-            "target=) counts it, or parameters={'tolerance': LARGEST GRADIENT} states it"
-        )
-        raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
+        raise invalid(source, "model", "solver", f"one of {', '.join(solvers)}; {_COUNTS}", shorten(str(final.solver)))
+    if type(final).__name__ in POISSON and ran <= 1:
+        expected = f"more than one step, which is what an overflow leaves (columns too large to fit); {_COUNTS}"
+        raise invalid(source, "model", "n_iter_", expected, str(ran))
     return {"mean_tolerance": float(final.tol), "loss_tolerance": LEAST}
 
 
@@ -502,7 +511,11 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
     if name in POISSON:
         keys: dict[str, Any] = _stopped(source, final, wanted, ("lbfgs", "newton-cholesky"), training)
         return {**keys, "mean_l2": float(final.alpha)} if final.alpha else keys
+    stated = bool({"tolerance", "mean_tolerance"} & set(wanted.parameters))
     if name == "LinearRegression":
+        if not (stated or training is not None or hasattr(final, "singular_")):
+            expected = f"columns that are not sparse (OneHotEncoder(sparse_output=False)), which are solved; {_COUNTS}"
+            raise invalid(source, "model", "singular_", expected, "none")
         sizes = np.asarray(getattr(final, "singular_", []), np.float64)
         share = sizes / max(float(sizes.max(initial=0.0)), 1e-300)
         if ((share > 1e-12) & (share <= float(getattr(final, "tol", 0.0)) * (1 + 1e-9))).any():
@@ -513,13 +526,14 @@ def _numeric(source: str, final: Any, wanted: Wanted, training: _Training | None
         raise invalid(source, "model", "normalize", "false: penalties are those of the columns as they are", "true")
     if name in LASSOS:
         return _absolute(source, final, wanted, training)
-    by_steps = final.solver not in _BY_FACTORS and "tolerance" not in wanted.parameters
-    if by_steps and training is None:
-        expected = f"one of {', '.join(_BY_FACTORS)}; others with train= and target=, which count the gradient"
-        raise invalid(source, "model", "solver", expected, shorten(str(final.solver)))
+    solver = getattr(final, "solver_", final.solver)
+    solved = solver in _BY_FACTORS
+    if not (stated or training is not None or solved):
+        expected = f"{' or '.join(_BY_FACTORS)} (auto is neither where columns are sparse); {_COUNTS}"
+        raise invalid(source, "model", "solver", expected, shorten(str(solver)))
     if np.ndim(final.alpha):
         raise invalid(source, "model", "alpha", "one number", "several")
-    return {"l2": float(final.alpha), **({"mean_tolerance": float(final.tol)} if by_steps else {})}
+    return {"l2": float(final.alpha), **({} if stated or solved else {"mean_tolerance": float(final.tol)})}
 
 
 def _absolute(source: str, final: Any, wanted: Wanted, training: _Training | None) -> dict[str, Any]:

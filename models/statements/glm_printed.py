@@ -16,7 +16,16 @@ from maxent.models.files.input_files import shown_path
 from maxent.models.files.json_files import read_text
 from maxent.models.formats.release_reader import Converted, Wanted, model_reader
 from maxent.models.statements.glm import FAMILIES, Term
-from maxent.models.statements.glm_models import PARAMETERS, UNWEIGHTED, classes_in, entry, said, statements_of, whole
+from maxent.models.statements.glm_models import (
+    PARAMETERS,
+    STOPPED,
+    UNWEIGHTED,
+    classes_in,
+    entry,
+    said,
+    statements_of,
+    whole,
+)
 from maxent.models.statements.statement import decimals
 from maxent.models.tables.table_files import read_frame
 
@@ -108,7 +117,8 @@ class Printed:
         keys: dict[str, Any] = {"family": family, "terms": terms}
         if family == "logistic":
             keys["of"] = of
-        if family != "linear" and not {"tolerance", "mean_tolerance"} & {*given}:
+        stopped = family != "linear" and not {"tolerance", "mean_tolerance"} & {*given}
+        if stopped:
             keys |= stopping
         if family == "linear" and self.residual is not None and not {"l2", "l1", "class_weight"} & {*given}:
             keys["residual_se"] = {"value": self.residual}
@@ -119,7 +129,7 @@ class Printed:
         people = self.people if not {"weights"} & {*statement} else None
         release = statements_of([statement], self.source, wanted, classes, self.target, people)
         lost = [CONTRASTS] if any("level" in term for term in terms) else []
-        lost += [] if "weights" in statement else [UNWEIGHTED]
+        lost += [UNWEIGHTED] * ("weights" not in statement) + [STOPPED.format("")] * stopped
         if family == "logistic" and not told and (tool == "R" or list(classes) != ["0", "1"]):
             named = f"P({target or 'target'} = {of})"
             lost.append(f"the order of the response's levels: {named} is read, of the last class (--param of=CLASS)")
@@ -351,7 +361,8 @@ def _coefficient(line: str, cells: list[str], width: int) -> tuple[str, str] | N
 def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> Converted:
     source, text = shown_path(path), read_text(path)
     printed = Printed(source, {}, lost=(STATSMODELS_PLAIN,))
-    tool, stopping = "statsmodels", {"mean_tolerance": STATSMODELS_MEAN}
+    tool, iterated = "statsmodels", {"mean_tolerance": STATSMODELS_MEAN, "assumed": True}
+    stopping: dict[str, float] = iterated
     if "Results" not in text.lstrip().partition("\n")[0]:
         printed.coefficients[None] = _coefficient_table(source, text)
         return printed.converted(wanted, reader, tool, stopping)
@@ -379,7 +390,7 @@ def _statsmodels(path: str | PathLike[str], wanted: Wanted, reader: Reader) -> C
             printed.refuse("Model Family", "binomial (logit), poisson (log) or gaussian (identity)", f"{family} {link}")
         printed.family, stopping = known[0], {"deviance_tolerance": R_DEVIANCE}
         if facts.get("Method") != "IRLS":
-            stopping = {"mean_tolerance": STATSMODELS_MEAN}
+            stopping = iterated
     elif model in _MODEL:
         printed.family = _MODEL[model]
     else:

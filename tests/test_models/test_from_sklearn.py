@@ -344,7 +344,7 @@ WAYS_OUT = {
     "one against the rest": (OneVsRestClassifier(DecisionTreeClassifier()).fit(*TWO),
         "give one of its estimators_ that is"),
     "linear": (LogisticRegression(),
-        "maxent.convert(model), or --from glm of its file, makes statements of a regression, found LogisticRegression"),
+        "--from glm of its file (reading=Reading(format='glm')), or maxent.convert(model), makes statements of it"),
 }  # fmt: skip
 
 

@@ -160,13 +160,81 @@ def test_a_lasso_tells_its_intercept_and_what_its_penalty_leaves(tmp_path: Path)
         (LinearRegression(positive=True), "positive"),
         (Lasso(positive=True), "positive"),
         (ElasticNet(0.1, l1_ratio=0.0), "an absolute penalty"),
+        (Ridge(solver="lsqr"), "svd or cholesky"),
     ],
 )
 def test_fits_of_which_too_little_is_known_are_refused(model: Any, says: str) -> None:
-    numbers = type(model) in (LinearRegression, Lasso, ElasticNet)
+    numbers = type(model) in (LinearRegression, Lasso, ElasticNet, Ridge)
     scaled = make_pipeline(StandardScaler(), model).fit(PEOPLE[["age"]], PEOPLE.k if numbers else PEOPLE.y)
     with pytest.raises(InvalidInput, match=says):
         maxent.convert(scaled, target="y", classes=["0", "1", "2"] if numbers else None)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("last", "says"), [(Ridge(), "auto is neither"), (LinearRegression(), "not sparse")])
+def test_sparse_columns_are_solved_step_by_step_and_need_the_table(last: Any, says: str) -> None:
+    random = np.random.default_rng(0)
+    people = pd.DataFrame({"a": random.choice(list("abcdefghij"), 3000), "b": random.choice(list("uvwxyz"), 3000)})
+    k = (people.a > "d") * 1 + (people.b > "w") * 1 + random.integers(0, 2, 3000)
+    model = make_pipeline(OneHotEncoder(drop="first"), last).fit(people, k)
+    with pytest.raises(InvalidInput, match=rf"{says}.*training table .*parameters={{'tolerance'"):
+        maxent.convert(model, target="k", classes=["0", "1", "2", "3"])
+    train = people.assign(k=k)
+    assert satisfied(maxent.convert(model, target="k", train=train), train, "k")
+    said = maxent.convert(model, target="k", train=train, parameters={"tolerance": "2"}).statements[0].document
+    assert [said["statements"][0].get(key) for key in ("tolerance", "mean_tolerance")] == [2.0, None]
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_step_of_counts_that_overflows_is_no_fit() -> None:
+    """It ends without a warning, far from the optimum."""
+    x = PEOPLE[["age"]] * 1000.0
+    model = PoissonRegressor().fit(x, PEOPLE.k)
+    assert np.abs(x.age @ (PEOPLE.k - model.predict(x))) > model.tol * len(x) * 100
+    with pytest.raises(InvalidInput, match="overflow leaves"):
+        maxent.convert(model, target="k", classes=["0", "1", "2"])
+    assert satisfied(maxent.convert(model, target="k", train=x.assign(k=PEOPLE.k)), x.assign(k=PEOPLE.k), "k")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_width_that_is_assumed_is_not_passed(tmp_path: Path, capsys: Any) -> None:
+    """A file does not say by which rule L-BFGS, reweighted least squares or statsmodels stopped."""
+    x, people = PEOPLE[["age"]], PEOPLE[["age", "y"]]
+    model = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, PEOPLE.y)
+    known = [{"train": people}, {"parameters": {"tolerance": "0.1"}}]
+    for options, assumed in [({}, 1), *((each, 0) for each in known)]:
+        release = maxent.convert(model, target="y", **options)
+        release.save(tmp_path / "told.json")
+        for found in (release, maxent.load_release(tmp_path / "told.json")):
+            assert len(maxent.bounds(found, x, level="closed").summary["unread"]) == assumed
+            estimate = maxent.estimate(found, x)
+            assert len(estimate.summary["unread"]) == assumed
+            assert estimate.verdict(max_certain=60).status == ("cannot_tell" if assumed else "pass")
+            assert len(maxent.audit(found, x).get("unread", [])) == assumed
+    for file, format, target, said, _ in PRINTED:
+        release = maxent.convert(
+            FOLDER / file, train=PEOPLE, target=target, parameters=said, reading=Reading(format=format)
+        )
+        words = " ".join(each.what for each in compile_release(release, PEOPLE[["age", "region"]]).unread)
+        solved = "_lm" in file or "_ols" in file or "tolerance" in said
+        assert ("where the fit stopped" in words) != solved
+    maxent.convert(model, target="y").save(tmp_path / "told.json")
+    x.to_csv(tmp_path / "qi.csv", index=False)
+    capsys.readouterr()
+    for command in ("bounds", "audit"):
+        level = ["--level", "closed"] * (command == "bounds")
+        assert run([command, str(tmp_path / "told.json"), str(tmp_path / "qi.csv"), *level]) == 0
+        assert "not read: where the fit stopped (told.json, LogisticRegression), which" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("weights", "says"),
+    [("no:1,no:2", "each class once, found 'no:1,no:2'"), ("no:1,mayb:2", "one of no, yes, found an unknown key")],
+)
+def test_weights_of_classes_that_are_wrong_are_named(weights: str, says: str) -> None:
+    model = LogisticRegression().fit(PEOPLE[["age"]], PEOPLE.y)
+    with pytest.raises(InvalidInput, match=f"class_weight.*{says}"):
+        maxent.convert(model, target="y", parameters={"class_weight": weights})
 
 
 @pytest.mark.slow

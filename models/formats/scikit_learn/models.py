@@ -140,7 +140,7 @@ def _ways_out(model: Any) -> Iterator[str]:
         said = RULE_SETS.get(re.sub(r"(Classifier|Regressor)$", "", type(model).__name__), "no numbers of people")
         yield f": this set of rules states {said}; {RULE_LISTS}"
     if type(model).__module__.startswith("sklearn.linear_model."):
-        way = "maxent.convert(model), or --from glm of its file, makes statements of a regression"
+        way = "--from glm of its file (reading=Reading(format='glm')), or maxent.convert(model), makes statements of it"
         known = type(model).__name__ in REGRESSIONS
         yield f": {way}" if known else f": of regressions {', '.join(REGRESSIONS)} are read, as statements"
     if type(model).__name__ == "CalibratedClassifierCV":
