@@ -10,6 +10,7 @@ import numpy as np
 
 from maxent.api.by_target import case_of
 from maxent.api.case import Case, Tables
+from maxent.attacks.beside import ToldApart, smallest_told_apart, stated_groups, told_apart
 from maxent.attacks.findings import Difference, TreeAudit, audit_tree, difference
 from maxent.attacks.linking import (
     CountBounds,
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from maxent.models.arrays import FloatArray, IntArray
     from maxent.models.columns import Statements
     from maxent.models.formats.release_reader import Records
-    from maxent.models.reading import Reading
+    from maxent.models.reading import Noticed, Reading
     from maxent.models.release import Release
     from maxent.models.tables.frame import Source
     from maxent.models.tables.qi_table import QITable
@@ -155,26 +156,47 @@ def audit_case(
     if intervals is not None:
         case = replace(case, release=replace(case.release, noise=None, resampled=None, draws=None))
         options["intervals"] = intervals
+    program = None
+    if case.release.statements and case.table is not None:
+        from maxent.api.compile import Knowledge, compile_case
+
+        program = compile_case(case, Knowledge(rounding=rounding, knowledge=knowledge))
+        options["told"] = told_apart(program)
     found = _audit_trees(case, rounding=rounding, risk=risk, **options)
     parts = [case_of(case, i) for i in range(len(case.release.target.of))]
     alone = [_audit_trees(part, rounding=rounding, risk=False, **options) for part in parts]
     found = replace(found, targets=dict(zip(case.release.target.columns, alone, strict=False)))
-    if case.release.statements and case.table is not None:
-        from maxent.api.compile import Knowledge, compile_case
-        from maxent.constraints.program.program import unread_in
-        from maxent.solvers.certainty.stated import cells_summary
-
-        program = compile_case(case, Knowledge(rounding=rounding, knowledge=knowledge))
-        unread = [each for each in program.unread if not each.trees]
-        told = [each.as_dict("not") for each in (*unread, *unread_in(case.noticed))]
-        found = replace(
-            found,
-            beside={"statements": cells_summary(program), **({"unread": told} if unread else {})},
-            contradictions=(*found.contradictions, *map(str, program.contradictions)),
-        )
+    if program is not None:
+        found = _with_statements(found, program, options["told"], case.noticed)
     if not found.reliable:
         warn_unreliable(NOT_ABOUT_THEM)
     return found
+
+
+def _with_statements(found: Audit, program: Program, told: ToldApart, noticed: Noticed) -> Audit:
+    """The attacks with what statements tell of the people of the table."""
+    from maxent.constraints.program.program import unread_in
+    from maxent.solvers.certainty.stated import cells_summary, stated_cells
+
+    assert found.links is not None
+    cells, complete = stated_cells(program)
+    counted = [(cell.people, cell.source) for cell in cells if cell.exact]
+    counts = program.table.counts
+    groups = [(int(counts[group.holds].sum()), group.source) for group in stated_groups(program)]
+    group, source = min([*groups, *counted], default=(None, ""))
+    listed = {(program.regions[row.region].tobytes(), *np.flatnonzero(row.coef[0]).tolist()) for row in program.linear}
+    summary = {
+        **cells_summary(program, cells, complete),
+        "group": group,
+        "group_source": source,
+        "recovered": [c.source for c in cells if c.exact and not c.stated and (c.cells.tobytes(), c.klass) in listed],
+        "told_apart": smallest_told_apart(program, told, found.links),
+    }
+    wrong = (*found.contradictions, *map(str, program.contradictions))
+    unread = [each for each in program.unread if not each.trees]
+    left = [each.as_dict("not") for each in (*unread, *unread_in(noticed))]
+    beside = {"statements": summary, **({"unread": left} if unread else {})}
+    return replace(found, beside=beside, stated=cells, contradictions=wrong)
 
 
 def _audit_trees(
@@ -184,13 +206,16 @@ def _audit_trees(
     risk: bool,
     knowledge: Collection[str] | None,
     intervals: Program | None = None,
+    told: ToldApart | None = None,
     **options: int,
 ) -> Audit:
     """The attacks on all trees of a release."""
     release, people = case.release, case.table
     links, sizes = None, None
     if people is not None:
-        links = link(case.cells(), people.counts, published_nodes(case))
+        silent = [bool(release.statements) and tree.of_statements for tree in release.trees]
+        nodes = [0 if none else n for none, n in zip(silent, published_nodes(case), strict=True)]
+        links = link(case.cells(), people.counts, nodes, None if told is None else told.groups)
         if not release.sampled:  # otherwise the table does not show who is in the sample
             sizes = place_sizes(case.cells(), people.counts)
     risks = audit_risk(release, people) if risk else None

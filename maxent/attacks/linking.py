@@ -416,11 +416,12 @@ class Links:
         return np.where(found.sum(axis=1) == 1, found.argmax(axis=1), NO_CLASS)
 
 
-def link(cells: Cells, counts: IntArray, n_nodes: Sequence[int]) -> Links:
+def link(cells: Cells, counts: IntArray, n_nodes: Sequence[int], groups: IntArray | None = None) -> Links:
     """Group the quasi-identifiers of a table by the leaves they can be in.
 
     ``counts``, shape (n_qi,), individuals of each quasi-identifier. ``n_nodes``: the places below are those of nodes,
-    the others of removed leaves.
+    the others of removed leaves. ``groups``, shape (n_qi,): the groups of statements beside trees that each is in, by
+    number, -1 for none.
     """
     n = len(counts)
     if any(parts_of(held.places.tree.nodes) for held in cells.trees):
@@ -441,13 +442,15 @@ def link(cells: Cells, counts: IntArray, n_nodes: Sequence[int]) -> Links:
     pairs = np.column_stack([owner[published], where[published]])
     pairs = pairs[np.append(True, (pairs[1:] != pairs[:-1]).any(axis=1))[: len(pairs)]]
     span = _same_sets(np.searchsorted(pairs[:, 0], np.arange(n + 1)), np.ascontiguousarray(pairs[:, 1]))
+    if groups is not None:
+        span = _same_sets(2 * np.arange(n + 1), np.column_stack([span, groups]).ravel(), nothing=(NO_SPAN, -1))
     linked = span != NO_SPAN
     return Links(cells, counts, place, span, np.bincount(span[linked], counts[linked]).astype(np.int64))
 
 
-def _same_sets(ends: IntArray, members: IntArray) -> IntArray:
-    """Number sets, ``members[ends[i]:ends[i + 1]]`` in increasing order, in order of appearance; `NO_SPAN` if empty."""
-    number: dict[bytes, int] = {b"": NO_SPAN}
+def _same_sets(ends: IntArray, members: IntArray, nothing: tuple[int, ...] = ()) -> IntArray:
+    """Number sets, ``members[ends[i]:ends[i + 1]]`` in increasing order, by appearance; `NO_SPAN` for ``nothing``."""
+    number: dict[bytes, int] = {np.array(nothing, np.int64).tobytes(): NO_SPAN}
     bounds = pairwise(ends.tolist())
     sets = (members[begin:end].tobytes() for begin, end in bounds)
     return np.array([number.setdefault(key, len(number) - 1) for key in sets], np.int64)

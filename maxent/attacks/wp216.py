@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from maxent.attacks.beside import told_apart
 from maxent.attacks.linking import NO_SPAN, Links, link
 from maxent.constraints.program.cells import build_cells
 from maxent.disclosure.baseline import ControlShares, Interval, newcombe
@@ -88,26 +89,32 @@ def risks(
     """The three risks of a release.
 
     A group is the people of a table whom the release does not tell apart (a span): those in the same leaf, of several
-    trees in the same leaves. Nobody who can only be in removed leaves is in one. Of N people,
+    trees in the same leaves, and in the same groups of statements beside them. Nobody who can only be in removed leaves
+    is in one. Of N people,
 
     - *singling out* is the share who are alone in their group: the path to their leaf isolates one person;
     - *linkability* is the expected share of people who are linked with their own record, by choosing one of those of
       their group: the number of groups divided by N, less those in no group;
     - *inference* is the share of people whose class is guessed right.
 
-    Control people are grouped among each other, by the same trees. A group has more people in a larger table, so the
-    larger of the two is reduced to the size of the other: its numbers are the means over all of its parts of that size.
+    Control people are grouped among each other, by the same trees; with statements they are not. A group has more
+    people in a larger table, so the larger of the two is reduced to the size of the other: its numbers are the means
+    over all of its parts of that size.
 
     ``hit_rate``: share of members whose class is guessed right. ``controls``, ``control``: control people, and guesses
     of their classes. ``confidence``: of the intervals, which are Newcombe's.
     """
     cells, counts = program.cells, program.table.counts
-    nodes = [len(tree.nodes) for tree in program.release.trees]
-    mine = _group_sizes(link(cells, counts, nodes))
+    beside = bool(program.release.statements)
+    nodes = [0 if beside and tree.of_statements else len(tree.nodes) for tree in program.release.trees]
+    mine = _group_sizes(link(cells, counts, nodes, told_apart(program).groups if beside else None))
     people = int(counts.sum())
-    if controls is None or control is None:
+    inference = Wp216Risk(hit_rate)
+    if controls is not None and control is not None:
+        inference = Wp216Risk(control.hits.members, control.hits.controls, control.interval, confidence)
+    if controls is None or control is None or beside:
         single, right = _expected(mine, people, people)
-        return Risks(Wp216Risk(single), Wp216Risk(right), Wp216Risk(hit_rate))
+        return Risks(Wp216Risk(single), Wp216Risk(right), inference)
     their_counts = controls.table.counts
     theirs = _group_sizes(link(build_cells(program.release, controls.table), their_counts, nodes))
     others = int(their_counts.sum())
@@ -116,7 +123,6 @@ def risks(
         Wp216Risk(one, other, newcombe((one * size, other * size), (size, size), confidence), confidence)
         for one, other in zip(_expected(mine, people, size), _expected(theirs, others, size), strict=True)
     )
-    inference = Wp216Risk(control.hits.members, control.hits.controls, control.interval, confidence)
     return Risks(alone, linked, inference)
 
 

@@ -180,7 +180,8 @@ class LimitCheck:
     ``estimated`` is the number of the estimate beside one that is proved. ``unread`` is what
     follows, in words, from what the release states and no number rests on. ``base`` is what the base rate alone
     achieves; with ``baseless`` nothing states it, and then no limit on what is inferred is known to be kept.
-    ``unproved`` says of proofs that may find more than the limit why they did not.
+    ``unproved`` says of proofs that may find more than the limit why they did not. ``source`` is the statement beside
+    trees that a number comes from.
     """
 
     limit: str
@@ -195,6 +196,7 @@ class LimitCheck:
     base: float | None = None
     baseless: bool = False
     unproved: str = ""
+    source: str = ""
 
     @property
     def how(self) -> str:
@@ -243,6 +245,8 @@ class LimitCheck:
             return NO_BASE
         if self.hopeless and self.base is not None:
             return f"as the base rate alone comes to {self._text(self.base)}: no release can keep it"
+        if self.status == "fail" and self.source:
+            return f"as {self.source} tells them apart"
         if self.status == "fail":
             near = self.found <= self.stated if self.limit != "min_k" else False
             return "within the error of computing it" if near else ""
@@ -738,6 +742,7 @@ def judge(
     no_marginal: bool = False,
     draws: NoDraws | None = None,
     settled: bool | None = None,
+    told_apart: Mapping[str, Any] | None = None,
     decisive: bool = True,
 ) -> Judged:
     """The verdict on one release: the worst of what follows from the estimate, from groups, and from the truth.
@@ -746,7 +751,8 @@ def judge(
     leaf of one person gives away, and of a label alone it claims one half. So a limit is kept only if it also is as far
     as published numbers allow; with the truth, what is right about real people counts. Figures are those of
     `maxent.disclosure.inference.Disclosure`, `maxent.disclosure.truth` and `maxent.audit`, None where they are not
-    known; ``proved_least`` and ``proved_most`` are beside the estimate, ``certain_proved`` in its place. What is
+    known; ``proved_least`` and ``proved_most`` are beside the estimate, ``certain_proved`` in its place; ``told_apart``
+    is what `maxent.attacks.beside.smallest_told_apart` finds. What is
     ``unread`` is not passed, except the size of groups, and where the ``worst_case`` keeps the limit, too.
     """
     checks, drawn = [], draws or NoDraws()
@@ -763,8 +769,7 @@ def judge(
             LimitCheck("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved)
         )
     if limits.min_k is not None:
-        kept: Status = "cannot_tell" if k is None else "pass" if k >= limits.min_k else "fail"
-        checks.append(LimitCheck("min_k", limits.min_k, k, kept, "groups"))
+        checks.append(_anonymity(limits.min_k, k, told_apart or {"source": "", "least": k, "weighing": ""}))
     if limits.max_certain is not None and certain_proved is not None:
         many, origin = worse_certain(certain_proved, exposed, pure)
         origin = "proof" if many == certain_proved else origin
@@ -804,6 +809,17 @@ def judge(
             checks[i] = _beside(c, left, worst_case, base_rate)
     status = _overall(checks, drawn)
     return Judged(release, decisive, status, tuple(checks), no_marginal=no_marginal, draws=drawn)
+
+
+def _anonymity(stated: int, k: int | None, told: Mapping[str, Any]) -> LimitCheck:
+    """The check of the smallest group, which sums over people may tell apart further."""
+    if k is None or k < stated:
+        status: Status = "cannot_tell" if k is None else "fail"
+        return LimitCheck("min_k", stated, k, status, "groups", source=told["source"])
+    if told["least"] >= stated:
+        return LimitCheck("min_k", stated, k, "pass", "groups")
+    why = f"as {told['weighing']} weighs people differently: {told['least']:,} of them are alike"
+    return LimitCheck("min_k", stated, k, "cannot_tell", "groups", told["least"], unread=why)
 
 
 def _overall(checks: Sequence[LimitCheck], draws: NoDraws) -> Status:
@@ -965,7 +981,7 @@ ROW_KEYS = (
 
 
 # Keys of a row that are the same of each of several sensitive columns.
-SHARED_KEYS = ("release", "status", "min_population", "unread", "individuals", "no_marginal")
+SHARED_KEYS = ("release", "status", "min_population", "told_apart", "unread", "individuals", "no_marginal")
 # What tells who was drawn, why that is not known, and why nobody knows the order of the rows: those of a `NoDraws`.
 DRAWS_KEYS = ("draws", "draws_unproved", "rows_unknown", "adversary")
 
@@ -1044,6 +1060,7 @@ def _judge_row(limits: Limits, row: Mapping[str, Any], *, decisive: bool) -> Jud
         row["release"],
         reliable=row.get("status") == "optimal",
         k=row.get("min_population"),
+        told_apart=row.get("told_apart"),
         unread=row.get("unread", ()),
         base_posterior=row.get("base_posterior", row.get("base_rate")),
         base_most=row.get("base_most"),

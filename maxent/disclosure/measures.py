@@ -752,3 +752,8 @@ def audited(attacks: Mapping[str, Any]) -> dict[str, Number | None]:
             if last in place:
                 found[key] = place[last]
     return found
+
+
+def told_apart_in(attacks: Mapping[str, Any]) -> dict[str, Any]:
+    """What statements do to the smallest group, as a row has it for limits; empty without statements."""
+    return {key: found for key, found in attacks.get("statements", {}).items() if key == "told_apart"}

@@ -30,7 +30,7 @@ from maxent.attacks.linking import (
 from maxent.constraints.program.program import unread_in
 from maxent.disclosure.baseline import Baseline, base_numbers, base_of, baseline_of
 from maxent.disclosure.limits import Limits, Mend, Verdict, judge_rows
-from maxent.disclosure.measures import audited
+from maxent.disclosure.measures import audited, told_apart_in
 from maxent.models.display import Display, counted
 from maxent.models.files.output import AUDIT
 from maxent.models.nodes import nodes_at, parts_of
@@ -42,6 +42,7 @@ if TYPE_CHECKING:
 
     from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.results.parts import Parts
+    from maxent.solvers.certainty.stated import StatedCell
 
 
 # The JSON summary.
@@ -502,6 +503,7 @@ class Audit(AttackReport, Findings):
     classes, and ``targets`` has the attacks on each column by its name. ``beside`` has what the findings are compared
     with, and those of some classes alone, by the keys of the summary; ``mended`` searches for what would pass limits,
     and ``drawing`` is how far somebody comes who computes draws; ``parts`` has people who are taken in parts.
+    ``stated`` are numbers of people that statements beside trees are about.
     """
 
     kept_as = AUDIT
@@ -510,6 +512,7 @@ class Audit(AttackReport, Findings):
     mended: Callable[[Limits], Mend] | None = None
     drawing: Drawing | None = None
     parts: Parts | None = None
+    stated: Sequence[StatedCell] = ()
 
     @property
     def summary(self) -> dict[str, Any]:
@@ -542,7 +545,8 @@ class Audit(AttackReport, Findings):
     def _numbers(self) -> dict[str, Any]:
         """What limits are about, in a row."""
         unread = {"unread": self._summary.get("unread", ())}
-        return {**audited(self._summary), **unread, **base_numbers(self.baseline, self._people)}
+        found = {**audited(self._summary), **told_apart_in(self._summary)}
+        return {**found, **unread, **base_numbers(self.baseline, self._people)}
 
     @cached_property
     def baseline(self) -> Baseline:

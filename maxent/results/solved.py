@@ -16,7 +16,7 @@ from maxent.constraints.program.program import Contradiction, Unread, unread_in
 from maxent.disclosure.inference import Inference
 from maxent.disclosure.ladder import as_badly_off, worst_first
 from maxent.disclosure.limits import DRAWS_KEYS, ORDERED, Limits, Verdict, limits_of
-from maxent.disclosure.measures import audited
+from maxent.disclosure.measures import audited, told_apart_in
 from maxent.models.display import Summarised
 from maxent.models.draws import tells_draws
 from maxent.models.files.output import GROUPS, FileKind
@@ -327,10 +327,10 @@ class Once:
 
 def assessed_numbers(result: Solved | None, attacks: Mapping[str, Any]) -> dict[str, Any]:
     """The numbers of an estimate, if there is one, and of attacks on its case: keys of `maxent.disclosure.measures`."""
+    found = {**audited(attacks), **told_apart_in(attacks)}
     if result is None:
-        return audited(attacks)
-    found = target_rows(result, attacks) | sensitive_rows(result, attacks)
-    return {**estimate_numbers(result), **audited(attacks), **found}
+        return found
+    return {**estimate_numbers(result), **found, **target_rows(result, attacks), **sensitive_rows(result, attacks)}
 
 
 def target_rows(result: Solved, attacks: Mapping[str, Any]) -> dict[str, Any]:

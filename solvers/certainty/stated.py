@@ -168,8 +168,8 @@ def may_contradict_whole(program: Program, *, complete: bool) -> bool:
     return not complete and installed("ortools") and is_quick(program)
 
 
-def cells_summary(program: Program) -> dict[str, Any]:
-    """What statements tell of numbers of people, ready for JSON.
+def cells_summary(program: Program, cells: Sequence[StatedCell], complete: bool) -> dict[str, Any]:
+    """What statements tell of numbers of people, as `stated_cells` found them, ready for JSON.
 
     ``cells`` (numbers of people of a class that statements are about, or that a table leaves out), ``exact`` (those
     that are known), ``follow`` (of these the ones that no statement prints: they follow from all together),
@@ -177,9 +177,8 @@ def cells_summary(program: Program) -> dict[str, Any]:
     ``zeros`` (cells of nobody, or of everybody in them), ``people`` (whose class such a cell settles on its own),
     ``complete`` (whether everything was asked), and ``words``: a sentence for each source.
     """
-    cells, complete = stated_cells(program)
     exact = [cell for cell in cells if cell.exact]
-    positive = [min(c.low, c.people - c.low) for c in exact if 0 < c.low < c.people]
+    positive = [part for c in exact for part in (c.low, c.people - c.low) if part]
     plain = [c for c in exact if c.low in (0, c.people)]
     known = [c.cells for c in plain if c.low or program.n_classes == 2]
     who = np.unique(program.cells.owner[np.concatenate(known)]) if known else np.empty(0, np.int64)

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from maxent.disclosure.baseline import Interval
 
 NO_CONTROL = "there are no control people (--truth and --control)"
+BESIDE = "statements divide members further, and not control people"
 WP216 = "Article 29 Working Party, Opinion 05/2014 (WP216), section 2.2.1; Giomi et al., Anonymeter (2023)"
 _GUESSES = "by guesses of the estimate"
 FIX = "As for the checks 2xx. More control people make the interval narrower."
@@ -19,7 +20,8 @@ FIX = "As for the checks 2xx. More control people make the interval narrower."
 def _beyond(name: str, interval: Interval | None, by: str, of: Matter, limit: float) -> Finding:
     """A finding about a difference: beyond the limit, or within it, only if the whole interval is."""
     if interval is None:
-        return unknown(name, of.review.unsolved or NO_CONTROL)
+        missing = NO_CONTROL if of.review.estimate is None or of.review.estimate.control is None else BESIDE
+        return unknown(name, of.review.unsolved or missing)
     low, high = interval
     why = of.doubt or "as the limit is inside the interval"
     return within(name, low, high, limit, bound="at most", sure=not of.doubt, why=why, by=by)
@@ -44,6 +46,8 @@ _TWO = (
     "is beyond, and cannot be told otherwise."
 )
 
+_OF_TREES = "Nor with statements beside trees, by which control people are not grouped."
+
 # The checks of this family.
 CHECKS = (
     PolicyCheck(
@@ -57,7 +61,7 @@ CHECKS = (
     PolicyCheck(
         "MX302", "max_singling_out", "singling out, above control people", SHARE,
         partial(_risk, "singling_out", "singling out"),
-        f"The share of people who are alone in their group. Needs --truth and --control.{_TWO}",
+        f"The share of people who are alone in their group. Needs --truth and --control.{_TWO} {_OF_TREES}",
         "Who is alone can be pointed at, whatever else is known of them.",
         WP216,
         FIX,
@@ -65,7 +69,8 @@ CHECKS = (
     PolicyCheck(
         "MX303", "max_linkability", "linkability, above control people", SHARE,
         partial(_risk, "linkability", "linkability"),
-        f"The expected share of people who are linked with their own record. Needs --truth and --control.{_TWO}",
+        "The expected share of people who are linked with their own record. Needs --truth and --control."
+        f"{_TWO} {_OF_TREES}",
         "Records that can be linked add up.",
         WP216,
         FIX,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -28,11 +29,14 @@ from maxent.policy.checks.context import (
     within,
 )
 from maxent.policy.checks.hyperparameters import unnecessary_risk
+from maxent.results.audit import published
 
 if TYPE_CHECKING:
     from maxent.attacks.findings import TreeAudit
     from maxent.models.arrays import BoolArray, FloatArray
     from maxent.models.columns import Statements
+    from maxent.results.audit import Audit
+    from maxent.solvers.certainty.stated import StatedCell
 
 ACRO = "ACRO's default.yaml (github.com/AI-SDC/ACRO)"
 SACRO_ML = "structural attack of SACRO-ML (github.com/AI-SDC/SACRO-ML)"
@@ -48,12 +52,96 @@ def _draws(of: Matter) -> bool:
     return of.review.release.resampled is not None
 
 
+_NOT_ALL = (
+    "as statements contradict the table, more is stated than is read, or it is not settled what follows from all for "
+    "whole people"
+)
+
+
+def _trees(audit: Audit) -> Sequence[TreeAudit]:
+    """The trees that were published; the one that stands for statements where these are no counts alone."""
+    counted = audit.stated and not audit.beside["statements"]["told_apart"]["weighing"]
+    return published(audit) or (() if counted else audit.trees)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Beside:
+    """Numbers of people that statements beside trees tell.
+
+    ``cells``: of a class in a group. ``group``: the smallest number of people whom a statement is about, and its
+    source. ``recovered``: sources of numbers that follow though they were suppressed or rounded. ``complete``: whether
+    nothing else is known. ``why``: why that is not so, or what was not read; empty where these are all.
+    """
+
+    cells: Sequence[StatedCell] = ()
+    group: tuple[float, str] = (inf, "")
+    recovered: Sequence[str] = ()
+    complete: bool = True
+    why: str = ""
+
+    @property
+    def exact(self) -> list[StatedCell]:
+        """The numbers that are known."""
+        return [cell for cell in self.cells if cell.exact]
+
+    @property
+    def least(self) -> tuple[float, str]:
+        """The smallest number of a class, or of the others in its group, above 0, and its source."""
+        parts = ((part, cell.source) for cell in self.exact for part in (cell.low, cell.people - cell.low) if part)
+        return min(parts, default=(inf, ""))
+
+    @property
+    def empty(self) -> list[str]:
+        """The sources of groups with nobody of a class, or nobody else."""
+        return [cell.source for cell in self.exact if cell.low in (0, cell.people)]
+
+    def pure(self, classes: int) -> tuple[list[str], int]:
+        """The sources of groups whose people all have one of some classes, and how many others may be such."""
+        groups: dict[bytes, list[StatedCell]] = {}
+        for cell in self.exact:
+            groups.setdefault(cell.cells.tobytes(), []).append(cell)
+        found, maybe = [], 0
+        for group in groups.values():
+            none = sum(cell.low == 0 for cell in group)
+            full = [cell for cell in group if cell.low == cell.people]
+            if full or none == classes - 1:
+                found.append((full or group)[0].source)
+            maybe += not full and none == len(group) < classes - 1
+        return found, maybe
+
+    def given_away(self, known: int, classes: int) -> Iterator[tuple[int, str]]:
+        """People of a class in a group where all but ``known``, at most, have it, and the sources that tell so."""
+        for cell in self.cells:
+            many = cell.low if cell.low >= cell.people - known else 0
+            others = cell.people - cell.high if classes == 2 and cell.high <= known else 0
+            if found := max(many, others):
+                yield found, cell.source
+
+
+def _beside(of: Matter) -> _Beside:
+    """What statements beside trees tell; nothing is known of it without a table of the people."""
+    audit = of.review.audit
+    if not of.review.release.statements:
+        return _Beside()
+    if (found := audit.beside.get("statements")) is None:
+        return _Beside(complete=False, why="as the table of the people is not given")
+    group = (inf if found["group"] is None else found["group"], found["group_source"])
+    complete = found["complete"] and not audit.targets
+    read = audit.reliable and not of.row.get("unread")
+    return _Beside(audit.stated, group, found["recovered"], complete, "" if complete and read else _NOT_ALL)
+
+
+def _also(of: Matter, s: str = "") -> str:
+    """What is added to leaves, where statements beside trees tell numbers, too; ``s``: of several."""
+    return f" or group{s} of a statement" * bool(of.review.release.statements)
+
+
 def _sizes(of: Matter) -> tuple[FloatArray, FloatArray]:
     """Fewest and most records of every published leaf of all trees; of draws the fewest people who were drawn."""
-    release, trees = of.review.release, of.review.audit.trees
-    high = np.concatenate([tree.bounds.high[:, -1] for tree in trees])
+    release, trees = of.review.release, _trees(of.review.audit)
+    high = np.concatenate([np.empty(0), *(tree.bounds.high[:, -1] for tree in trees)])
     if not _draws(of):
-        return np.concatenate([tree.bounds.low[:, -1] for tree in trees]), high
+        return np.concatenate([np.empty(0), *(tree.bounds.low[:, -1] for tree in trees)]), high
     said = [statements_of(tree.places.tree.nodes, release.target.classes).distinct[tree.leaves] for tree in trees]
     distinct = np.concatenate(said).astype(np.float64)
     drawn = np.concatenate([tree.bounds.low[:, -1] for tree in trees])
@@ -70,13 +158,32 @@ def _smallest(low: FloatArray, high: FloatArray) -> tuple[float, float] | None:
     return float(np.maximum(low[there], 1).min()), most
 
 
+def _fewest(
+    of: Matter,
+    name: str,
+    trees: tuple[FloatArray, FloatArray],
+    told: tuple[float, str],
+    limit: float,
+    bound: Literal["at most", "at least"] = "at least",
+    share: Callable[[float], float] = float,
+    why: str = "",
+) -> Finding:
+    """A finding about the smallest of the numbers of ``trees``, and ``told`` beside them, or a function of it."""
+    beside = _beside(of)
+    low, high = _smallest(*trees) or (inf, inf)
+    least, most = min(low, told[0] if beside.complete else 1.0), min(high, told[0])
+    if least == inf:
+        return unknown(name, "there is none")
+    source = f"({told[1]})" * (told[0] < high)
+    least, most = sorted(map(share, (least, most)))
+    why = beside.why or _reason(of, why)
+    return within(name, least, most, limit, bound=bound, sure=not beside.why, why=why, by=source)
+
+
 def _min_leaf(of: Matter, limit: int) -> Finding:
     parted = any(parts_of(tree.nodes) for tree in of.review.release.trees)
-    name = "records of the smallest leaf" + " of the tool, all of its parts together," * parted
-    smallest = _smallest(*_sizes(of))
-    if smallest is None:
-        return unknown(name, "no leaf has any")
-    return within(name, *smallest, limit, bound="at least", why=_reason(of, _UNSIZED))
+    name = f"records of the smallest leaf{_also(of)}" + " of the tool, all of its parts together," * parted
+    return _fewest(of, name, _sizes(of), _beside(of).group, limit, why=_UNSIZED)
 
 
 def _reason(of: Matter, why: str) -> str:
@@ -91,34 +198,41 @@ _UNCOUNTED = "as leaves do not state all of their counts"
 
 def _cells(of: Matter) -> tuple[FloatArray, FloatArray]:
     """Fewest and most records of every class in every published leaf."""
-    found = [tree.bounds for tree in of.review.audit.trees]
-    low = np.concatenate([b.low[:, :-1].ravel() for b in found])
-    fewest = np.minimum(low, 1.0) if _draws(of) else low
-    return fewest, np.concatenate([b.high[:, :-1].ravel() for b in found])
+    found = [tree.bounds for tree in _trees(of.review.audit)]
+    low, high = (
+        np.concatenate([np.empty(0), *(side[:, :-1].ravel() for side in sides)])
+        for sides in ([b.low for b in found], [b.high for b in found])
+    )
+    return np.minimum(low, 1.0) if _draws(of) else low, high
 
 
 def _min_cell(of: Matter, limit: int) -> Finding:
-    smallest = _smallest(*_cells(of))
-    if smallest is None:
-        return unknown("smallest count of a class in a leaf", "there is none")
-    name = "smallest count of a class in a leaf, zeros apart,"
-    return within(name, *smallest, limit, bound="at least", why=_reason(of, _UNCOUNTED))
+    name = f"smallest count of a class in a leaf{_also(of)}, zeros apart,"
+    return _fewest(of, name, _cells(of), _beside(of).least, limit, why=_UNCOUNTED)
+
+
+def _most(of: Matter, name: str, sure: int, possible: float, told: Sequence[str], limit: int) -> Finding:
+    """A finding about a number from ``sure`` to ``possible``, of which statements have ``told`` some, by sources."""
+    beside = _beside(of)
+    why, source = beside.why or _reason(of, _UNCOUNTED), f"({told[0]})" if told else ""
+    most = possible if beside.complete else inf
+    return within(name, sure, most, limit, bound="at most", sure=not beside.why, why=why, by=source)
 
 
 def _max_zeros(of: Matter, limit: int) -> Finding:
     low, high = _cells(of)
-    sure, possible = int((high == 0).sum()), int((low == 0).sum())
-    return within(
-        "counts of 0 of a class in a leaf", sure, possible, limit, bound="at most", why=_reason(of, _UNCOUNTED)
-    )
+    empty = _beside(of).empty
+    sure, possible = int((high == 0).sum()) + len(empty), int((low == 0).sum()) + len(empty)
+    return _most(of, f"counts of 0 of a class in a leaf{_also(of)}", sure, possible, empty, limit)
 
 
 def _each_column(of: Matter) -> Iterator[CountBounds]:
     """Bounds of all published leaves, and of each of several sensitive columns: leaves may be pure in one alone."""
     for audit in (of.review.audit, *of.review.audit.targets.values()):
-        found = [tree.bounds for tree in audit.trees]
+        found = [tree.bounds for tree in _trees(audit)]
         low, high, label = ([getattr(b, name) for b in found] for name in ("low", "high", "label"))
-        yield CountBounds(np.concatenate(low), np.concatenate(high), np.concatenate(label))
+        if found:
+            yield CountBounds(np.concatenate(low), np.concatenate(high), np.concatenate(label))
 
 
 def _max_pure(of: Matter, limit: int) -> Finding:
@@ -128,9 +242,9 @@ def _max_pure(of: Matter, limit: int) -> Finding:
         several = (bounds.low[:, :-1] > 0).sum(axis=1) > 1
         sure = max(sure, 0 if _draws(of) else int(alone.sum()))
         possible = max(possible, int((~several & (bounds.high[:, -1] >= 1)).sum()))
-    return within(
-        "leaves whose people all have one class", sure, possible, limit, bound="at most", why=_reason(of, _UNCOUNTED)
-    )
+    pure, maybe = _beside(of).pure(len(of.review.release.target.classes))
+    name = f"leaves{_also(of, 's')} whose people all have one class"
+    return _most(of, name, sure + len(pure), possible + len(pure) + maybe, pure, limit)
 
 
 def _states_means(of: Matter) -> bool:
@@ -147,43 +261,46 @@ def _of_smallest(
     of: Matter, name: str, limit: float, bound: Literal["at most", "at least"], share: Callable[[float], float]
 ) -> Finding:
     """A finding about contributions to a leaf, by a function of the number of its records."""
-    smallest = _smallest(*_sizes(of))
     weighed = any(one.kind in _WEIGHED for said in of.review.release.statements for one in said.statements)
-    if _states_means(of) or weighed or smallest is None:
-        return unknown(name, _MEANS if _states_means(of) else _SUMS if weighed else "no leaf has any records")
-    low, high = sorted(map(share, smallest))
-    return within(name, low, high, limit, bound=bound, why=_reason(of, _UNSIZED))
+    found = _fewest(of, name, _sizes(of), _beside(of).group, limit, bound, share, _UNSIZED)
+    if _states_means(of) or (weighed and found.status != "fail"):
+        return unknown(name, _MEANS if _states_means(of) else _SUMS)
+    return found
 
 
 def _dominance(of: Matter, limit: Any) -> Finding:
-    name, top = f"share of the {limit['n']} largest contributors to a leaf", float(limit["n"])
+    name, top = f"share of the {limit['n']} largest contributors to a leaf{_also(of)}", float(limit["n"])
     return _of_smallest(of, name, limit["k"], "at most", lambda n: min(top / n, 1.0))
 
 
 def _p_ratio(of: Matter, limit: float) -> Finding:
-    name = "contributions of a leaf but the two largest, as a multiple of the largest,"
+    name = f"contributions of a leaf{_also(of)} but the two largest, as a multiple of the largest,"
     return _of_smallest(of, name, limit, "at least", lambda n: max(n - 2, 0.0))
 
 
 def _max_recovered(of: Matter, limit: int) -> Finding:
-    name = "leaves that other numbers of the release give back"
+    name = f"leaves{' or cells' * bool(of.review.release.statements)} that other numbers of the release give back"
     trees = of.review.audit.trees
     if any(tree.difference is not None and tree.difference.contradicted for tree in trees):
         return unknown(name, "the numbers of inner nodes and leaves do not add up")
-    found = sum(len(tree.recovered) for tree in trees)
-    return within(name, found, found, limit, bound="at most")
+    found, told = sum(len(tree.recovered) for tree in published(of.review.audit)), _beside(of).recovered
+    open_ = any(not tree.bounds.known.all() or tree.removed for tree in published(of.review.audit))
+    closed = not (of.review.release.statements and open_)
+    return _most(of, name, found + len(told), found + len(told) if closed else inf, told, limit)
 
 
 def _max_background(of: Matter, limit: int) -> Finding:
-    name = f"people whom {of.background} known members of their leaf give away"
+    name = f"people whom {of.background} known members of their leaf{_also(of)} give away"
     found, open_ = 0, False
     audits = (of.review.audit, *of.review.audit.targets.values())
-    for tree in (tree for audit in audits for tree in audit.trees):
+    for tree in (tree for audit in audits for tree in _trees(audit)):
         attacked = background_knowledge(tree.bounds, of.background)
         found = max(found, 0 if _draws(of) else attacked.n_individuals)
         unclear: BoolArray = ~attacked.leaves & ~tree.bounds.known
         open_ |= bool(unclear.any()) or _draws(of)
-    return within(name, found, None if open_ else found, limit, bound="at most", why=_reason(of, _UNCOUNTED))
+    told = sorted(_beside(of).given_away(of.background, len(of.review.release.target.classes)), reverse=True)
+    most, sure = found + sum(people for people, _ in told), max(found, *(people for people, _ in told[:1]), 0)
+    return _most(of, name, sure, inf if open_ else most, [source for _, source in told], limit)
 
 
 def _min_dof(of: Matter, limit: int) -> Finding:
@@ -259,44 +376,19 @@ _DOMINANCE = Limit(
 )
 
 
-def _told(of: Matter, name: str) -> dict[str, Any] | Finding:
-    """What statements beside trees tell of numbers of people; a finding where nothing is known of it."""
-    if not of.review.release.statements:
-        return {"smallest": None, "zeros": 0, "complete": True}
-    found = getattr(of.review.audit, "beside", {}).get("statements")
-    return unknown(name, "the table of the people is not given") if found is None else found
-
-
-def _all_read(of: Matter) -> bool:
-    """Whether what follows from statements rests on all that is stated."""
-    return of.reliable and not (of.review.release.statements and of.row.get("unread"))
-
-
 def _min_stated_cell(of: Matter, limit: int) -> Finding:
-    name = "smallest number of people that follows from statements, zeros apart,"
-    told = _told(of, name)
-    if isinstance(told, Finding):
-        return told
-    if told["smallest"] is None and told["complete"] and _all_read(of):
+    name, beside = "smallest number of people that follows from statements, zeros apart,", _beside(of)
+    most, source = beside.least
+    if most == inf and not beside.why:
         return Finding("pass", None, f"{name} there is none: {CHECK_WORDS['pass']}")
-    most = inf if told["smallest"] is None else told["smallest"]
-    least = most if told["complete"] else 1
-    return within(name, least, most, limit, bound="at least", sure=_all_read(of), why=_NOT_ALL)
+    least, by = most if beside.complete else 1, f"({source})" if source else ""
+    return within(name, least, most, limit, bound="at least", sure=not beside.why, why=beside.why, by=by)
 
 
 def _max_stated_zeros(of: Matter, limit: int) -> Finding:
+    empty = _beside(of).empty
     name = "cells of statements that leave a class without anybody, or without others,"
-    told = _told(of, name)
-    if isinstance(told, Finding):
-        return told
-    most = told["zeros"] if told["complete"] else inf
-    return within(name, told["zeros"], most, limit, bound="at most", sure=_all_read(of), why=_NOT_ALL)
-
-
-_NOT_ALL = (
-    "as statements contradict the table, more is stated than is read, or it is not settled what follows from all for "
-    "whole people"
-)
+    return _most(of, name, len(empty), len(empty), empty, limit)
 
 
 # The checks of this family.
@@ -305,7 +397,8 @@ CHECKS = (
         "MX101", "min_leaf", "records of the smallest leaf", GROUP, _min_leaf,
         "The fewest records of a published leaf. A leaf without records has nobody in it, and is left to MX103. Parts "
         "of a leaf of the tool are one. Of a bootstrap it fails by the draws that are stated, and passes only by the "
-        "people who were drawn, where the release states them.",
+        "people who were drawn, where the release states them. People whom a statement is about, and those of a number "
+        "that follows from statements, are such a group.",
         "A leaf is a group of people of whom the same is published. Of few people it speaks almost by name.",
         f"safe_threshold of {ACRO}: 10; frequency threshold of {HANDBOOK}; k-anonymity of the {SACRO_ML}.",
         BLUNT,
@@ -314,7 +407,7 @@ CHECKS = (
     PolicyCheck(
         "MX102", "min_cell", "smallest count of a class in a leaf", GROUP, _min_cell,
         "The fewest records of a class in a published leaf, zeros apart: the leaves are the rows of a frequency "
-        "table, the classes its columns.",
+        "table, the classes its columns. Of statements the numbers of MX111 count, too.",
         "A count of one or two in a table tells those whom it counts apart from everybody else.",
         f"safe_threshold of {ACRO}, which is about every cell of a table: 10.",
         f"{BLUNT} Or publish labels in place of counts: `--publish labels`.",
@@ -322,7 +415,7 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX103", "max_zeros", "counts of 0 of a class in a leaf", LEAVES, _max_zeros,
-        "Cells, a leaf and a class, that have no records.",
+        "Cells, a leaf and a class, that have no records, and those of MX112.",
         "A zero says of everybody in the leaf that they do not have the class.",
         f"zeros_are_disclosive of {ACRO}: true; class disclosure of {HANDBOOK}.",
         "Merge the leaf with its sibling (`maxent defend prune-parent`), or `maxent defend optimal`, which limits "
@@ -331,7 +424,8 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX104", "max_pure", "leaves whose people all have one class", LEAVES, _max_pure,
-        "Published leaves that have people of one class only; of several sensitive columns, of the one with most.",
+        "Published leaves that have people of one class only; of several sensitive columns, of the one with most. With "
+        "them groups of statements of whom that follows.",
         "Whoever knows that a person is there knows the answer, without any computation.",
         f"class disclosure of {HANDBOOK} and of the {SACRO_ML}; homogeneity: Machanavajjhala et al. (2007).",
         "As for MX103.",
@@ -339,7 +433,8 @@ CHECKS = (
     ),
     PolicyCheck(
         "MX105", "nk_dominance", "share of the n largest contributors to a leaf", _DOMINANCE, _dominance,
-        "The largest share that n people have in what a leaf states. To a count each contributes 1.",
+        "The largest share that n people have in what a leaf, or a statement, states of a group. To a count each "
+        "contributes 1; of other sums only that a group is too small can be told.",
         "Where few people make up a number, each of them can work out the others.",
         f"safe_nk_n = 2, safe_nk_k = 0.9 of {ACRO}; dominance rule of {HANDBOOK}.",
         f"{BLUNT} Means of leaves of a regression cannot be judged: publish classes of bins instead (`bins=`).",
@@ -348,7 +443,8 @@ CHECKS = (
     PolicyCheck(
         "MX106", "p_ratio", "contributions but the two largest, as a multiple of the largest",
         Limit("a number from 0 to 1", is_number(0, 1), 0.1), _p_ratio,
-        "What all but the two largest contributors of a leaf contribute together, as a multiple of the largest one.",
+        "What all but the two largest contributors of a leaf contribute together, as a multiple of the largest one. Of "
+        "statements as for MX105.",
         "Otherwise the second largest contributor can estimate the largest one closely.",
         f"safe_pratio_p = 0.1 of {ACRO}; p% rule of {HANDBOOK}.",
         "As for MX105.",
@@ -357,14 +453,17 @@ CHECKS = (
     PolicyCheck(
         IDS["min_k"], "min_k", "smallest group that is not told apart", GROUP, by_limit("min_k"),
         "The fewest people of the adversary's table whom the release does not tell apart: those in the same leaf, of "
-        "several trees in the same leaves.",
+        "several trees in the same leaves, and in the same groups of statements beside them. It cannot be told where "
+        "sums such as means give people of a group different weights.",
         "This is k-anonymity as an adversary meets it: several trees divide people further than each of them does.",
         "Sweeney (2002), k-anonymity; Friedman et al. (2006), of decision trees.",
         f"{BLUNT} Of forests, publish fewer trees.",
     ),
     PolicyCheck(
         "MX108", "max_recovered", "leaves that other numbers give back", LEAVES, _max_recovered,
-        "Leaves, removed or published, of which inner nodes or other trees tell more than the leaf itself states.",
+        "Leaves, removed or published, of which inner nodes or other trees tell more than the leaf itself states, and "
+        "numbers of statements that were suppressed or rounded and follow. It cannot be told of leaves that hide "
+        "numbers beside statements.",
         "A number that was suppressed protects nobody where it follows from the others.",
         "UK LLC, Statistical Disclosure Control (30 January 2026): masked counts must not be derivable; secondary "
         f"suppression of {HANDBOOK}.",
@@ -374,7 +473,7 @@ CHECKS = (
     PolicyCheck(
         "MX109", "max_background", "people whom known members of their leaf give away", PEOPLE, _max_background,
         "People in leaves where the classes of `background` members (table [adversary], default 1) settle those of "
-        "the others. Of several trees, in the one that gives away most.",
+        "the others. Of several trees, in the one that gives away most. People in cells of statements, too.",
         "Members of a small group know themselves, and often each other.",
         "Wakabayashi et al. (2024), section 3.",
         BLUNT,

@@ -1,0 +1,158 @@
+"""Groups that statements beside trees, or alone, single out: no check passes them for the sake of leaves."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import maxent
+from maxent.commands.main import run
+
+CLASSES = ("no", "yes")
+TARGET = {"name": "y", "classes": [*CLASSES]}
+LIMITS: dict[str, Any] = {
+    **{"min_leaf": 10, "min_cell": 10, "max_zeros": 0, "max_pure": 0, "nk_dominance": {"n": 2, "k": 0.9}},
+    **{"p_ratio": 0.1, "min_k": 10, "max_background": 0, "min_stated_cell": 10, "max_stated_zeros": 0},
+}
+Fact = dict[str, Any]
+
+
+def people(men: int = 20) -> pd.DataFrame:
+    """Forty young people, twenty of them men; forty old ones with so many men."""
+    sex = ["m", "f"] * 20 + ["m"] * men + ["f"] * (40 - men)
+    frame = pd.DataFrame({"age": ["young"] * 40 + ["old"] * 40, "sex": sex, "years": np.repeat([20, 30, 60, 70], 20)})
+    return frame.assign(y=["yes", "no", "no", "yes"] * 20)
+
+
+def counts(group: pd.DataFrame) -> dict[str, int]:
+    return {klass: int((group["y"] == klass).sum()) for klass in CLASSES}
+
+
+def tree(folder: Path, frame: pd.DataFrame, *columns: str) -> Path:
+    """A tree of one split with counts for each column."""
+    attributes = [{"name": c, "type": "categorical", "values": sorted(set(frame[c]))} for c in columns]
+    trees = [
+        {
+            "nodes": [
+                {"id": "r", "attribute": c, "branches": [{"in": [v], "child": v} for v in sorted(set(frame[c]))]},
+                *({"id": v, "counts": counts(frame[frame[c] == v])} for v in sorted(set(frame[c]))),
+            ]
+        }
+        for c in columns
+    ]
+    return written(folder / "tree.json", {"format": "maxent/1", "attributes": attributes, "trees": trees})
+
+
+def written(path: Path, said: Fact) -> Path:
+    path.write_text(json.dumps({**said, "target": TARGET}), encoding="utf-8")
+    return path
+
+
+def paper(folder: Path, *statements: Fact, name: str = "paper.json") -> Path:
+    return written(folder / name, {"format": "maxent-statements/1", "statements": list(statements)})
+
+
+def table(frame: pd.DataFrame, *by: str, **more: Any) -> Fact:
+    """A cross table of the people of class yes."""
+    cells = [
+        {"at": [at] if isinstance(at, str) else [*at], "class": "yes", "count": counts(group)["yes"]}
+        for at, group in frame.groupby(list(by) if len(by) > 1 else by[0])
+    ]
+    return {"kind": "table", "source": "Table 1", "by": [*by], "cells": cells, **more}
+
+
+def judged(release: Any, frame: pd.DataFrame, limits: Fact) -> dict[str, Any]:
+    rows = maxent.check(release, frame.drop(columns="y"), {"limits": limits}).rows
+    return {row.check.key: row.finding for row in rows if row.check.key in limits}
+
+
+@pytest.mark.parametrize("beside", [True, False])
+@pytest.mark.parametrize("limit", LIMITS)
+def test_a_check_of_groups_fails_by_a_cell_of_one_and_passes_large_cells(
+    limit: str, beside: bool, tmp_path: Path
+) -> None:
+    for men, status in ((1, "fail"), (20, "pass")):
+        frame = people(men)
+        release = [*[tree(tmp_path, frame, "age")] * beside, paper(tmp_path, table(frame, "age", "sex"))]
+        found = judged(release, frame, {limit: LIMITS[limit]})[limit]
+        assert found.status == status, found.said
+        assert ("paper.json, Table 1, cell age old, sex m" in found.said) >= (status == "fail")
+
+
+@pytest.mark.parametrize("said", ["review", "audit", "compare", "parts", "estimate"])
+def test_every_command_judges_the_groups_that_statements_single_out(said: str, tmp_path: Path, capsys: Any) -> None:
+    for men, status in ((1, 3), (20, 0)):
+        frame = people(men)
+        frame.to_csv(tmp_path / "truth.csv", index=False)
+        frame.drop(columns="y").to_csv(tmp_path / "qi.csv", index=False)
+        release = [str(tree(tmp_path, frame, "age")), str(paper(tmp_path, table(frame, "age", "sex")))]
+        call = [*release, str(tmp_path / "qi.csv")]
+        if said == "review":
+            call = [*release, str(tmp_path / "truth.csv"), "--target", "y", "--qi", "age,sex"]
+        call = [said, *call] if said != "parts" else ["audit", *call, "--memory", "1GB"]
+        assert run([*call, "--min-k", "10", "--enforce"]) == status, capsys.readouterr()
+        assert ("Table 1, cell age old, sex m tells them apart" in capsys.readouterr().out) == (status == 3)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_tables_of_single_columns_tell_apart_whom_trees_of_these_tell_apart(seed: int, tmp_path: Path) -> None:
+    """Several trees of one split, or as many tables with the same counts, beside each other or a tree."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({c: rng.choice(["a", "b", "c"], 60) for c in "uvw"})
+    frame["y"] = rng.choice(CLASSES, 60)
+    forest = maxent.audit(tree(tmp_path, frame, *"uvw"), frame.drop(columns="y"))["spans"]
+    tables = [table(frame, c, source=f"Table {c}") for c in "uvw"]
+    own = paper(tmp_path, *tables)
+    both = [tree(tmp_path, frame, "u"), paper(tmp_path, *tables[1:], name="two.json")]
+    for release in (own, both):
+        spans = maxent.audit(release, frame.drop(columns="y"))["spans"]
+        assert (spans["count"], spans["min_population"]) == (forest["count"], forest["min_population"])
+
+
+def test_a_sum_that_weighs_people_differently_is_not_passed(tmp_path: Path) -> None:
+    """Of sums nobody is told apart for sure: a mean of ages of two values each."""
+    frame = people()
+    mean = {"kind": "mean", "of": "years", "class": "yes", "equals": "45.0", "source": "Table 2"}
+    for of, status in ((21, "cannot_tell"), (20, "pass"), (41, "fail")):
+        found = judged([tree(tmp_path, frame, "age"), paper(tmp_path, mean)], frame, {"min_k": of})["min_k"]
+        assert found.status == status, found.said
+        assert ("Table 2 weighs people differently: 20 of them are alike" in found.said) == (status == "cannot_tell")
+    limits = {key: LIMITS[key] for key in ("min_cell", "max_zeros", "max_pure", "max_background")}
+    alone = judged(paper(tmp_path, mean), frame, limits)
+    assert {found.status for found in alone.values()} == {"cannot_tell"}
+    few = {**mean, "where": {"sex": "m", "age": "old"}, "equals": "60.0"}
+    frame = people(1)
+    found = judged([tree(tmp_path, frame, "age"), paper(tmp_path, few)], frame, {"min_k": 10, "min_leaf": 10})
+    assert {each.status for each in found.values()} == {"fail"}
+    assert all("Table 2" in each.said for each in found.values())
+
+
+def test_a_suppressed_cell_says_nothing_unless_it_follows(tmp_path: Path) -> None:
+    """A hidden cell of one of two old men: nobody is told apart by it alone; a margin gives it back."""
+    frame = people(2)
+    cells = [{"at": ["old", "m"], "class": "yes", "count": None}, {"at": ["young", "m"], "class": "yes", "count": 10}]
+    hidden = {"kind": "table", "source": "Table 1", "by": ["age", "sex"], "cells": cells, "suppressed_below": 5}
+    limits = {"max_recovered": 0, "min_k": 10}
+    found = judged(paper(tmp_path, hidden), frame, limits)
+    assert [found[key].status for key in limits] == ["pass", "pass"]
+    margin = {"at": ["*", "m"], "class": "yes", "count": 11}
+    found = judged(paper(tmp_path, {**hidden, "cells": [*cells, margin]}), frame, limits)
+    assert [found[key].status for key in limits] == ["fail", "fail"]
+    assert "Table 1, cell age old, sex m" in found["max_recovered"].said
+
+
+def test_risks_of_wp216_divide_members_by_statements(tmp_path: Path) -> None:
+    frame = people(1)
+    tables = {"truth": frame, "control": frame}
+    release = [tree(tmp_path, frame, "age"), paper(tmp_path, table(frame, "age", "sex"))]
+    limits = {"max_singling_out": 0.1, "max_linkability": 0.1, "max_inference": 0.9}
+    checked = maxent.check(release, frame.drop(columns="y"), {"limits": limits}, **tables)
+    found = {row.check.key: row.status for row in checked.rows if row.check.key in limits}
+    assert found == {"max_singling_out": "cannot_tell", "max_linkability": "cannot_tell", "max_inference": "pass"}
+    risks = checked.summary["wp216"]
+    assert (risks["singling_out"]["members"], risks["linkability"]["members"]) == (1 / 80, 4 / 80)
