@@ -23,6 +23,7 @@ from maxent.results.solved import (
     described,
     noted,
     unread_of,
+    with_proved,
 )
 from maxent.results.text.estimate import estimate_display
 
@@ -143,7 +144,7 @@ class Estimate(Saved, Solved):
     def numbers(self) -> Mapping[str, Any]:
         """The numbers by the keys of `maxent.disclosure.measures`, with what attacks find, as in a comparison."""
         named = {"release": "release", "defense": described(self.program.release)}
-        return {**named, **assessed_numbers(self, self._attacks)}
+        return {**named, **with_proved(self, assessed_numbers(self, self._attacks))}
 
     @cached_property
     def _attacks(self) -> Mapping[str, Any]:

@@ -276,7 +276,8 @@ class Review(Exchanged, Summarised):
         searched = mend and self.estimate is not None and not self.unfinished  # it would take as long again
         mended = self.estimate.mended if searched and self.estimate is not None else None
         known = None if self.estimate is None or self.weaker else self.estimate.proved
-        return judge_informed(stated, [self.row], [known]).reached([self.drawing]).mended([mended])
+        row = self.row if self.estimate is None else with_proved(self.estimate, self.row)
+        return judge_informed(stated, [row], [known]).reached([self.drawing]).mended([mended])
 
     def _figures(self, verdict: str, row: Mapping[str, Any]) -> dict[str, Any]:
         """What may be refined: the verdict, numbers of the estimate, and whether it leaves something out."""

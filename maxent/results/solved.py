@@ -128,7 +128,7 @@ class Solved(Inference):
             more = {key: {**row[key], **most} for key in ("sensitive",) if key in row}
             targets = {key: [{**each, **most} for each in row[key]] for key in ("targets",) if key in row}
             return {**row, **most, **more, **targets}
-        found = self.certainty(row, limits)
+        found = with_proved(self, self.certainty(row, limits))
         return found if self.drawing is None else self.drawing.unordered(found, limits)
 
     @property

@@ -749,14 +749,34 @@ def test_proofs_that_were_asked_and_leave_something_open_settle_nothing() -> Non
     assert Figures(0, row={"proved_most": 0, "unread": ({},)}).unproved == "proofs did not settle it"
 
 
-@pytest.mark.parametrize("limits", [{}, {"max_certain": 0}])
-def test_whoever_is_proved_by_leaves_of_many_trees_counts_as_proved(limits: dict[str, Any], tmp_path: Path) -> None:
+def stripped_forest(trees: int = 8) -> tuple[Release, pd.DataFrame]:
+    """A forest that does not tell who was drawn, whose leaves together prove classes, and the 20 people."""
     dice = np.random.default_rng(1)
     X = pd.DataFrame({name: dice.integers(0, 4, 20) for name in "AB"})
     y = pd.Series(np.where(dice.random(20) < 0.5, "a", "b"), name="y")
-    model = RandomForestClassifier(8, random_state=0).fit(X, y)
-    release = replace(maxent.from_sklearn(model, target="y"), draws=None)
-    found = maxent.review(release, X.assign(y=y), qi=["A", "B"], target="y", **limits)
+    model = RandomForestClassifier(trees, random_state=0).fit(X, y)
+    return replace(maxent.from_sklearn(model, target="y"), draws=None), X.assign(y=y)
+
+
+@pytest.mark.parametrize("limit", [0, 3])
+def test_a_limit_on_certainty_counts_whom_the_ladder_counts(limit: int) -> None:
+    """The estimate alone may find fewer people than the leaves of all trees prove."""
+    release, people = stripped_forest()
+    found = maxent.review(release, people, qi=["A", "B"], target="y", max_certain=limit)
+    figures, [checked] = rung(found, "table").figures, found.verdict().releases[0].checks
+    assert figures.certain_proved >= figures.certain
+    assert (checked.found, checked.origin) == (figures.certain_proved, "proof")
+    qi = people[["A", "B"]]
+    [row] = [r for r in maxent.check(release, qi, truth=people, max_certain=limit).rows if r.check.id == "MX202"]
+    assert row.finding.figure == figures.certain_proved
+    alone = maxent.estimate(release, qi)
+    assert alone.numbers["proved_least"] == alone.program.table.counts[alone.proved_codes >= 0].sum() > 0
+
+
+@pytest.mark.parametrize("limits", [{}, {"max_certain": 0}])
+def test_whoever_is_proved_by_leaves_of_many_trees_counts_as_proved(limits: dict[str, Any], tmp_path: Path) -> None:
+    release, people = stripped_forest()
+    found = maxent.review(release, people, qi=["A", "B"], target="y", **limits)
     figures, told = rung(found, "table").figures, found.estimate.proved_codes >= 0
     assert found.row["exposed"] == 0
     assert figures.certain_proved == found.estimate.program.table.counts[told].sum() > 0

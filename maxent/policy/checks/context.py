@@ -9,6 +9,7 @@ from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from maxent.disclosure.limits import CHECK_WORDS, Limits, Status, in_words, judge_rows
+from maxent.results.solved import with_proved
 
 if TYPE_CHECKING:
     from maxent.disclosure.ladder import Rung
@@ -148,7 +149,7 @@ def by_limit(name: str, *, proved: bool = False) -> Judge:
         if not proved:
             row = {key: value for key, value in row.items() if key not in ("certain_proved", "certain_at_most")}
             if of.review.estimate is not None and not of.review.weaker:
-                row = dict(of.review.estimate.proved(row, Limits(**{name: limit})))
+                row = with_proved(of.review.estimate, of.review.estimate.proved(row, Limits(**{name: limit})))
         [judged] = judge_rows(Limits(**{name: limit}), [row]).releases
         worst = judged.checks[0]
         return Finding(worst.status, worst.found, in_words(worst))
