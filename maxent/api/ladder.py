@@ -126,7 +126,8 @@ class Climb:
             return Figures(missing=NOT_TRIED if reached is None else reached.why)
         note = "by equations alone: a limit for these rows, or --rows, has the estimate, too"
         told = "; ".join(filter(None, (note, reached.why)))
-        return Figures(certain_proved=reached.proved, note=told, row={"individuals": self.case.people.individuals})
+        row = {"individuals": self.case.people.individuals}
+        return Figures(certain_proved=reached.proved, worst=reached.first, note=told, row=row)
 
     def _estimate(self, case: Case, known: Knowledge) -> Estimate:
         limit = self.solving.time_limit
@@ -237,20 +238,11 @@ def _person(case: Case, q: int, posterior: FloatArray, code: int) -> dict[str, A
     table, proved = case.people, code >= 0
     best = code if proved else int(np.argmax(posterior))
     return {
-        "qi": _values(case, q),
+        "qi": table.named(q),
         "people": int(table.counts[q]),
         "class": case.release.target.classes[best],
         "probability": 1.0 if proved else float(posterior[best]),
         **({"proved": True} if proved else {}),
-    }
-
-
-def _values(case: Case, q: int) -> dict[str, Any]:
-    table = case.people
-    cells = [level[code] for level, code in zip(table.levels, table.codes[q], strict=True)]
-    return {
-        attribute.name: str(cell) if attribute.values is not None else float(cell)
-        for attribute, cell in zip(table.attributes, cells, strict=True)
     }
 
 
@@ -462,7 +454,7 @@ def _of_others(case: Case, program: Program, left: BoolArray, full: bool) -> Fig
     q = int(worst_first(-open_.min(axis=1).astype(np.float64), (open_ == 1).any(axis=1), case.people.lines)[0])
     x = int(open_[q].argmin())
     possible = [name for name, here in zip(classes, left[q, x], strict=True) if here]
-    worst: dict[str, Any] = {"qi": _values(case, q), "people": int(case.people.counts[q])}
+    worst: dict[str, Any] = {"qi": case.people.named(q), "people": int(case.people.counts[q])}
     worst |= {"class": possible[0], "probability": 1.0, "proved": True} if len(possible) == 1 else {"classes": possible}
     row: dict[str, Any] = {
         **{"release": "release", "status": "optimal", "individuals": people, "unread": ()},

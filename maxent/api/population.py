@@ -226,10 +226,6 @@ def population_figures(
     known_of = found.membership
     in_truth, worst = found.right is not None, known_of.worst
     right = known_of.right_guesses if found.right is None else found.right
-    values = {
-        a.name: level[code].item() if isinstance(level[code], np.generic) else level[code]
-        for a, level, code in zip(table.attributes, table.levels, table.codes[worst], strict=True)
-    }
     klass = int(known_of.joint[worst].argmax())
     inferred = {"probability": float(known_of.joint[worst, klass]), "member": float(known_of.member[worst])}
     row = found.numbers
@@ -244,7 +240,7 @@ def population_figures(
         in_truth,
         found.base.get("base_rate"),
         {
-            "qi": values,
+            "qi": table.named(worst),
             "class": found.classes[klass],
             **({"probability": 1.0, "member": 1.0, "proved": True} if known_of.proved.known[worst] else inferred),
         },

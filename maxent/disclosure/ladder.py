@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
-from maxent.disclosure.limits import ADVERSARY, IDS, Limits, in_words, judge_rows, limits_of, worst
+from maxent.disclosure.limits import ADVERSARY, IDS, NAMES, Limits, in_words, judge_rows, limits_of, worst
 from maxent.models.arguments import Adversary, shorten
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, InvalidInput, Problem, invalid
@@ -308,8 +308,13 @@ def rung_of(
         both = zip(checks, kept(limits), strict=True)
         checks = tuple(_carried(one, more) for one, more in both)
     status = worst([check.status for check in checks])
-    open_ = dict.fromkeys(check.why for check in checks if status == check.status == "cannot_tell")
-    return Rung(adversary, figures, _STATUSES[status], "; ".join(filter(None, (*open_, figures.note))), checks)
+    told = "; ".join(filter(None, (*why_open(checks, status), figures.note)))
+    return Rung(adversary, figures, _STATUSES[status], told, checks)
+
+
+def why_open(checks: Sequence[LimitCheck], status: str) -> list[str]:
+    """``largest posterior, as what is published allows 0.95``: why a verdict is not told; nothing of others."""
+    return [f"{NAMES[c.limit]}, {c.why}" for c in checks if status == c.status == "cannot_tell" and c.why]
 
 
 _STATUSES: Mapping[str, Status] = {"pass": "pass", "fail": "fail", "cannot_tell": "cannot_tell"}

@@ -274,12 +274,16 @@ class LimitCheck:
 
 @dataclass(frozen=True, slots=True)
 class Reached:
-    """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known."""
+    """How far an adversary comes who has computed draws: of ``people``, whose class follows; None where not known.
+
+    ``first`` is the first of those whose class is proved, as ``worst`` of a ladder has a person.
+    """
 
     people: int = 0
     determined: int | None = None
     proved: int | None = None
     why: str = ""
+    first: Mapping[str, Any] | None = None
 
     @property
     def words(self) -> str:

@@ -94,7 +94,9 @@ class Checked(Exchanged, Summarised, RecordedReview):
             if ADVERSARY not in named or not (self._about_people or found == "fail"):
                 return replace(rung, status="not_assessed", why=UNNAMED)
             # What a check of the policy names, no limit of a review need.
-            return replace(rung, status=found, why=rung.why if rung.why != UNNAMED else "")
+            why = rung.why if rung.why != UNNAMED else ""
+            open_ = [row.finding.said for row in mine if found == row.status == "cannot_tell"]
+            return replace(rung, status=found, why=why or "; ".join(open_))
 
         return tuple(own(rung) if rung.adversary == ADVERSARY else rung for rung in self.review.ladder)
 
@@ -172,7 +174,8 @@ class Checked(Exchanged, Summarised, RecordedReview):
         checks, said = [row.as_dict() for row in self.rows], announced(self.status, self.adversaries)
         record = self.record if self.of_files else None
         texts = self.asked.title, self.asked.purpose
-        return [Account(self.review, said, self.status, checks, self.ladder, texts, record)]
+        why = NOBODY if self.status == "cannot_tell" and not self._about_people else ""
+        return [Account(self.review, said, self.status, checks, self.ladder, texts, record, why=why)]
 
     @property
     def title(self) -> str:

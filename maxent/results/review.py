@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from math import inf
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 from maxent.constraints.program.program import Unread
 from maxent.disclosure.ladder import (
@@ -23,6 +23,7 @@ from maxent.disclosure.ladder import (
     proved_of,
     rung_of,
     told_apart,
+    why_open,
 )
 from maxent.disclosure.limits import (
     ADVERSARY,
@@ -349,12 +350,11 @@ class Review(Exchanged, Summarised):
         if not self.limits.stated:
             return Rung(self._first, figures, "not_assessed", UNNAMED)
         verdict = self.judged(self.limits)
-        told = "" if not self.trouble else self.trouble
-        draws = verdict.releases[0].draws
-        if draws.status != "pass" and draws.counts:
-            told = f"{NO_DRAWS_ID}: {draws.said}"
-        status: Any = verdict.status
-        return Rung(self._first, figures, status, told)
+        [judged], status = verdict.releases, verdict.status
+        told = [self.trouble] if self.trouble else why_open(judged.checks, status)
+        if judged.draws.status != "pass" and judged.draws.counts:
+            told = [f"{NO_DRAWS_ID}: {judged.draws.said}", *told * (status == "cannot_tell")]
+        return Rung(self._first, figures, cast(Any, status), "; ".join(told))
 
     @cached_property
     def ladder(self) -> tuple[Rung, ...]:

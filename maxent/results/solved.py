@@ -288,9 +288,8 @@ def by_exposure(result: Solved) -> IntArray:
 def person_entry(result: Solved, q: int) -> dict[str, Any]:
     """A quasi-identifier, and what is inferred of its people: an entry ``worst`` of a ladder, and of a dossier."""
     program, (best, surest) = result.program, likeliest(result, q)
-    names = [attribute.name for attribute in program.table.attributes]
     return {
-        "qi": dict(zip(names, result.values(q), strict=True)),
+        "qi": program.table.named(q),
         "people": int(program.table.counts[q]),
         "class": program.release.target.classes[best],
         "probability": min(surest, 1.0),

@@ -108,6 +108,12 @@ class QITable:
         frame.columns = pd.Index([*names, *own_names(["count"], names)], dtype=object)
         return frame
 
+    def named(self, index: int) -> dict[str, str | float]:
+        """A quasi-identifier as values by the names of attributes."""
+        cells = (level[code] for level, code in zip(self.levels, self.codes[index], strict=True))
+        both = zip(self.attributes, cells, strict=True)
+        return {each.name: str(cell) if each.values is not None else float(cell) for each, cell in both}
+
     def describe(self, index: int) -> str:
         """Return a quasi-identifier for people to read: ``Education=Masters, Age=3``."""
         return describe_codes(self.attributes, self.levels, self.codes[index])

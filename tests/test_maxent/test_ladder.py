@@ -679,6 +679,64 @@ def test_whoever_is_worst_off_is_of_the_adversary_that_a_limit_fails_for(
     assert f"an adversary with {said}" in rest.partition("3. Who is worst off")[2].partition("<table")[0]
 
 
+def test_whoever_is_worst_off_is_of_whom_a_verdict_is_about_or_of_the_table(tmp_path: Path) -> None:
+    """A limit on a register that cannot be told: the table proves somebody's class, which no guess is as bad as."""
+    people = pd.read_csv(D1 / "truth.csv")
+    pd.concat([people[QI]] * 3).to_csv(tmp_path / "register.csv", index=False)
+    more = {"population": tmp_path / "register.csv", "adversary": "population", "max_posterior": 0.9}
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", target="Salary", qi=QI, **more)
+    register, why = rung(found, "population"), "largest posterior, as what is published allows 1.000"
+    assert (found.verdict().status, register.figures.worst.get("proved")) == ("cannot_tell", None)
+    assert register.as_dict()["why"].startswith(why)
+    found.report(tmp_path / "r.html")
+    for name, public in (("d.html", False), ("public.html", True)):
+        found.dossier(tmp_path / name, public=public)
+        first = unescape((tmp_path / name).read_text(encoding="utf-8")).partition('id="published"')[0]
+        off = first.partition("<h3>Who is worst off</h3>")[2].partition("<h3>")[0]
+        assert public or "an adversary with the table knows Salary “<=50K” for certain, by proof." in off
+        assert f"It cannot be told for an adversary with a register of the population: {why};" in first
+        assert f"Whether limits are kept for “population”: {why};" in first.partition("What was not tested")[2]
+    assert why in unescape((tmp_path / "r.html").read_text(encoding="utf-8"))
+
+
+def test_a_verdict_that_cannot_be_told_says_why_on_the_first_page(tmp_path: Path) -> None:
+    release, people = stripped_forest()
+    found = maxent.review(release, people, qi=["A", "B"], target="y", max_certain=12)
+    assert found.verdict().status == "cannot_tell"
+    why = "individuals whose class is certain, if the choices of splits gave all counts away: "
+    found.dossier(tmp_path / "d.html", public=True)
+    found.report(tmp_path / "r.html")
+    page, report = (unescape((tmp_path / name).read_text(encoding="utf-8")) for name in ("d.html", "r.html"))
+    first = page.partition('id="published"')[0]
+    assert f"It cannot be told for an adversary with the table: {why}" in first
+    assert f"Whether limits are kept for “table”: {why}" in first
+    assert why in report
+    assert rung(found, "table").as_dict()["why"].startswith(why)
+    checked = maxent.check(release, people[["A", "B"]], truth=people, policy={"limits": {"max_certain": 12}})
+    assert rung(checked, "table").as_dict()["why"] == rung(found, "table").as_dict()["why"]
+    checked.dossier(tmp_path / "c.html", public=True)
+    assert f"with the table: {why}" in unescape((tmp_path / "c.html").read_text(encoding="utf-8"))
+
+
+def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
+    """A file that tells draws fails for what the order of rows proves, though the table proves less."""
+    dice = np.random.default_rng(3)
+    X = pd.DataFrame({name: dice.integers(0, 9, 60) for name in "AB"})
+    y = pd.Series(np.where(dice.random(60) < 0.5, "a", "b"), name="y")
+    model = RandomForestClassifier(20, min_samples_leaf=6, random_state=0).fit(X, y)
+    found = maxent.review(model, X, y, qi=["A", "B"], max_posterior=1.0)
+    table, rows = (rung(found, name).figures for name in ("table", "rows"))
+    assert (found.verdict().status, table.certain_proved or 0) == ("fail", 0)
+    first = int(rows.worst["row"]) - 1
+    assert rows.worst["qi"] == X.iloc[first].astype(float).to_dict()
+    assert (rows.worst["class"], rows.worst["proved"]) == (y[first], True)
+    found.dossier(tmp_path / "d.html")
+    page = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
+    off = page.partition("<h3>Who is worst off</h3>")[2]
+    assert f"an adversary with the rows in training order knows y “{y[first]}” for certain, by proof" in off
+    assert "(maxent strip), reviewed again" in off
+
+
 def test_one_figure_stands_for_one_thing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     model, people = proved_people(tmp_path)
     call = ["review", str(model), str(people), "--target", "ill", "--qi", "a,b", "--max-certain", "0"]

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from maxent.disclosure.ladder import restricted
-from maxent.disclosure.limits import NO_DRAWS, PLAIN, WITH
+from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid
@@ -98,7 +98,7 @@ class Account:
 
     ``announced`` is the verdict in words. ``texts``: title and purpose, where none are given. ``record`` makes the
     record; it is None where an input was no file. ``beside`` is a sentence on the other columns, ``mend`` says what
-    would pass.
+    would pass, ``why`` why nothing that was judged tells.
     """
 
     review: Any
@@ -110,6 +110,7 @@ class Account:
     record: Callable[[str], Mapping[str, Any]] | None = None
     beside: str = ""
     mend: str = ""
+    why: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,6 +174,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
     target = shown(review.release.target.name)
     order = () if public else by_exposure(estimate)[:WORST].tolist()
     people_worst = tuple(_account_of(review, release, q) for q in order)
+    within = within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder))
     return DossierView(
         title=shown(texts.title) or f"Disclosure review: {target}",
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
@@ -183,12 +185,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         status=status,
         facts=tuple(_facts(review, release)),
         checks=tuple((str(c["id"]), _asked(c), _told(c)) for c in given.checks),
-        within=" ".join(
-            filter(
-                None,
-                (within_words(_counted(review.row, ladder), status, limit, unproved_of(ladder)), *_beyond(given)),
-            )
-        ),
+        within=" ".join(filter(None, (within, *_beyond(given, public=public)))),
         ladder=tuple(ladder),
         known=restricted(review.knowledge),
         worst_off=_worst_off(review, release, ladder),
@@ -220,8 +217,37 @@ def _about(release: ReleaseView, *, public: bool) -> str:
     return f"{shown(release.target)}{classes}; a person is known by {known or 'nothing'}"
 
 
-def _beyond(given: Account) -> Iterator[str]:
-    """Whose knowledge it is that a verdict fails for, and what would pass."""
+def _unknown(given: Account, *, public: bool) -> Iterator[str]:
+    """Why a verdict cannot be told, a sentence for each adversary, then for each check that is about none."""
+    for whom, why in _open(given.review, given.ladder, public=public):
+        yield f"It cannot be told for an adversary with {WITH[whom]}: {why}."
+    for check in given.checks:
+        if (
+            check["status"] == "cannot_tell"
+            and not check.get("off")
+            and check["id"] not in (*IDS.values(), NO_DRAWS_ID)
+        ):
+            said = check.get("title") if public else check.get("said")
+            yield f"It cannot be told of {check['id']}: {said}."
+    if given.why:
+        yield f"It cannot be told: {given.why}."
+
+
+def _open(review: DossierReview, ladder: Sequence[Rung], *, public: bool) -> Iterator[tuple[str, str]]:
+    """For whom limits cannot be told, and why; in public without what models keep, whose words may name values."""
+    kept = [each["what"] for each in review.row.get("unread", ()) if public and not each["trees"]]
+    for rung in ladder:
+        why = rung.why if rung.status == "cannot_tell" else ""
+        for what in kept:
+            why = why.replace(what, "what the whole dossier names")
+        if why:
+            yield rung.adversary, why
+
+
+def _beyond(given: Account, *, public: bool) -> Iterator[str]:
+    """Whose knowledge it is that a verdict fails for, and what would pass, or why it cannot be told."""
+    if given.status == "cannot_tell":
+        yield from _unknown(given, public=public)
     failed = [WITH[rung.adversary] for rung in given.ladder if rung.status == "fail"]
     if given.status == "fail" and failed:
         yield f"It fails for an adversary with {', and for one with '.join(failed)}."
@@ -270,10 +296,14 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
 
 
 def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> WorstOff:
-    """Whoever is worst off for the first adversary of whom a limit is broken, cannot be told, or is kept."""
-    own, *_ = (rung for rung in ladder if rung.adversary in ("table", "rows") and not rung.figures.missing)
-    judged = [rung for status in ("fail", "cannot_tell", "pass") for rung in ladder if rung.status == status]
-    rung = next((each for each in judged if not each.figures.missing), own)
+    """Whoever is worst off for an adversary for whom a limit is broken, else for any that is judged, and the table."""
+    told = [rung for rung in ladder if not rung.figures.missing]
+    own, *_ = (rung for rung in told if rung.adversary in ("table", "rows"))
+    failed = [rung for rung in told if rung.status == "fail"]
+    drawn = [rung for rung in told if own in failed and "draws" in review.row and rung.adversary == "rows"]
+    rung = max(
+        [*failed, *drawn] or [rung for rung in told if rung is own or rung.status != "not_assessed"], key=_badness
+    )
     whom, worst, many = f"an adversary with {WITH[rung.adversary]}", rung.figures.worst, rung.figures.others
     if worst is None:
         return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "")
@@ -293,6 +323,12 @@ def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Run
     return WorstOff(who, of, f"{whom} {told}", others, _way_out(review, release, rung, own))
 
 
+def _badness(rung: Rung) -> tuple[bool, float]:
+    """How badly off an adversary's worst person is: by proof, else by probability."""
+    worst = rung.figures.worst or {}
+    return bool(worst.get("proved")), worst.get("probability", 0.0)
+
+
 def _way_out(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung) -> str:
     """What would take away what an adversary infers of whoever is worst off."""
     estimate = review.estimate
@@ -303,9 +339,9 @@ def _way_out(review: DossierReview, release: ReleaseView, rung: Rung, own: Rung)
     if rung.figures.worst == own.figures.worst and rung.adversary != "all_but_one":
         return _account_of(review, release, int(by_exposure(estimate)[0])).remedy
     if rung.adversary == "predictions":
-        names = [attribute.name for attribute in estimate.program.table.attributes]
-        rows = (dict(zip(names, estimate.values(q), strict=True)) for q in range(len(estimate.program.table)))
-        return _account_of(review, release, list(rows).index(dict(rung.figures.worst["qi"]))).remedy
+        table, worst = estimate.program.table, str(rung.figures.worst["qi"])  # as text a missing number is itself
+        [q] = (q for q in range(len(table)) if str(table.named(q)) == worst)
+        return _account_of(review, release, q).remedy
     if rung.adversary == "rows":
         return "the model without who was drawn for each tree (maxent strip), reviewed again"
     return FEWER
@@ -406,6 +442,8 @@ def _untested(
             yield f"The adversary “{name}”: {rung.figures.missing}."
         elif rung.status == "not_assessed":
             yield f"The adversary “{name}” {NO_LIMIT}"
+    for whom, why in _open(review, [rung for rung in ladder if not rung.figures.missing], public=public):
+        yield f"Whether limits are kept for “{whom.replace('_', ' ')}”: {why}."
     unproved: dict[str, list[str]] = {}
     for rung in ladder:
         unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
