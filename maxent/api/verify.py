@@ -19,7 +19,7 @@ from maxent.api.decision_options import Reviewing
 from maxent.api.estimate import Progress, Solving
 from maxent.api.review import review
 from maxent.disclosure.ladder import stated_by
-from maxent.disclosure.limits import ADVERSARY, NO_DRAWS_ID, UNENDED
+from maxent.disclosure.limits import ADVERSARY, LATE, NO_DRAWS_ID, UNENDED
 from maxent.models.arguments import is_path, shorten
 from maxent.models.errors import ARGUMENT, InvalidInput, invalid
 from maxent.models.files.json_files import as_json_text, read_json_object
@@ -49,6 +49,9 @@ CALL = (
 FOUND = ("checks", "verdict", "ladder", "dossier")
 # Parts of a record whose numbers solvers computed.
 FIGURES = ("ladder", "dossier")
+# Statuses that a run which was stopped leaves open, and keys of a check or a rung that no run finds.
+OPEN = ("cannot_tell", "not_assessed", "not stated")
+ASKED = ("id", "key", "title", "limit", "off", "adversary", "assumed", "contains")
 # Keys of a rung that are a matter of time where a proof did not end.
 TIMED = ("certain", "certain_proved", "right_guesses", "worst", "why")
 # A number in a sentence that was rounded.
@@ -110,10 +113,14 @@ def verify(
     unverified = [*_unverified(found), *["policy.content"] * own]
     if checked is not None:
         now = json.loads(as_json_text(record_of(checked, base)))
-        early = _ended_early(checked) and found["verdict"]["reliable"]
+        stopped = _unfinished(found)
+        early = bool(checked.review.stopped) and not stopped
         if early:
             trouble = f"it was not computed to the end: {checked.review.trouble}"
-        for place, told in _differences(found, now, early).items():
+        finished = _finished(found, now) if stopped else found
+        if "stopped" in found["verdict"] or found["verdict"]["status"] != finished["verdict"]["status"]:
+            trouble = f"the record is of a run that {stopped}: only what that had finished is compared"
+        for place, told in _differences(finished, now, early).items():
             if SENTENCES.match(place) and found["versions"]["maxent"] != now["versions"]["maxent"]:
                 unverified.append(place)
             else:
@@ -228,6 +235,10 @@ def _contradictions(record: Mapping[str, Any]) -> dict[str, str]:
             [each for each in record["inputs"] if each["role"] == "release"] != record["output"]["files"],
             "output.files and the release in inputs of the record differ",
         ),
+        "verdict.stopped": (
+            record["verdict"]["reliable"] and "stopped" in record["verdict"],
+            "the record is of a run that was stopped, and says that it can be relied on",
+        ),
         "policy.files": (
             not {each["sha256"] for each in policy["files"]} >= files,
             "policy.files lacks a file of a policy that inputs of the record lists",
@@ -301,10 +312,33 @@ def _listed(given: str | list[str]) -> list[str]:
     return [given] if isinstance(given, str) else given
 
 
-def _ended_early(checked: RecordedReview) -> bool:
-    """Whether an answer lacks time, on a slower machine perhaps, so that its findings say nothing of a record."""
-    estimate = checked.review.estimate
-    return estimate is None or checked.review.weaker or estimate.outcome.status in ("time_limit", "interrupted")
+def _unfinished(record: Mapping[str, Any]) -> str:
+    """How the run of a record ended before its findings were there; empty where it did not."""
+    if why := record["verdict"].get("stopped"):
+        return {"interrupted": "was interrupted", "time_limit": "its time limit stopped"}[why]
+    said = [*(row["said"] for row in record["checks"]), *(rung["why"] for rung in record.get("ladder", ()))]
+    return "had no time to end its proofs" if any(f"proofs that {LATE}" in text for text in said) else ""
+
+
+def _finished(record: Mapping[str, Any], now: Mapping[str, Any]) -> dict[str, Any]:
+    """A record with what is found now in place of what its run had not finished.
+
+    That is what it could not tell, and figures of a limit that is broken then and now.
+    """
+
+    def completed(old: Mapping[str, Any], new: Mapping[str, Any] | None) -> Mapping[str, Any]:
+        if new is None or not (old["status"] in OPEN or old["status"] == new["status"] == "fail"):
+            return old
+        return {**new, **{key: value for key, value in old.items() if key in ASKED}}
+
+    found = {**record, "verdict": completed(record["verdict"], now["verdict"])}
+    for part, name in (("checks", _named), ("ladder", lambda rung: rung["adversary"])):
+        again = {name(row): row for row in now[part]}
+        found |= {part: [completed(row, again.get(name(row))) for row in record[part]]} if part in record else {}
+    if "dossier" in record:
+        published = {**now["dossier"]["published"], **record["dossier"]["published"]}
+        found["dossier"] = {**now["dossier"], "published": published}
+    return found
 
 
 def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool) -> dict[str, str]:

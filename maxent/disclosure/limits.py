@@ -300,7 +300,8 @@ class Reached:
         return {"people": self.people, "determined": self.determined, "proved": self.proved, "why": self.why}
 
 
-# Why no more is known of one who was not tried to the end.
+# Why proofs may find more than they did, and no more is known of one who was not tried to the end.
+LATE = "did not end"
 UNENDED = "not ended in the time that there was"
 NO_PROGRAMS = (
     "without linear programs, by which `maxent bounds --rows` with the class totals (--marginal) may prove more"
@@ -768,7 +769,7 @@ def judge(
         allowed = None if most is None else max(most, possible_posterior or 0.0)
         possible = 1.0 if allowed is not None and proved_most else allowed
         status = _status(most, possible, limits.max_posterior, sure)
-        unproved = "did not end" if allowed is not None and allowed <= limits.max_posterior < (possible or 0.0) else ""
+        unproved = LATE if allowed is not None and allowed <= limits.max_posterior < (possible or 0.0) else ""
         checks.append(
             LimitCheck("max_posterior", limits.max_posterior, worse, status, origin, possible, unproved=unproved)
         )
@@ -787,7 +788,7 @@ def judge(
         allowed = None if many is None else max(many, possible_certain or 0)
         possible = None if allowed is None else max(allowed, proved_most or 0)
         status = _status(many, possible, limits.max_certain, sure)
-        unproved = "did not end" if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
+        unproved = LATE if allowed is not None and allowed <= limits.max_certain < (possible or 0) else ""
         if certain is None and not many:  # that groups prove nobody's class says nothing of an estimate
             many, possible = None, None
         found = LimitCheck("max_certain", limits.max_certain, many, status, origin, possible, estimated=beside)

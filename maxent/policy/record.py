@@ -482,6 +482,7 @@ def record_of(checked: RecordedReview, folder: str) -> dict[str, Any]:
             "exit": checked.exit_status,
             "reliable": checked.reliable,
             "trouble": review.trouble,
+            **({"stopped": review.stopped} if review.stopped else {}),
             **({"marginal": False} if review.row.get("no_marginal") else {}),
             **({"unread": unread} if (unread := list(review.unread_lines)) else {}),
         },

@@ -236,8 +236,15 @@ class Review(Exchanged, Summarised):
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended the estimate."""
-        ended = self.estimate is not None and self.estimate.outcome.status == "interrupted"
-        return ended or self.unsolved == INTERRUPTED
+        return self.stopped == "interrupted"
+
+    @property
+    def stopped(self) -> str:
+        """What ended the estimate early: ``interrupted`` (Ctrl-C, SIGTERM) or ``time_limit``; empty for nothing."""
+        status = "time_limit" if self.estimate is None else self.estimate.outcome.status
+        if self.unsolved == INTERRUPTED or status == "interrupted":
+            return "interrupted"
+        return "time_limit" if self.weaker or status == "time_limit" else ""
 
     @property
     def unfinished(self) -> bool:

@@ -378,6 +378,7 @@ EACH: dict[str, tuple[Any, str]] = {
     "verdict/trouble": ("none", ""),
     "verdict/marginal": (False, ""),
     "verdict/unread": (["nothing"], ""),
+    "verdict/stopped": ("time_limit", ""),
     "decision/decided_by": ("A. Checker", "not verified"),
     "decision/role": ("checker", "not verified"),
     "decision/decision": ("released", "not verified"),

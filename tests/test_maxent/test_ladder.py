@@ -484,7 +484,9 @@ def test_a_public_dossier_names_no_class_of_its_call_and_nothing_unread(tmp_path
     assert "50K" not in page
     assert "To make it again" not in page
     unread, lost = ["not read: a rate of 50K"], SimpleNamespace(lost=("Masters",))
-    review: Any = SimpleNamespace(unread_lines=unread, converted=lost, knowledge=None, row={"control": {}})
+    more: dict[str, Any] = {"knowledge": None, "row": {"control": {}}, "estimate": None}
+    more |= {"register": None, "trouble": ""}
+    review: Any = SimpleNamespace(unread_lines=unread, converted=lost, **more)
     whole, public = (list(_untested(review, [], public=public)) for public in (False, True))
     assert whole[:2] == ["Not read: a rate of 50K.", "Lost in reading the model: Masters."]
     assert public == ["Not read, or lost in reading, as the whole dossier names: 2 things.", *whole[2:]]
@@ -716,6 +718,29 @@ def test_a_verdict_that_cannot_be_told_says_why_on_the_first_page(tmp_path: Path
     assert rung(checked, "table").as_dict()["why"] == rung(found, "table").as_dict()["why"]
     checked.dossier(tmp_path / "c.html", public=True)
     assert f"with the table: {why}" in unescape((tmp_path / "c.html").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("how", "said"),
+    [
+        ({}, "what they prove is compiled, and their likelihood, as if leaves had not been chosen by what was drawn,"),
+        (
+            {"noise": "intervals", "confidence": 0.95},
+            "each true count is in an interval; all intervals, those of all nodes that the trees could have had, hold "
+            "together with a probability of at least 0.95.",
+        ),
+    ],
+)
+def test_a_dossier_of_draws_says_how_sure_counts_are(how: dict[str, Any], said: str, tmp_path: Path) -> None:
+    release, people = stripped_forest(3)
+    found = maxent.review(release, people, qi=["A", "B"], target="y", **how)
+    for public in (False, True):
+        found.dossier(tmp_path / "d.html", public=public)
+        first, rest = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).split('id="published"')
+        for text in (first, rest):
+            assert f"Counts are of 20 draws with replacement for each tree: {said}" in text
+    told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["not_tested"]
+    assert any(said in line for line in told)
 
 
 def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:

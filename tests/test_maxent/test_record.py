@@ -288,6 +288,34 @@ def test_what_was_not_computed_to_the_end_says_nothing_of_a_record(
     assert found.trouble.startswith("it was not computed to the end: ")
 
 
+@pytest.mark.parametrize(("most", "then"), [(7, "cannot_tell"), (0, "fail")])
+@pytest.mark.parametrize(
+    ("status", "said"), [("interrupted", "a run that was interrupted:"), ("time_limit", "a run that its time limit")]
+)
+def test_a_record_of_a_run_that_was_stopped_says_so_and_is_not_called_changed(
+    most: int, then: str, status: Any, said: str, copied: Path
+) -> None:
+    qi = ["Education", "Country", "Gender"]
+    found = maxent.review(copied / "tree.json", copied / "truth.csv", target="Salary", qi=qi, max_certain=most)
+    assert found.estimate is not None
+    ended = replace(found.estimate, outcome=replace(found.estimate.outcome, status=status, duality_gap=0.1))
+    path, stopped = copied / "stopped.json", replace(found, estimate=ended)
+    record = stopped.record(path)
+    assert list(shape_problems(record, schema())) == []
+    assert (record["verdict"]["stopped"], record["verdict"]["status"]) == (status, then)
+    verified = maxent.verify(path)
+    assert (verified.status, verified.exit_status, verified.differences) == ("cannot_tell", 4, ())
+    assert said in verified.trouble
+    assert any(verified.trouble in line for line in verified.lines)
+    stopped.dossier(copied / "d.html")
+    page = (copied / "d.html").read_text(encoding="utf-8").partition('id="published"')[0]
+    assert f"The estimate: {stopped.trouble}." in page
+    record["dossier"]["published"]["leaves"] = 4  # what had ended is compared
+    record["checks"][1]["status"] = "fail"
+    path.write_text(json.dumps(record), encoding="utf-8")
+    assert [each.partition(":")[0] for each in maxent.verify(path).differences] == ["MX406", "dossier.published.leaves"]
+
+
 def test_a_decision_that_was_filled_in_changes_nothing(copied: Path, record: Any) -> None:
     record["decision"] |= {"decided_by": "A. Checker", "decision": "refused", "decided_at": "2026-11-30"}
     (copied / "record.json").write_text(json.dumps(record), encoding="utf-8")

@@ -16,7 +16,7 @@ from maxent.disclosure.ladder import restricted
 from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
-from maxent.models.errors import ARGUMENT, invalid
+from maxent.models.errors import ARGUMENT, invalid, printable
 from maxent.results.html_report.build import Gatherer, person_of, rendered
 from maxent.results.html_report.provenance import provenance
 from maxent.results.html_report.summaries import way
@@ -76,6 +76,8 @@ class DossierReview(Protocol):
     def register(self) -> Any: ...
     @property
     def unsolved(self) -> str: ...
+    @property
+    def trouble(self) -> str: ...
     @property
     def knowledge(self) -> Sequence[str] | None: ...
     @property
@@ -444,6 +446,8 @@ def _untested(
             yield f"The adversary “{name}” {NO_LIMIT}"
     for whom, why in _open(review, [rung for rung in ladder if not rung.figures.missing], public=public):
         yield f"Whether limits are kept for “{whom.replace('_', ' ')}”: {why}."
+    if review.trouble:
+        yield f"The estimate: {review.trouble}."
     unproved: dict[str, list[str]] = {}
     for rung in ladder:
         unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
@@ -454,6 +458,7 @@ def _untested(
     if public and unread:
         unread = [f"Not read, or lost in reading, as the whole dossier names: {counted(len(unread), 'thing')}"]
     yield from (f"{line}." for line in unread)
+    yield from (f"{note[:1].upper()}{note[1:]}." for note in _notes(review, public=public))
     if known := restricted(review.knowledge):
         yield f"{known[:1].upper()}{known[1:]}; whoever reads all of it may infer more."
     if review.row.get("control") is None:
@@ -462,6 +467,16 @@ def _untested(
         told = f"; only P(member) was compared, with {of} of the register" if many else ""
         yield f"Whether guesses about the class are better for these people than for others: {UNCONTROLLED}{told}."
     yield from (f"{line[:1].upper()}{line[1:]}." for line in (*[shown(beside)] * bool(beside), *NOT_COVERED))
+
+
+def _notes(review: DossierReview, *, public: bool) -> dict[str, None]:
+    """How what is stated was read, such as the probability with which intervals of counts hold together.
+
+    In public without notes on lines of a table, which are people.
+    """
+    found = [each for each in (review.estimate, getattr(review.register, "estimate", None)) if each is not None]
+    notes = ((each.program.table.source, note) for each in found for note in each.program.notes)
+    return dict.fromkeys(printable(note) for source, note in notes if not (public and f"({source}, " in note))
 
 
 def dossier_numbers(review: DossierReview, ladder: Sequence[Rung]) -> dict[str, Any]:
