@@ -151,12 +151,9 @@ class Climb:
             return self._believed(answers, codes, sure=sure)
         answer, table = grouped(case, told)
         estimate = self._estimate(table, replace(self.known, impurity=None, noise=None))
-        found, posterior, proved = _of_estimate(estimate), estimate.probabilities[answer], estimate.proved_codes[answer]
-        q = int(worst_first(posterior.max(axis=1), proved >= 0, case.people.lines)[0])
-        worst = _person(case, q, posterior[q], int(proved[q]))
+        worst, alike = _worst(case, estimate.probabilities[answer], estimate.proved_codes[answer])
         note = f"{counted(len(table.people), 'different answer')} of one tree, whose leaves count these people"
-        alike = as_badly_off(q, posterior.max(axis=1), proved >= 0, case.people.counts)
-        return replace(found, worst=worst, note=note, alike=alike)
+        return replace(_of_estimate(estimate), worst=worst, note=note, alike=alike)
 
     def _believed(self, answers: FloatArray, codes: IntArray, *, sure: bool) -> Figures:
         """Answers taken for probabilities: their mean over all inputs that somebody may have.
@@ -204,11 +201,10 @@ class Climb:
         note = f"answers of {many}, taken as they are: nothing is proved by them that is not proved of the table"
         if guessed.any():
             note += f"; to {int(counts[guessed].sum()):,} people some are guesses without probabilities"
-        q = int(worst_first(posterior.max(axis=1), proved, case.people.lines)[0])
         right_guesses = row.get("right_guesses", found.bayes_vulnerability)
-        who = _person(case, q, posterior[q], int(posterior[q].argmax()) if proved[q] else -1)
+        who, alike = _worst(case, posterior, np.where(proved, posterior.argmax(axis=1), -1))
         one = (found.certain, proved_of(row), right_guesses, row["base_rate"], who)
-        return Figures(*one, note=note, row=row, alike=as_badly_off(q, posterior.max(axis=1), proved, counts))
+        return Figures(*one, note=note, row=row, alike=alike)
 
     # Everybody but one.
 
@@ -233,17 +229,19 @@ class Climb:
         return _of_others(case, program, *left)
 
 
-def _person(case: Case, q: int, posterior: FloatArray, code: int) -> dict[str, Any]:
-    """A quasi-identifier, and what is inferred of its people; ``code``: the class that is proved, or -1."""
-    table, proved = case.people, code >= 0
-    best = code if proved else int(np.argmax(posterior))
-    return {
-        "qi": table.named(q),
-        "people": int(table.counts[q]),
-        "class": case.release.target.classes[best],
-        "probability": 1.0 if proved else float(posterior[best]),
-        **({"proved": True} if proved else {}),
-    }
+def _worst(case: Case, posterior: FloatArray, codes: IntArray) -> tuple[dict[str, Any], int]:
+    """Whoever is worst off, and how many people are as badly off; ``codes``: the classes that are proved, or -1.
+
+    Of sensitive classes alone where some are named.
+    """
+    table, some = case.people, list(case.sensitive or range(posterior.shape[1]))
+    proved = np.isin(codes, some)
+    surest = np.where(codes >= 0, proved.astype(np.float64), posterior[:, some].max(axis=1))
+    q = int(worst_first(surest, proved, table.lines)[0])
+    best = int(codes[q]) if proved[q] else some[int(posterior[q, some].argmax())]
+    who = {"qi": table.named(q), "people": int(table.counts[q]), "class": case.release.target.classes[best]}
+    who |= {"probability": float(surest[q])} | ({"proved": True} if proved[q] else {})
+    return who, as_badly_off(q, surest, proved, table.counts)
 
 
 def _of_estimate(estimate: Estimate) -> Figures:

@@ -306,9 +306,12 @@ class Drawing:
         if not found.equations:
             return Reached(why=f"not tried: {NO_NUMBERS}")
         determined = found.determined if found.rank is not None else None
-        proved, i = int(found.proved.sum()), int(found.proved.argmax())
+        proved, named = int(found.proved.sum()), found.proved
+        if case.sensitive:
+            named = np.isin(found.classes, case.sensitive)
+        i = int(named.argmax())
         told = {"class": case.release.target.classes[found.classes[i]], "probability": 1.0, "proved": True}
-        who = {"qi": table.named(i), "people": 1, **told, "row": int(table.lines[i])} if proved else None
+        who = {"qi": table.named(i), "people": 1, **told, "row": int(table.lines[i])} if named[i] else None
         return Reached(len(table), determined, proved, "" if proved == len(table) else NO_PROGRAMS, who)
 
     def _unordered(self) -> Reached:

@@ -73,7 +73,8 @@ class Figures:
     def others(self) -> int:
         """How many people are as badly off as ``worst``, beside the people whom that names."""
         worst = self.worst or {}
-        many = max(self.alike, (self.certain_proved or 0) if worst.get("proved") else 0)
+        proved = 0 if "sensitive" in self.row else self.certain_proved or 0  # which are of all classes
+        many = max(self.alike, proved if worst.get("proved") else 0)
         return max(many - int(worst.get("people", 1)), 0)
 
     @property

@@ -352,7 +352,7 @@ def _software() -> dict[str, Any]:
 
 
 def _assessment(given: Handover, status: str, outcome: str) -> dict[str, Any]:
-    """The action of a disclosure check; a pending one has no end."""
+    """The action of a disclosure check, which has ended, whoever decides after it."""
     return {
         "@id": f"#disclosure-{uuid.uuid4()}",
         "@type": "AssessAction",
@@ -360,7 +360,7 @@ def _assessment(given: Handover, status: str, outcome: str) -> dict[str, Any]:
         "name": f"Disclosure check of a {given.method} (maxent {given.command}): {outcome}",
         "description": given.summary,
         "actionStatus": _OUTCOMES[status][1],
-        **({} if status == "review" else {"endTime": _now()}),
+        "endTime": _now(),
     }
 
 
@@ -465,6 +465,8 @@ def add_to_crate(
     graph = crate.without(dropped) if status == "fail" else list(crate.graph)
     objects = ["./", *(models if status != "fail" else [])]
     action = _assessment(given, status, outcome) | {"object": [{"@id": each} for each in objects]}
+    if status == "review":  # for which the profile takes a disclosure phase that has not ended
+        del action["endTime"]
     software = _software()
     added: list[dict[str, Any]] = [action, software]
     action["agent"] = {"@id": software["@id"]}

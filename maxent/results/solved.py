@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from maxent.disclosure.sensitive import Sensitive
     from maxent.disclosure.truth import InTruth
     from maxent.disclosure.worst_case import WorstCase
-    from maxent.models.arrays import IntArray
+    from maxent.models.arrays import BoolArray, FloatArray, IntArray
     from maxent.models.release import Release
     from maxent.results.parts import Parts
     from maxent.results.proof import Proof
@@ -276,13 +276,24 @@ def estimate_numbers(result: Solved) -> dict[str, Any]:
 
 def likeliest(result: Solved, q: int) -> tuple[int, float]:
     """The class that is inferred of a quasi-identifier, and its probability: 1 where it is proved."""
-    code, p = int(result.proved_codes[q]), result.probabilities[q]
-    return (code, 1.0) if code >= 0 else (int(p.argmax()), float(p.max()))
+    p, proved = _inferred(result)
+    return int(p[q].argmax()), 1.0 if proved[q] else float(p[q].max())
 
 
 def by_exposure(result: Solved) -> IntArray:
     """The quasi-identifiers, whoever is worst off first."""
-    return worst_first(result.probabilities.max(axis=1), result.proved_codes >= 0, result.program.table.lines)
+    p, proved = _inferred(result)
+    return worst_first(p.max(axis=1), proved, result.program.table.lines)
+
+
+def _inferred(result: Solved) -> tuple[FloatArray, BoolArray]:
+    """Probabilities with what is proved, and of whom something is; of sensitive classes alone where some are named."""
+    codes, p = result.proved_codes, result.probabilities
+    p = np.where(codes[:, None] >= 0, np.arange(p.shape[1]) == codes[:, None], p)
+    some = range(p.shape[1]) if result.sensitive is None else result.sensitive.codes
+    others = np.setdiff1d(np.arange(p.shape[1]), some)
+    p[:, others] = -1.0
+    return p, np.isin(codes, some)
 
 
 def person_entry(result: Solved, q: int) -> dict[str, Any]:
@@ -293,15 +304,15 @@ def person_entry(result: Solved, q: int) -> dict[str, Any]:
         "people": int(program.table.counts[q]),
         "class": program.release.target.classes[best],
         "probability": min(surest, 1.0),
-        **({"proved": True} if result.proved_codes[q] >= 0 else {}),
+        **({"proved": True} if result.proved_codes[q] == best else {}),
         **({"row": int(program.table.lines[q])} if program.row_equations is not None else {}),
     }
 
 
 def worst_off(result: Solved) -> tuple[dict[str, Any], int]:
     """The entry of whoever is worst off, and how many people are as badly off, with these."""
-    q, surest = int(by_exposure(result)[0]), result.probabilities.max(axis=1)
-    return person_entry(result, q), as_badly_off(q, surest, result.proved_codes >= 0, result.program.table.counts)
+    q, (p, proved) = int(by_exposure(result)[0]), _inferred(result)
+    return person_entry(result, q), as_badly_off(q, p.max(axis=1), proved, result.program.table.counts)
 
 
 def with_proved(result: Solved, row: Mapping[str, Any]) -> dict[str, Any]:

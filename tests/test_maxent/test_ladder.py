@@ -743,6 +743,22 @@ def test_a_dossier_of_draws_says_how_sure_counts_are(how: dict[str, Any], said: 
     assert any(said in line for line in told)
 
 
+@pytest.mark.parametrize("sensitive", ["<=50K", ">50K"])
+def test_whoever_is_worst_off_has_a_sensitive_class(sensitive: str, tmp_path: Path) -> None:
+    told: dict[str, Any] = {"target": "Salary", "qi": QI, "max_certain": 0, "sensitive": [sensitive]}
+    found = maxent.review(D1 / "tree.json", D1 / "truth.csv", **told)
+    for name in ("predictions", "table", "rows"):
+        worst = rung(found, name).as_dict()["worst"]
+        assert (worst["class"], worst["proved"]) == (sensitive, True)
+        assert worst["people"] + worst["others"] == found.verdict().releases[0].checks[0].found
+    found.dossier(tmp_path / "d.html")
+    listed = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["worst"]
+    assert {each["class"] for each in listed} == {sensitive}
+    page = unescape((tmp_path / "d.html").read_text(encoding="utf-8"))
+    assert f"knows Salary “{sensitive}” for certain, by proof" in page
+    assert f"; limits are about {sensitive} alone" in page.partition('id="published"')[0]
+
+
 def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     """A file that tells draws fails for what the order of rows proves, though the table proves less."""
     dice = np.random.default_rng(3)

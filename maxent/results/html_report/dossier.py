@@ -182,7 +182,7 @@ def dossier_of(given: Account, texts: Texts, *, public: bool = False) -> Dossier
         texts=replace(texts, **{name: shown(getattr(texts, name)) for name in Texts.__slots__}),
         data=_data(review, release),
         target=target,
-        about=_about(release, public=public),
+        about=_about(release, () if estimate.sensitive is None else estimate.sensitive.classes, public=public),
         announced=given.announced,
         status=status,
         facts=tuple(_facts(review, release)),
@@ -212,11 +212,12 @@ def _data(review: DossierReview, release: ReleaseView) -> str:
     return ", ".join([*names[:1], people(release.individuals)])
 
 
-def _about(release: ReleaseView, *, public: bool) -> str:
+def _about(release: ReleaseView, sensitive: Sequence[str], *, public: bool) -> str:
     """``Salary (<=50K, >50K); whoever is looked for is known by Education and Country``; in public without classes."""
     classes = "" if public else f" ({', '.join(map(shown, release.classes))})"
     known = " and ".join(filter(None, (", ".join(release.attributes[:-1]), *release.attributes[-1:])))
-    return f"{shown(release.target)}{classes}; a person is known by {known or 'nothing'}"
+    alone = "" if public or not sensitive else f"; limits are about {', '.join(map(shown, sensitive))} alone"
+    return f"{shown(release.target)}{classes}; a person is known by {known or 'nothing'}{alone}"
 
 
 def _unknown(given: Account, *, public: bool) -> Iterator[str]:
@@ -355,9 +356,8 @@ def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
     assert estimate is not None
     cells, beside = estimate.program.cells, bool(review.release.statements)
     person, (best, surest) = person_of(estimate, q), likeliest(estimate, q)
-    if estimate.proved_codes[q] >= 0:
-        label = shown(review.release.target.classes[best])
-        person = replace(person, label=label, probability=surest, proved=(1.0, 1.0))
+    proved = (1.0, 1.0) if estimate.proved_codes[q] == best else None
+    person = replace(person, label=shown(review.release.target.classes[best]), probability=surest, proved=proved)
     mine = np.flatnonzero(cells.owner == q)
     leaves, remedy = [], FEWER if beside else "nothing that is published is about this person alone"
     for t, tree in enumerate(release.trees):
@@ -378,7 +378,7 @@ def _account_of(review: DossierReview, release: ReleaseView, q: int) -> Worst:
 def _listed(worst: Sequence[Worst], release: ReleaseView, ladder: Sequence[Rung]) -> str:
     """How many are listed of those whose class is certain, or of all; empty where these are all."""
     own = (rung.figures for rung in ladder if rung.adversary in ("table", "rows") and not rung.figures.missing)
-    certain = next((max(each.certain or 0, each.certain_proved or 0) for each in own), 0)
+    certain = next((max(f.certain or 0, f.certain_proved or 0) for f in own if "sensitive" not in f.row), 0)
     here = sum(each.person.count for each in worst if each.person.certain or each.person.probability >= CERTAIN)
     if here < certain:
         return f"{here:,} of {certain:,} people whose class is certain are listed."
