@@ -300,13 +300,12 @@ def _facts(review: DossierReview, release: ReleaseView) -> Iterator[tuple[str, s
 
 def _worst_off(review: DossierReview, release: ReleaseView, ladder: Sequence[Rung]) -> WorstOff:
     """Whoever is worst off for an adversary for whom a limit is broken, else for any that is judged, and the table."""
-    told = [rung for rung in ladder if not rung.figures.missing]
-    own, *_ = (rung for rung in told if rung.adversary in ("table", "rows"))
-    failed = [rung for rung in told if rung.status == "fail"]
-    drawn = [rung for rung in told if own in failed and "draws" in review.row and rung.adversary == "rows"]
-    rung = max(
-        [*failed, *drawn] or [rung for rung in told if rung is own or rung.status != "not_assessed"], key=_badness
-    )
+    there = [rung for rung in ladder if not rung.figures.missing]
+    own, *_ = (rung for rung in there if rung.adversary in ("table", "rows"))
+    failed = [rung for rung in there if rung.status == "fail"]
+    drawn = [rung for rung in there if own in failed and "draws" in review.row and rung.adversary == "rows"]
+    judged = [rung for rung in there if rung is own or rung.status != "not_assessed"]
+    rung = max([*failed, *drawn] or judged, key=_badness)
     whom, worst, many = f"an adversary with {WITH[rung.adversary]}", rung.figures.worst, rung.figures.others
     if worst is None:
         return WorstOff((), "", f"{whom} names nobody as worst off: {rung.why}", "", "")
