@@ -45,6 +45,8 @@ CALL = (
     *("target", "classes", "features", "parameters", "private", "count", "sensitive", "no_marginal", "sample_weight"),
     *("published_as", "people"),
 )
+# Parts of a record that are not computed again, or are compared file by file.
+TAKEN = ("created", "title", "purpose", "decision", "versions", "inputs", "written")
 # Parts of a record that say nothing where the computation ended early.
 FOUND = ("checks", "verdict", "ladder", "dossier")
 # Parts of a record whose numbers solvers computed.
@@ -108,6 +110,7 @@ def verify(
         except InvalidInput as error:
             trouble = f"it cannot be computed again: {error}"
     files = tuple(_states(found, base, source, checked, own))
+    written = [FileState(each["role"], each["path"], _state(each, base)) for each in found.get("written", ())]
     differences = _contradictions(found)
     notes: list[str] = []
     unverified = [*_unverified(found), *["policy.content"] * own]
@@ -128,13 +131,16 @@ def verify(
         unverified += [f"versions.{name}" for name in now["versions"] if name not in found["versions"]]
         notes = list(_versions(found["versions"], now["versions"]))
     trouble = trouble or ("" if "policy" in missing else untold)
+    notes += [each.line for each in written if each.state == "missing"]  # a report need not lie beside its record
+    written = [each for each in written if each.state != "missing"]
     told_of = [f"inputs: {each.role} {each.path}" for each in files if each.state not in ("same", "missing")]
+    told_of += [f"written: {each.role} {each.path}" for each in written if each.state == "changed"]
     order = list(schema()["properties"])
     places = sorted([*told_of, *differences], key=lambda place: order.index(re.split("[.:]", place)[0]))
     return Verified(
         source,
         found,
-        files,
+        (*files, *written),
         tuple(differences.values()),
         tuple(notes),
         checked,
@@ -150,6 +156,8 @@ def _unverified(record: Mapping[str, Any]) -> Iterator[str]:
     for part in ("versions", "decision"):
         yield from (f"{part}.{name}" for name in record[part])
     yield "criteria.tool.version"
+    for i, _ in enumerate(record.get("written", ())):
+        yield from (f"written.{i}.role", f"written.{i}.path")
     yield from (
         f"call.paths.{name}" for name in ("truth", "control", "population", "gain")
     )  # nothing tells whether a call had others, or none
@@ -167,19 +175,21 @@ def _states(
     read = {(file.role, relative(file.path, base)) for file in [*call, *(checked.inputs if checked else ())]}
     listed = {(role, relative(source, base)) for role in record["call"]["paths"]}
     for each in record["inputs"]:
-        path = os.path.join(base, each["path"])
-        now = list(hashed(each["role"], path)) if os.path.isfile(path) else []
-        key = (each["role"], each["path"])
+        key, state = (each["role"], each["path"]), _state(each, base)
         known = key in read or (each["role"] == "policy" and (own or checked is None))
-        if not now:
-            state = "missing"
-        elif not known or key in listed:
+        if state != "missing" and (not known or key in listed):
             state = "unread"
-        else:
-            state = "same" if (now[0].sha256, now[0].size) == (each["sha256"], each["bytes"]) else "changed"
         listed.add(key)
         yield FileState(*key, state)
     yield from (FileState(role, name, "new") for role, name in sorted(read - listed))
+
+
+def _state(each: Mapping[str, Any], base: str) -> str:
+    """A file of a record as it is now: ``same``, ``changed`` or ``missing``."""
+    now = next(hashed(each["role"], os.path.join(base, each["path"])), None)
+    if now is None:
+        return "missing"
+    return "same" if (now.sha256, now.size) == (each["sha256"], each["bytes"]) else "changed"
 
 
 def _policy(record: Mapping[str, Any], base: str) -> tuple[Policy, bool, str]:
@@ -346,7 +356,7 @@ def _differences(record: Mapping[str, Any], now: Mapping[str, Any], early: bool)
     exact = record["versions"] == now["versions"]
     found: dict[str, str] = {}
     for part in record:
-        if part in ("created", "title", "purpose", "decision", "versions", "inputs") or (early and part in FOUND):
+        if part in TAKEN or (early and part in FOUND):
             continue
         if part == "checks":
             found |= dict(_findings(record[part], now[part], exact))

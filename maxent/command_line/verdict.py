@@ -135,6 +135,11 @@ class AskedDossier:
         return own
 
     @property
+    def by_role(self) -> dict[str, str | None]:
+        """Where they go, by their roles in a record."""
+        return {"dossier": self.dossier, "dossier_public": self.dossier_public}
+
+    @property
     def asked(self) -> bool:
         """Whether there is any."""
         return self.dossier is not None or self.dossier_public is not None

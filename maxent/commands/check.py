@@ -162,12 +162,13 @@ def _run(
     tell_noticed(found.review.noticed)
     if written["output"] is not None:
         found.save(written["output"], csv_literal=written["csv_literal"])
-    if record is not None:
-        found.record(record)
     if asked.report is not None:
         found.report(asked.report, **asked.texts)
     if found.review.solved:
         asked_dossiers.write(found, asked.texts, numbers=written["record"] is None)
+    if record is not None:
+        own = asked_dossiers.by_role if found.review.solved else {}
+        found.record(record, written={"report": asked.report, **own})
     handing.write(found)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)

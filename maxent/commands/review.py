@@ -141,10 +141,11 @@ def _run(
             found.report(asked.report, **asked.texts)
         if output is not None:
             found.save(output, csv_literal=csv_literal)
-        if record is not None:
-            found.record(record, **asked.texts)
         if found.solved:
             dossiers.write(found, asked.texts, numbers=record is None)
+        if record is not None:
+            written = {"report": asked.report, **dossiers.by_role} if found.solved else {}
+            found.record(record, **asked.texts, written=written)
         handing.write(found)
         _tell_refined(reviews.values())
         if as_json:  # after all files: where one cannot be written, the object on standard output says that

@@ -26,7 +26,7 @@ from maxent.models.display import Display, Summarised
 from maxent.policy.checks.registry import BY_KEY
 from maxent.policy.concluded import Concluded
 from maxent.policy.policy import ALWAYS
-from maxent.policy.record import RecordedReview, save_record
+from maxent.policy.record import RecordedReview, Written, save_record
 from maxent.results.exchange import Exchanged, Handover, handed_over
 from maxent.results.html_report.dossier import Account
 
@@ -187,7 +187,7 @@ class Checked(Exchanged, Summarised, RecordedReview):
         """Whether all that was checked is in files, so that there can be a record."""
         return not self.asked.unhashed(self.inputs)
 
-    def record(self, path: str | PathLike[str] | None = None) -> dict[str, Any]:
+    def record(self, path: str | PathLike[str] | None = None, *, written: Written | None = None) -> dict[str, Any]:
         """The record of the check, as ``maxent check --record`` writes it.
 
         Parameters
@@ -195,8 +195,10 @@ class Checked(Exchanged, Summarised, RecordedReview):
         path : path, optional
             Where to write it: a .json file. Paths in it are from its folder. A file that says the same already,
             but for its date and the decision, is left as it is, and returned.
+        written : mapping, optional
+            Files of the same check that are hashed, too: ``report``, ``dossier``, ``dossier_public``.
         """
-        return save_record(self, path)
+        return save_record(self, path, written)
 
     def save(self, path: str | PathLike[str], *, csv_literal: bool = False) -> None:
         """Write the summary (.json), or a row for each check (.csv, .parquet), atomically.

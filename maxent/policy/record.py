@@ -33,6 +33,9 @@ if TYPE_CHECKING:
     from maxent.policy.checks.context import PolicyCheck
     from maxent.results.review import Review
 
+# Role of what a run writes beside its record -> its file, None for none.
+Written = Mapping[str, str | PathLike[str] | None]
+
 # Status of a verdict -> exit status of a command, unless the result is not to be relied on: 1.
 EXIT: Mapping[str, int] = {"pass": 0, "not stated": 0, "fail": 3, "cannot_tell": 4}
 UNRELIABLE = 1
@@ -312,10 +315,15 @@ class ReviewCall:
         return RecordedReview(self.policy, tuple(rows), review, asked, self.inputs)
 
     def __call__(
-        self, review: Review, path: str | PathLike[str] | None, title: str = "", purpose: str = ""
+        self,
+        review: Review,
+        path: str | PathLike[str] | None,
+        title: str = "",
+        purpose: str = "",
+        written: Written | None = None,
     ) -> dict[str, Any]:
         """The record of a review, written to a file unless ``path`` is None."""
-        return save_record(self.recorded(review, title, purpose), path)
+        return save_record(self.recorded(review, title, purpose), path, written)
 
 
 def schema() -> dict[str, Any]:
@@ -325,15 +333,21 @@ def schema() -> dict[str, Any]:
     return found
 
 
-def save_record(checked: RecordedReview, path: str | PathLike[str] | None) -> dict[str, Any]:
-    """The record of a check or a review, written to a file unless ``path`` is None; see `Checked.record`."""
+def save_record(
+    checked: RecordedReview, path: str | PathLike[str] | None, written: Written | None = None
+) -> dict[str, Any]:
+    """The record of a check or a review, written to a file unless ``path`` is None; see `Checked.record`.
+
+    ``written`` has the report and the dossiers of the same run, which are hashed, too.
+    """
     if missing := checked.asked.unhashed(checked.inputs):
         expected = "files: a record has their hashes"
         raise invalid("record", ARGUMENT, missing[0], expected, "something that is no file")
     if path is not None:
         check_outputs({"record": (path, RECORD)}, [hashed.path for hashed in checked.inputs])
     folder = "" if path is None else os.path.dirname(os.path.abspath(path))
-    text = as_json_text(record_of(checked, folder)) + "\n"
+    own = [each.as_dict(folder) for role, file in (written or {}).items() for each in hashed(role, file)]
+    text = as_json_text(record_of(checked, folder) | ({"written": own} if own else {})) + "\n"
     found: dict[str, Any] = json.loads(text)
     if path is None:
         return found
@@ -373,7 +387,10 @@ def stands(path: str | PathLike[str], policy: Policy, inputs: Sequence[Hashed], 
 
 
 def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str, Any] | None:
-    """The record that a file has already, where it says the same but for its date and the decision; else None."""
+    """The record that a file has already, where it says the same but for its date and the decision; else None.
+
+    One with a decision also stands where reports were written again: it has the hashes of those that were decided on.
+    """
     try:
         with open(path, encoding="utf-8") as file:
             found: Any = json.load(file)
@@ -382,6 +399,8 @@ def _standing(path: str | PathLike[str], record: Mapping[str, Any]) -> dict[str,
     if not isinstance(found, dict) or any(shape_problems(found, schema())):
         return None
     renewed = found | {key: record[key] for key in ("created", "decision")}
+    if found["decision"] != UNDECIDED:
+        renewed, record = ({**each, "written": None} for each in (renewed, record))
     return found if as_json_text(renewed) == as_json_text(record) else None
 
 

@@ -24,6 +24,7 @@ UNVERIFIED: Mapping[str, str] = {
     "decision": "who decided what, and when",
     "call": "which options and files were asked for",
     "policy": "its policy",
+    "written": "which reports were written with it",
 }
 SENTENCES = "sentences of another version of maxent"
 

@@ -133,7 +133,7 @@ class Recording(Protocol):
         ...
 
     def __call__(
-        self, review: Any, path: str | PathLike[str] | None, title: str = "", purpose: str = ""
+        self, review: Any, path: str | PathLike[str] | None, title: str = "", purpose: str = "", written: Any = None
     ) -> dict[str, Any]:
         """The record of a review, written to a file unless ``path`` is None."""
         ...
@@ -483,7 +483,14 @@ class Review(Exchanged, Summarised):
         check_outputs({"report": (os.fspath(path), REPORT)})
         write_text(path, self._html(title, purpose))
 
-    def record(self, path: str | PathLike[str] | None = None, *, title: str = "", purpose: str = "") -> dict[str, Any]:
+    def record(
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str = "",
+        purpose: str = "",
+        written: Mapping[str, str | PathLike[str] | None] | None = None,
+    ) -> dict[str, Any]:
         """The record of the review, as ``maxent review --record`` writes it, which `maxent.verify` computes again.
 
         Parameters
@@ -493,10 +500,12 @@ class Review(Exchanged, Summarised):
             but for its date and the decision, is left as it is, and returned.
         title, purpose : str
             The title, and what the model is for.
+        written : mapping, optional
+            Files of the same review that are hashed, too: ``report``, ``dossier``, ``dossier_public``.
         """
         if self.recording is None:
             raise invalid("record", ARGUMENT, "model", "a review of files: a record has their hashes", "another one")
-        return self.recording(self, path, title, purpose)
+        return self.recording(self, path, title, purpose, written)
 
     def _accounts(self) -> Sequence[Account]:
         from maxent.results.html_report.dossier import Account
@@ -583,7 +592,12 @@ class SeveralReviews(Exchanged, Summarised):
         return told
 
     def record(
-        self, path: str | PathLike[str] | None = None, *, title: str = "", purpose: str = ""
+        self,
+        path: str | PathLike[str] | None = None,
+        *,
+        title: str = "",
+        purpose: str = "",
+        written: Mapping[str, str | PathLike[str] | None] | None = None,
     ) -> dict[str, dict[str, Any]]:
         """The record of each column, by its name: ``record.json`` becomes ``record-1.json`` and so on.
 
@@ -591,8 +605,12 @@ class SeveralReviews(Exchanged, Summarised):
         """
         count = len(self.reviews)
         files: Sequence[str | None] = [None] * count if path is None else report_names(path, count)
-        both = zip(files, self.reviews.items(), strict=True)
-        return {name: review.record(file, title=title, purpose=purpose) for file, (name, review) in both}
+        beside = {role: report_names(file, count) for role, file in (written or {}).items() if file is not None}
+        found = {}
+        for i, (name, review) in enumerate(self.reviews.items()):
+            own = {role: names[i] for role, names in beside.items()}
+            found[name] = review.record(files[i], title=title, purpose=purpose, written=own)
+        return found
 
     @property
     def reliable(self) -> bool:

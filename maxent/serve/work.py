@@ -466,7 +466,6 @@ def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> An
         release
     )  # what is beside is last
     files[release] = "The release: what would be published, as maxent reads it"
-    found.record(record)
     files[record] = "The record, for whoever verifies it"
     title = f"{request['title']}: {about}" if about else request["title"]
     if review.solved:
@@ -476,6 +475,8 @@ def _judged(request: Mapping[str, Any], told: Told, mark: str, about: str) -> An
     files[report] = "The report, for whoever decides"
     notes = list(review.noticed.notes)
     files |= _handed_over(found, title, request["purpose"], notes, mark)
+    dossiers = {"dossier": _marked(DOSSIER, mark), "dossier_public": _marked(PUBLIC, mark)}
+    found.record(record, written={"report": report, **dossiers})
     numbers = found.summary
     write(Path(summary), numbers)
     limits = {row.check.key: row.limit for row in found.rows if row.adversary == ADVERSARY}

@@ -45,6 +45,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     people.groupby("Salary").size().rename("count").reset_index().to_csv(folder / "marginal.csv", index=False)
     (folder / "policy.toml").write_text(POLICY, encoding="utf-8")
     files = {"--policy": "policy.toml", "--truth": "truth.csv", "--control": "control.csv", "--record": "record.json"}
+    files["--dossier"] = "d.html"
     named = [word for option, name in files.items() for word in (option, str(folder / name))]
     call = [
         "check",
@@ -270,6 +271,10 @@ EACH: dict[str, tuple[Any, str]] = {
     "inputs/1/role": ("truth", "inputs: truth qi.csv"),
     "inputs/1/path": ("truth.csv", "inputs: table truth.csv"),
     "inputs/1/bytes": (1, "inputs: table qi.csv"),
+    "written/0/role": ("report", "not verified"),
+    "written/0/path": ("other.html", "not verified"),
+    "written/0/bytes": (1, "written: dossier d.html"),
+    "written/0/sha256": (OTHER, "written: dossier d.html"),
     "inputs/1/sha256": (OTHER, "inputs: table qi.csv"),
     "versions/maxent": ("9.9", "criteria.tool.version"),
     "versions/Python": ("9.9", "not verified"),

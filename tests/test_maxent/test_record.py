@@ -1,5 +1,6 @@
 """Records of checks: their schema, what they hold, and whether they are still true."""
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable
@@ -464,6 +465,36 @@ def test_a_review_has_a_record_that_is_verified(reviewed: Path, capsys: Any) -> 
     assert told["dossier"]["worst"][0].items() <= told["ladder"][2]["worst"].items()
     assert main(["verify", str(reviewed / "record.json"), "--json"]) == 0
     assert json.loads(capsys.readouterr().out)["differences"] == []
+
+
+def test_a_record_has_the_hashes_of_what_was_written_with_it(reviewed: Path, tmp_path: Path) -> None:
+    shutil.copytree(reviewed, tmp_path / "copy")
+    for record, dossier in (("record.json", "with.html"), ("dossier.json", "dossier.html")):
+        path, page = tmp_path / "copy" / record, tmp_path / "copy" / dossier
+        [told] = json.loads(path.read_text(encoding="utf-8"))["written"]
+        digest = hashlib.sha256(page.read_bytes()).hexdigest()
+        assert told == {"role": "dossier", "path": dossier, "bytes": page.stat().st_size, "sha256": digest}
+        page.write_text(page.read_text(encoding="utf-8").replace("Disclosure", "Other"), encoding="utf-8")
+        found = maxent.verify(path)
+        assert (found.status, found.first) == ("fail", f"written: dossier {dossier}")
+        assert f"dossier {dossier} has other bytes than the record says" in found.changes
+        page.unlink()
+        found = maxent.verify(path)
+        assert (found.status, found.notes) == ("pass", (f"dossier {dossier} is not there",))
+
+
+def test_a_record_with_a_decision_keeps_the_hashes_of_what_was_decided_on(copied: Path) -> None:
+    found = maxent.check(copied / "tree.json", copied / "qi.csv", min_k=1)
+    path, page = copied / "decided.json", copied / "page.html"
+    page.write_text("first", encoding="utf-8")
+    first = found.record(path, written={"report": page})
+    page.write_text("again", encoding="utf-8")
+    second = found.record(path, written={"report": page})
+    assert second["written"] != first["written"]
+    second["decision"] |= {"decided_by": "A. Checker", "decision": "released"}
+    path.write_text(json.dumps(second), encoding="utf-8")
+    page.write_text("later", encoding="utf-8")
+    assert found.record(path, written={"report": page}) == second == json.loads(path.read_text(encoding="utf-8"))
 
 
 def test_what_differs_in_a_record_of_a_review_is_named(reviewed: Path, tmp_path: Path) -> None:

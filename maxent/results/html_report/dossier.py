@@ -109,7 +109,7 @@ class Account:
     checks: Sequence[Mapping[str, Any]]
     ladder: Sequence[Rung]
     texts: tuple[str, str] = ("", "")
-    record: Callable[[str], Mapping[str, Any]] | None = None
+    record: Callable[..., Mapping[str, Any]] | None = None
     beside: str = ""
     mend: str = ""
     why: str = ""
@@ -532,7 +532,7 @@ def save_dossier(
     view = dossier_of(given, texts, public=public)
     write_text(path, rendered("dossier.html.j2", view=view, people_words=people))
     if beside is not None and given.record is not None:
-        given.record(beside)
+        given.record(beside, written={"dossier": path})
     elif beside is not None:
         document = {
             "format": FORMAT,
