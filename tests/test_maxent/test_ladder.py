@@ -485,7 +485,7 @@ def test_a_public_dossier_names_no_class_of_its_call_and_nothing_unread(tmp_path
     assert "To make it again" not in page
     unread, lost = ["not read: a rate of 50K"], SimpleNamespace(lost=("Masters",))
     more: dict[str, Any] = {"knowledge": None, "row": {"control": {}}, "estimate": None}
-    more |= {"register": None, "trouble": ""}
+    more |= {"register": None, "trouble": "", "release": SimpleNamespace(resampled=None)}
     review: Any = SimpleNamespace(unread_lines=unread, converted=lost, **more)
     whole, public = (list(_untested(review, [], public=public)) for public in (False, True))
     assert whole[:2] == ["Not read: a rate of 50K.", "Lost in reading the model: Masters."]
@@ -739,6 +739,7 @@ def test_a_dossier_of_draws_says_how_sure_counts_are(how: dict[str, Any], said: 
         first, rest = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).split('id="published"')
         for text in (first, rest):
             assert f"Counts are of 20 draws with replacement for each tree: {said}" in text
+            assert "Whether the seed of the draws can be found by trying" in text
     told = json.loads((tmp_path / "d.json").read_text(encoding="utf-8"))["dossier"]["not_tested"]
     assert any(said in line for line in told)
 
@@ -773,6 +774,8 @@ def test_whoever_is_worst_off_by_draws_is_of_the_rows(tmp_path: Path) -> None:
     assert (rows.worst["class"], rows.worst["proved"]) == (y[first], True)
     found.dossier(tmp_path / "d.html")
     page = unescape((tmp_path / "d.html").read_text(encoding="utf-8")).partition('id="published"')[0]
+    assert "The file tells which people each tree was grown from: publish it without them, as maxent strip does" in page
+    assert "seed of the draws can be found" not in page
     off = page.partition("<h3>Who is worst off</h3>")[2]
     assert f"an adversary with the rows in training order knows y “{y[first]}” for certain, by proof" in off
     assert "(maxent strip), reviewed again" in off

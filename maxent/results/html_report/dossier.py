@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from maxent.disclosure.ladder import restricted
-from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WITH
+from maxent.disclosure.limits import IDS, NO_DRAWS, NO_DRAWS_ID, PLAIN, WAY_OUT, WITH
 from maxent.models.defenses.method import CERTAIN
 from maxent.models.display import counted
 from maxent.models.errors import ARGUMENT, invalid, printable
@@ -45,6 +45,10 @@ if TYPE_CHECKING:
 WORST, LEAVES = 10, 3
 FEWER = "coarser or fewer statements, reviewed again"
 NO_DRAWS_WORDS = "the file does not tell which people each tree was grown from"
+SEED = (
+    "Whether the seed of the draws can be found by trying, which tells who was drawn for each tree: a small "
+    "random_state is found at once (docs/seeds.md)"
+)
 UNCONTROLLED = "no control people were given (--control)"
 # Kinds of statements -> what a reader calls them, where that is another word.
 KINDS = {"glm": "regression"}
@@ -254,6 +258,8 @@ def _beyond(given: Account, *, public: bool) -> Iterator[str]:
     failed = [WITH[rung.adversary] for rung in given.ladder if rung.status == "fail"]
     if given.status == "fail" and failed:
         yield f"It fails for an adversary with {', and for one with '.join(failed)}."
+    if any(c["key"] == NO_DRAWS and c["status"] == "fail" and not c.get("off") for c in given.checks):
+        yield f"The file tells which people each tree was grown from: {WAY_OUT.replace('`', '')}."
     if given.mend.startswith("no change"):
         yield f"N{given.mend[1:]}."
     elif given.mend:
@@ -447,6 +453,8 @@ def _untested(
         yield f"Whether limits are kept for “{whom.replace('_', ' ')}”: {why}."
     if review.trouble:
         yield f"The estimate: {review.trouble}."
+    if review.release.resampled is not None and "draws" not in review.row:
+        yield f"{SEED}."
     unproved: dict[str, list[str]] = {}
     for rung in ladder:
         unproved.setdefault(rung.figures.unproved, []).append(f"“{rung.adversary.replace('_', ' ')}”")
