@@ -167,8 +167,8 @@ def _run(
     if found.review.solved:
         asked_dossiers.write(found, asked.texts, numbers=written["record"] is None)
     if record is not None:
-        own = asked_dossiers.by_role if found.review.solved else {}
-        found.record(record, written={"report": asked.report, **own})
+        reports = asked_dossiers.by_role if found.review.solved else {}
+        found.record(record, written={"report": asked.report, **reports})
     handing.write(found)
     if as_json:  # after all files: where one cannot be written, the object on standard output says that
         print_json(found.summary)
